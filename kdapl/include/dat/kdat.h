@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * kdat.h - the kernel Direct Access Transport API, for in-kernel consumers
+ *
+ * kDAPL 1.2 with DAT 2.0's triplets, numbers and additions. A storage driver
+ * includes this header alone and links against the symbols of kdapl.ko.
+ */
+#ifndef _KDAT_H_
+#define _KDAT_H_
+
+#include <linux/mm_types.h>
+#include <dat/kdat_config.h>
+#include <dat/dat_platform_specific.h>
+
+typedef enum dat_mem_type {
+	DAT_MEM_TYPE_VIRTUAL		= 0x00,
+	DAT_MEM_TYPE_LMR		= 0x01,
+	DAT_MEM_TYPE_PHYSICAL		= 0x10,
+	DAT_MEM_TYPE_PLATFORM		= 0x20,
+	DAT_MEM_TYPE_IA			= 0x40,
+	DAT_MEM_TYPE_BYPASS		= 0x80,
+	DAT_MEM_TYPE_PHYSICAL_VAR_PAGES	= 0x100
+} DAT_MEM_TYPE;
+
+typedef enum dat_handle_type {
+	DAT_HANDLE_TYPE_CR,
+	DAT_HANDLE_TYPE_EP,
+	DAT_HANDLE_TYPE_EVD,
+	DAT_HANDLE_TYPE_IA,
+	DAT_HANDLE_TYPE_LMR,
+	DAT_HANDLE_TYPE_PSP,
+	DAT_HANDLE_TYPE_PZ,
+	DAT_HANDLE_TYPE_RMR,
+	DAT_HANDLE_TYPE_RSP,
+	DAT_HANDLE_TYPE_SRQ,
+	DAT_HANDLE_TYPE_CSP
+} DAT_HANDLE_TYPE;
+
+typedef DAT_UINT64 DAT_PROVIDER_ATTR_MASK;
+
+#include <dat/dat.h>
+
+typedef DAT_CONTEXT DAT_LMR_COOKIE;
+
+/* Upcalls */
+
+typedef enum dat_upcall_policy {
+	DAT_UPCALL_TEARDOWN		= -1,
+	DAT_UPCALL_DISABLE		= 0,
+	DAT_UPCALL_SINGLE_INSTANCE	= 1,
+	DAT_UPCALL_NORIFY		= 2,	/* spelled so in DAT 2.0 */
+	DAT_UPCALL_MANY			= 100
+} DAT_UPCALL_POLICY;
+
+/*
+ * An upcall gets the event and a hint whether more are queued behind it. On
+ * an EVD that carries DTO or RMR_BIND events it runs in softirq context: it
+ * may post DTOs and binds, and must not sleep. On any other EVD it runs in
+ * process context and may sleep. It must not free its own EVD.
+ */
+typedef void (*DAT_UPCALL_FUNC)(DAT_PVOID instance_data,
+				const DAT_EVENT *event,
+				DAT_BOOLEAN more_events);
+
+typedef struct dat_upcall_object {
+	DAT_PVOID	instance_data;
+	DAT_UPCALL_FUNC	upcall_func;
+} DAT_UPCALL_OBJECT;
+
+#define DAT_UPCALL_NULL		((DAT_UPCALL_OBJECT){ NULL, NULL })
+#define DAT_UPCALL_SAME		((DAT_UPCALL_OBJECT *)NULL)
+
+typedef enum dat_upcall_flag {
+	DAT_UPCALL_INVOC_NEW	= 0,
+	DAT_UPCALL_INVOC_ANY	= 1
+} DAT_UPCALL_FLAG;
+
+struct dat_evd_param {
+	DAT_IA_HANDLE		ia_handle;
+	DAT_COUNT		evd_qlen;
+	DAT_UPCALL_POLICY	upcall_policy;
+	DAT_UPCALL_OBJECT	upcall;
+	DAT_EVD_FLAGS		evd_flags;
+};
+
+/* Memory */
+
+typedef enum dat_mem_optimize_flags {
+	DAT_MEM_OPTIMIZE_DONT_CARE	= 0x00,
+	DAT_MEM_OPTIMIZE_IA		= 0x01,
+	DAT_MEM_OPTIMIZE_MIN_EXPOSURE	= 0x02,
+	DAT_MEM_OPTIMIZE_EXACT_EXPOSURE	= 0x04
+} DAT_MEM_OPTIMIZE_FLAGS;
+
+#define DAT_MEM_OPT		DAT_MEM_OPTIMIZE_FLAGS
+
+typedef struct dat_physical_var_pages {
+	DAT_VLEN	page_size;
+	void		*pages;
+} DAT_PHYSICAL_VAR_PAGES;
+
+/**
+ * struct dat_platform_region - what for_platform points to on Linux
+ * @pages:	the pages of the region, in order, pinned by the caller until
+ *		after dat_lmr_free(); the array itself is not used after
+ *		dat_lmr_kcreate() has returned
+ * @first_offset: bytes before the region in the first page
+ * @virtual_address: the address that triplets use for the first byte; it is
+ *		never followed. Its offset within a page must be @first_offset.
+ *
+ * The region's length is the length argument of dat_lmr_kcreate().
+ */
+struct dat_platform_region {
+	struct page	**pages;
+	unsigned int	first_offset;
+	DAT_VADDR	virtual_address;
+};
+
+typedef union dat_region_description {
+	DAT_PVOID		for_va;
+	DAT_LMR_HANDLE		for_lmr_handle;
+	void			*for_platform;
+	DAT_PHYSICAL_VAR_PAGES	for_array;
+	DAT_PADDR		*for_physical;
+	DAT_PADDR		for_ia;
+} DAT_REGION_DESCRIPTION;
+
+typedef struct dat_lmr_state {
+	DAT_BOOLEAN	fmr_support;
+	DAT_BOOLEAN	bound;
+} DAT_LMR_STATE;
+
+struct dat_lmr_param {
+	DAT_IA_HANDLE		ia_handle;
+	DAT_MEM_TYPE		mem_type;
+	DAT_REGION_DESCRIPTION	region_desc;
+	DAT_VLEN		length;
+	DAT_PZ_HANDLE		pz_handle;
+	DAT_MEM_PRIV_FLAGS	mem_priv;
+	DAT_VA_TYPE		va_type;
+	DAT_LMR_CONTEXT		lmr_context;
+	DAT_RMR_CONTEXT		rmr_context;
+	DAT_VLEN		registered_size;
+	DAT_VADDR		registered_address;
+	DAT_LMR_STATE		lmr_state;
+};
+
+enum dat_lmr_param_mask {
+	DAT_LMR_FIELD_IA_HANDLE			= 0x001,
+	DAT_LMR_FIELD_MEM_TYPE			= 0x002,
+	DAT_LMR_FIELD_REGION_DESC		= 0x004,
+	DAT_LMR_FIELD_LENGTH			= 0x008,
+	DAT_LMR_FIELD_PZ_HANDLE			= 0x010,
+	DAT_LMR_FIELD_MEM_PRIV			= 0x020,
+	DAT_LMR_FIELD_VA_TYPE			= 0x040,
+	DAT_LMR_FIELD_LMR_CONTEXT		= 0x080,
+	DAT_LMR_FIELD_RMR_CONTEXT		= 0x100,
+	DAT_LMR_FIELD_REGISTERED_SIZE		= 0x200,
+	DAT_LMR_FIELD_REGISTERED_ADDRESS	= 0x400,
+	DAT_LMR_FIELD_LMR_STATE			= 0x800,
+	DAT_LMR_FIELD_ALL			= 0xfff
+};
+
+typedef enum dat_lmr_scope {
+	DAT_LMR_SCOPE_EP,
+	DAT_LMR_SCOPE_PZ,
+	DAT_LMR_SCOPE_ANY
+} DAT_LMR_SCOPE;
+
+/* Attributes of the IA and of the provider */
+
+struct dat_ia_attr {
+	char			adapter_name[DAT_NAME_MAX_LENGTH];
+	char			vendor_name[DAT_NAME_MAX_LENGTH];
+	DAT_UINT32		hardware_version_major;
+	DAT_UINT32		hardware_version_minor;
+	DAT_UINT32		firmware_version_major;
+	DAT_UINT32		firmware_version_minor;
+	DAT_IA_ADDRESS_PTR	ia_address_ptr;
+	DAT_COUNT		max_eps;
+	DAT_COUNT		max_dto_per_ep;
+	DAT_COUNT		max_rdma_read_per_ep_in;
+	DAT_COUNT		max_rdma_read_per_ep_out;
+	DAT_COUNT		max_evds;
+	DAT_COUNT		max_evd_qlen;
+	DAT_COUNT		max_iov_segments_per_dto;
+	DAT_COUNT		max_lmrs;
+	DAT_SEG_LENGTH		max_lmr_block_size;
+	DAT_VADDR		max_lmr_virtual_address;
+	DAT_COUNT		max_pzs;
+	DAT_SEG_LENGTH		max_message_size;
+	DAT_SEG_LENGTH		max_rdma_size;
+	DAT_COUNT		max_rmrs;
+	DAT_VADDR		max_rmr_target_address;
+	DAT_COUNT		max_srqs;
+	DAT_COUNT		max_ep_per_srq;
+	DAT_COUNT		max_recv_per_srq;
+	DAT_COUNT		max_iov_segments_per_rdma_read;
+	DAT_COUNT		max_iov_segments_per_rdma_write;
+	DAT_COUNT		max_rdma_read_in;
+	DAT_COUNT		max_rdma_read_out;
+	DAT_BOOLEAN		max_rdma_read_per_ep_in_guaranteed;
+	DAT_BOOLEAN		max_rdma_read_per_ep_out_guaranteed;
+	DAT_BOOLEAN		zb_supported;
+	DAT_BOOLEAN		reserved_lmr_supported;
+	DAT_COUNT		num_transport_attr;
+	DAT_NAMED_ATTR		*transport_attr;
+	DAT_COUNT		num_vendor_attr;
+	DAT_NAMED_ATTR		*vendor_attr;
+};
+
+#define DAT_IA_FIELD_IA_RESERVED_LMR_SUPPORTED	UINT64_C(0x100000000)
+#define DAT_IA_FIELD_IA_NUM_TRANSPORT_ATTR	UINT64_C(0x800000000)
+#define DAT_IA_FIELD_IA_TRANSPORT_ATTR		UINT64_C(0x1000000000)
+#define DAT_IA_FIELD_IA_NUM_VENDOR_ATTR		UINT64_C(0x2000000000)
+#define DAT_IA_FIELD_IA_VENDOR_ATTR		UINT64_C(0x4000000000)
+#define DAT_IA_FIELD_ALL			UINT64_C(0x7fffffffff)
+
+struct dat_provider_attr {
+	char			provider_name[DAT_NAME_MAX_LENGTH];
+	DAT_UINT32		provider_version_major;
+	DAT_UINT32		provider_version_minor;
+	DAT_UINT32		dapl_version_major;
+	DAT_UINT32		dapl_version_minor;
+	DAT_MEM_TYPE		lmr_mem_types_supported;
+	DAT_IOV_OWNERSHIP	iov_ownership_on_return;
+	DAT_QOS			dat_qos_supported;
+	DAT_COMPLETION_FLAGS	completion_flags_supported;
+	DAT_BOOLEAN		is_thread_safe;
+	DAT_COUNT		max_private_data_size;
+	DAT_BOOLEAN		supports_multipath;
+	DAT_EP_CREATOR_FOR_PSP	ep_creator;
+	DAT_UPCALL_POLICY	upcall_policy;
+	DAT_UINT32		optimal_buffer_alignment;
+	DAT_BOOLEAN		evd_stream_merging_supported[6][6];
+	DAT_BOOLEAN		srq_supported;
+	DAT_COUNT		srq_watermarks_supported;
+	DAT_BOOLEAN		srq_ep_pz_difference_supported;
+	DAT_COUNT		srq_info_supported;
+	DAT_COUNT		ep_recv_info_supported;
+	DAT_BOOLEAN		lmr_sync_req;
+	DAT_BOOLEAN		dto_async_return_guaranteed;
+	DAT_BOOLEAN		rdma_write_for_rdma_read_req;
+	DAT_BOOLEAN		rdma_read_lmr_rmr_context_exposure;
+	DAT_RMR_SCOPE		rmr_scope_supported;
+	DAT_BOOLEAN		is_interrupt_safe;
+	DAT_BOOLEAN		fmr_supported;
+	DAT_LMR_SCOPE		lmr_for_fmr_scope_supported;
+	DAT_BOOLEAN		ha_supported;
+	DAT_HA_LB		ha_loadbalancing;
+	DAT_COUNT		num_provider_specific_attr;
+	DAT_NAMED_ATTR		*provider_specific_attr;
+};
+
+#define DAT_PROVIDER_FIELD_ALL	UINT64_C(0x1ffffffff)
+#define DAT_PROVIDER_FIELD_NONE	UINT64_C(0x0)
+
+/* Calls that only the kernel API has */
+
+DAT_RETURN dat_lmr_kcreate(IN DAT_IA_HANDLE ia_handle,
+			   IN DAT_MEM_TYPE mem_type,
+			   IN DAT_REGION_DESCRIPTION region_description,
+			   IN DAT_VLEN length, IN DAT_PZ_HANDLE pz_handle,
+			   IN DAT_MEM_PRIV_FLAGS mem_privileges,
+			   IN DAT_VA_TYPE va_type,
+			   IN DAT_MEM_OPTIMIZE_FLAGS mem_optimization,
+			   OUT DAT_LMR_HANDLE *lmr_handle,
+			   OUT DAT_LMR_CONTEXT *lmr_context,
+			   OUT DAT_RMR_CONTEXT *rmr_context,
+			   OUT DAT_VLEN *registered_size,
+			   OUT DAT_VADDR *registered_address);
+DAT_RETURN dat_lmr_query(IN DAT_LMR_HANDLE lmr_handle,
+			 IN DAT_LMR_PARAM_MASK lmr_param_mask,
+			 OUT DAT_LMR_PARAM *lmr_param);
+
+DAT_RETURN dat_evd_kcreate(IN DAT_IA_HANDLE ia_handle,
+			   IN DAT_COUNT evd_min_qlen,
+			   IN DAT_UPCALL_POLICY upcall_policy,
+			   IN const DAT_UPCALL_OBJECT *upcall,
+			   IN DAT_EVD_FLAGS evd_flags,
+			   OUT DAT_EVD_HANDLE *evd_handle);
+DAT_RETURN dat_evd_modify_upcall(IN DAT_EVD_HANDLE evd_handle,
+				 IN DAT_UPCALL_POLICY upcall_policy,
+				 IN const DAT_UPCALL_OBJECT *upcall,
+				 IN DAT_UPCALL_FLAG upcall_flag);
+
+#endif /* _KDAT_H_ */
