@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * addr.h - the IP address of an IA
+ */
+#ifndef _KDAPL_ADDR_H
+#define _KDAPL_ADDR_H
+
+#include <linux/in6.h>
+#include <linux/socket.h>
+
+struct dat_ia;
+struct sockaddr;
+struct sockaddr_storage;
+
+void dat_addr_find(struct dat_ia *ia);
+bool dat_addr_is_valid(const struct sockaddr *addr);
+size_t dat_addr_size(const struct sockaddr *addr);
+void dat_addr_set_port(struct sockaddr_storage *addr, u16 port);
+u16 dat_addr_port(const struct sockaddr_storage *addr);
+
+#endif /* _KDAPL_ADDR_H */

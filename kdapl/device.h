@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * device.h - the RDMA devices of the host, as interface adapters
+ */
+#ifndef _KDAPL_DEVICE_H
+#define _KDAPL_DEVICE_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <rdma/ib_verbs.h>
+
+struct dat_ia;
+struct net;
+
+/**
+ * struct dat_dev - an RDMA device
+ * @ibdev: the device, valid until it is removed
+ * @node: in the list of devices
+ * @ref: one of the list, one of each open IA
+ * @lock: guards @ias and @removed
+ * @ias: IAs that are open on it
+ * @removed: no more can be opened
+ * @event_handler: for events that concern the device as a whole
+ */
+struct dat_dev {
+	struct ib_device *ibdev;
+	struct list_head node;
+	struct kref ref;
+	struct mutex lock;
+	struct list_head ias;
+	bool removed;
+	struct ib_event_handler event_handler;
+};
+
+/* Pages of one fast registration: what all of RDMA has, and 2 MiB of 4 KiB. */
+#define DAT_MAX_FRWR_PAGES	512
+
+int dat_dev_register_client(void);
+void dat_dev_unregister_client(void);
+struct dat_dev *dat_dev_get(const char *name, struct net *net, u32 *port);
+void dat_dev_put(struct dat_dev *dev);
+bool dat_dev_add_ia(struct dat_dev *dev, struct dat_ia *ia);
+void dat_dev_del_ia(struct dat_dev *dev, struct dat_ia *ia);
+u32 dat_dev_max_pages(const struct ib_device *ibdev);
+
+#endif /* _KDAPL_DEVICE_H */

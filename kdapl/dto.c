@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * dto.c - from a work completion back to the DTO, and on to its event
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "dto.h"
+#include "ep.h"
+#include "evd.h"
+#include "rmr.h"
+
+/**
+ * dat_workq_init - make the slots of a queue
+ * @wq: the queue
+ * @ep: its EP
+ * @max: DTOs that may be outstanding at once
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int dat_workq_init(struct dat_workq *wq, struct dat_ep *ep, u32 max)
+{
+	u32 num = roundup_pow_of_two(max);
+
+	spin_lock_init(&wq->lock);
+	wq->ep = ep;
+	wq->max = max;
+	wq->mask = num - 1;
+	wq->slots = kvcalloc(num, sizeof(*wq->slots), GFP_KERNEL_ACCOUNT);
+	return wq->slots ? 0 : -ENOMEM;
+}
+
+/**
+ * dat_workq_destroy - free the slots of a queue
+ * @wq: the queue
+ */
+void dat_workq_destroy(struct dat_workq *wq)
+{
+	kvfree(wq->slots);
+}
+
+/**
+ * dat_workq_slot - the slot of the next DTO
+ * @wq: the queue; its lock is held
+ *
+ * The slot is taken when the caller raises wq->head, after it has posted.
+ *
+ * Context: any.
+ * Return: the slot, its contents old; NULL if the queue is full.
+ */
+struct dat_dto *dat_workq_slot(struct dat_workq *wq)
+{
+	struct dat_dto *dto;
+
+	/* Pairs with workq_advance(): the slot has been read for the last time. */
+	if (unlikely(wq->head - smp_load_acquire(&wq->tail) >= wq->max))
+		return NULL;
+	dto = &wq->slots[wq->head & wq->mask];
+	dto->wq = wq;
+	dto->rmr = NULL;
+	dto->marker = false;
+	dto->first_status = IB_WC_SUCCESS;
+	return dto;
+}
+
+static const u8 dto_status[] = {
+	[IB_WC_SUCCESS]			= DAT_DTO_SUCCESS,
+	[IB_WC_LOC_LEN_ERR]		= DAT_DTO_ERR_LOCAL_LENGTH,
+	[IB_WC_LOC_QP_OP_ERR]		= DAT_DTO_ERR_LOCAL_EP,
+	[IB_WC_LOC_EEC_OP_ERR]		= DAT_DTO_ERR_TRANSPORT,
+	[IB_WC_LOC_PROT_ERR]		= DAT_DTO_ERR_LOCAL_PROTECTION,
+	[IB_WC_WR_FLUSH_ERR]		= DAT_DTO_ERR_FLUSHED,
+	[IB_WC_MW_BIND_ERR]		= DAT_RMR_OPERATION_FAILED,
+	[IB_WC_BAD_RESP_ERR]		= DAT_DTO_ERR_BAD_RESPONSE,
+	[IB_WC_LOC_ACCESS_ERR]		= DAT_DTO_ERR_LOCAL_PROTECTION,
+	[IB_WC_REM_INV_REQ_ERR]		= DAT_DTO_ERR_REMOTE_RESPONDER,
+	[IB_WC_REM_ACCESS_ERR]		= DAT_DTO_ERR_REMOTE_ACCESS,
+	[IB_WC_REM_OP_ERR]		= DAT_DTO_ERR_REMOTE_RESPONDER,
+	[IB_WC_RETRY_EXC_ERR]		= DAT_DTO_ERR_TRANSPORT,
+	[IB_WC_RNR_RETRY_EXC_ERR]	= DAT_DTO_ERR_RECEIVER_NOT_READY,
+	[IB_WC_LOC_RDD_VIOL_ERR]	= DAT_DTO_ERR_LOCAL_EP,
+	[IB_WC_REM_INV_RD_REQ_ERR]	= DAT_DTO_ERR_REMOTE_RESPONDER,
+	[IB_WC_REM_ABORT_ERR]		= DAT_DTO_ERR_REMOTE_RESPONDER,
+	[IB_WC_INV_EECN_ERR]		= DAT_DTO_ERR_TRANSPORT,
+	[IB_WC_INV_EEC_STATE_ERR]	= DAT_DTO_ERR_TRANSPORT,
+	[IB_WC_FATAL_ERR]		= DAT_DTO_ERR_TRANSPORT,
+	[IB_WC_RESP_TIMEOUT_ERR]	= DAT_DTO_ERR_TRANSPORT,
+	[IB_WC_GENERAL_ERR]		= DAT_DTO_ERR_TRANSPORT,
+};
+
+static DAT_DTO_COMPLETION_STATUS to_dto_status(enum ib_wc_status status)
+{
+	if (status < ARRAY_SIZE(dto_status))
+		return dto_status[status];
+	return DAT_DTO_ERR_TRANSPORT;
+}
+
+/*
+ * Gives back the slots up to that of @dto. Those in front of it were not
+ * signalled; they have succeeded, else they would have completed themselves.
+ */
+static void workq_advance(struct dat_workq *wq, struct dat_dto *dto)
+{
+	u32 tail = wq->tail;
+
+	for (;;) {
+		struct dat_dto *done = &wq->slots[tail++ & wq->mask];
+
+		if (done == dto)
+			break;
+		if (done->rmr)
+			dat_rmr_bound(done, IB_WC_SUCCESS);
+	}
+	/* After the last look at the slots; pairs with dat_workq_slot(). */
+	smp_store_release(&wq->tail, tail);
+}
+
+static void make_bind_entry(const struct dat_dto *dto,
+			    DAT_DTO_COMPLETION_STATUS status,
+			    struct dat_evd_entry *entry)
+{
+	DAT_RMR_BIND_COMPLETION_EVENT_DATA *data =
+		&entry->data.rmr_completion_event_data;
+
+	entry->number = DAT_RMR_BIND_COMPLETION_EVENT;
+	data->rmr_handle = dat_rmr_handle(dto->rmr);
+	data->user_cookie = dto->cookie;
+	data->status = status;
+}
+
+static void make_dto_entry(const struct dat_dto *dto, const struct ib_wc *wc,
+			   DAT_DTO_COMPLETION_STATUS status,
+			   struct dat_evd_entry *entry)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *data =
+		&entry->data.dto_completion_event_data;
+
+	entry->number = DAT_DTO_COMPLETION_EVENT;
+	data->ep_handle = dto->wq->ep->obj.handle;
+	data->user_cookie = dto->cookie;
+	data->status = status;
+	data->operation = dto->op;
+	data->transfered_length = dto->length;
+	data->rmr_context = 0;
+	if (dto->op == DAT_DTO_RECEIVE && wc->status == IB_WC_SUCCESS) {
+		data->transfered_length = wc->byte_len;
+		if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
+			data->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
+			data->rmr_context = wc->ex.invalidate_rkey;
+		}
+	}
+}
+
+/**
+ * dat_dto_complete - process a completion
+ * @wc: the completion
+ * @entry: out: the event it makes
+ *
+ * Context: any; the lock of the EVD is held, which keeps completions in order.
+ * Return: false if it makes none.
+ */
+bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry)
+{
+	struct dat_dto *dto =
+		(void *)(uintptr_t)(wc->wr_id & ~(u64)DAT_DTO_WR_FIRST);
+	struct dat_workq *wq = dto->wq;
+	enum ib_wc_status status = wc->status;
+	struct dat_rmr *rmr = dto->rmr;
+	bool wanted;
+
+	if (unlikely(status != IB_WC_SUCCESS))
+		dat_ep_dto_failed(wq->ep, status);
+
+	if (wc->wr_id & DAT_DTO_WR_FIRST) {
+		dto->first_status = status;
+		return false;
+	}
+	if (dto->first_status != IB_WC_SUCCESS)
+		status = dto->first_status;
+
+	wanted = !dto->marker && !(dto->suppress && status == IB_WC_SUCCESS);
+	if (wanted) {
+		if (rmr)
+			make_bind_entry(dto, to_dto_status(status), entry);
+		else
+			make_dto_entry(dto, wc, to_dto_status(status), entry);
+		entry->silent = dto->silent && status == IB_WC_SUCCESS;
+	}
+	if (rmr)
+		dat_rmr_bound(dto, status);
+	workq_advance(wq, dto);
+	return wanted;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * dto.h - the DTOs and binds that are posted on an EP
+ */
+#ifndef _KDAPL_DTO_H
+#define _KDAPL_DTO_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "object.h"
+
+struct dat_ep;
+struct dat_evd_entry;
+struct dat_rmr;
+struct dat_workq;
+
+/**
+ * struct dat_dto - a slot for one posted DTO or bind
+ * @wq: the queue it is in
+ * @cookie: the consumer's
+ * @rmr: the RMR of a bind, referenced
+ * @length: bytes of all segments
+ * @op: what it is
+ * @suppress: makes no event if it succeeds
+ * @silent: makes an event without notification
+ * @marker: never makes an event
+ * @bind: the windows of a bind, for dat_rmr_bound()
+ * @first_status: how the first of a bind's two work requests failed
+ */
+struct dat_dto {
+	struct dat_workq *wq;
+	DAT_CONTEXT cookie;
+	struct dat_rmr *rmr;
+	u32 length;
+	u8 op;
+	bool suppress : 1;
+	bool silent : 1;
+	bool marker : 1;
+	u8 bind;
+	u8 first_status;
+};
+
+/* In wr_id, beside the address of the slot: not the last request of the DTO. */
+#define DAT_DTO_WR_FIRST	BIT(0)
+
+/**
+ * struct dat_workq - the send or the receive queue of an EP
+ * @ep: the EP
+ * @lock: serialises posts
+ * @qp: the QP; NULL when the EP can no longer post
+ * @slots: the ring of slots
+ * @mask: slots in the ring - 1
+ * @max: how many may be in use at once
+ * @head: slots ever taken; written under @lock
+ * @tail: slots ever given back; written by whoever processes completions,
+ *	under the lock of the EVD
+ * @unsignalled: work requests since the last that will complete for sure
+ */
+struct dat_workq {
+	struct dat_ep *ep;
+	spinlock_t lock;
+	struct ib_qp *qp;
+	struct dat_dto *slots;
+	u32 mask;
+	u32 max;
+	u32 head;
+	u32 tail;
+	u32 unsignalled;
+};
+
+int dat_workq_init(struct dat_workq *wq, struct dat_ep *ep, u32 max);
+void dat_workq_destroy(struct dat_workq *wq);
+struct dat_dto *dat_workq_slot(struct dat_workq *wq);
+bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry);
+
+/**
+ * dat_workq_is_idle - is nothing outstanding?
+ * @wq: the queue
+ *
+ * Return: true if every DTO has completed, as far as completions have been
+ * processed.
+ */
+static inline bool dat_workq_is_idle(const struct dat_workq *wq)
+{
+	return READ_ONCE(wq->head) == smp_load_acquire(&wq->tail);
+}
+
+/**
+ * dat_dto_wr_id - the wr_id of the last work request of a DTO
+ * @dto: the slot
+ */
+static inline u64 dat_dto_wr_id(const struct dat_dto *dto)
+{
+	return (uintptr_t)dto;
+}
+
+#endif /* _KDAPL_DTO_H */

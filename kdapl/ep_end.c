@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ep_end.c - the ways in which a connection ends
+ */
+#include "ep.h"
+#include "evd.h"
+#include "ia.h"
+#include "kdapl.h"
+#include "post.h"
+
+/* How often a graceful disconnect looks whether all is done. */
+#define DRAIN_INTERVAL	msecs_to_jiffies(2)
+
+/**
+ * dat_ep_fail_qp - take the QP to the error state; what is posted is flushed
+ * @ep: the EP
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_fail_qp(struct dat_ep *ep)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	if (ib_modify_qp(ep->qp, &attr, IB_QP_STATE))
+		pr_warn_ratelimited("kdapl: %s: QP %u cannot be stopped\n",
+				    dev_name(&ep->qp->device->dev),
+				    ep->qp->qp_num);
+}
+
+/**
+ * dat_ep_connect_event - put an event on the EP's connect EVD
+ * @ep: the EP
+ * @number: the event
+ *
+ * Context: process or softirq.
+ */
+void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT_DATA data = {
+		.connect_event_data = { .ep_handle = ep->obj.handle },
+	};
+
+	if (!ep->connect_evd)
+		return;
+	if (number == DAT_CONNECTION_EVENT_ESTABLISHED ||
+	    number == DAT_CONNECTION_EVENT_PEER_REJECTED) {
+		data.connect_event_data.private_data_size = ep->in_data_len;
+		data.connect_event_data.private_data =
+			ep->in_data_len ? ep->in_data : NULL;
+	}
+	dat_evd_post(ep->connect_evd, number, &data);
+}
+
+/**
+ * dat_ep_end - a connection, or the attempt to make one, has ended
+ * @ep: the EP
+ * @from: EP_IN() of the states in which this is news
+ * @number: the event that says so
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number)
+{
+	if (!dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED))
+		return;
+	dat_ep_fail_qp(ep);
+	dat_ep_connect_event(ep, number);
+}
+
+static void ep_disconnect(struct dat_ep *ep, unsigned int from,
+			  DAT_EVENT_NUMBER number)
+{
+	mutex_lock(&ep->mutex);
+	if (ep->qp && dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED)) {
+		dat_ep_fail_qp(ep);
+		if (ep->cm_id)
+			rdma_disconnect(ep->cm_id);
+		dat_ep_connect_event(ep, number);
+	}
+	mutex_unlock(&ep->mutex);
+}
+
+/**
+ * dat_ep_break - end a connection that has failed
+ * @ep: the EP
+ *
+ * Context: process, may sleep; not from a handler of rdma_cm.
+ */
+void dat_ep_break(struct dat_ep *ep)
+{
+	ep_disconnect(ep, EP_IN(CONNECTED) | EP_IN(DISCONNECT_PENDING),
+		      DAT_CONNECTION_EVENT_BROKEN);
+}
+
+static void ep_error_work(struct work_struct *work)
+{
+	dat_ep_break(container_of(work, struct dat_ep, error_work));
+}
+
+/**
+ * dat_ep_dto_failed - a DTO or bind has failed: so has the connection
+ * @ep: the EP
+ * @status: how it failed
+ *
+ * Context: any.
+ */
+void dat_ep_dto_failed(struct dat_ep *ep, enum ib_wc_status status)
+{
+	DAT_EP_STATE state = dat_ep_state(ep);
+
+	if (state == DAT_EP_STATE_CONNECTED ||
+	    state == DAT_EP_STATE_DISCONNECT_PENDING)
+		queue_work(kdapl_wq, &ep->error_work);
+}
+
+/* A graceful disconnect goes on when all that was posted has completed. */
+static void ep_drain_work(struct work_struct *work)
+{
+	struct dat_ep *ep = container_of(to_delayed_work(work), struct dat_ep,
+					 drain_work);
+
+	dat_ep_collect(ep);
+	if (dat_workq_is_idle(&ep->sq) ||
+	    time_after(jiffies, ep->drain_deadline))
+		ep_disconnect(ep, EP_IN(DISCONNECT_PENDING),
+			      DAT_CONNECTION_EVENT_DISCONNECTED);
+	else if (dat_ep_state(ep) == DAT_EP_STATE_DISCONNECT_PENDING)
+		queue_delayed_work(kdapl_wq, &ep->drain_work, DRAIN_INTERVAL);
+}
+
+static void ep_timeout_work(struct work_struct *work)
+{
+	struct dat_ep *ep = container_of(to_delayed_work(work), struct dat_ep,
+					 timeout_work);
+	struct rdma_cm_id *id = NULL;
+
+	mutex_lock(&ep->mutex);
+	if (ep->qp && dat_ep_move(ep, EP_IN(ACTIVE_CONNECTION_PENDING),
+				  DAT_EP_STATE_DISCONNECTED)) {
+		swap(id, ep->cm_id);
+		/* Nobody answers the peer any more, should it answer. */
+		if (id)
+			rdma_destroy_id(id);
+		dat_ep_fail_qp(ep);
+		dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	}
+	mutex_unlock(&ep->mutex);
+}
+
+/**
+ * dat_ep_end_init - prepare a new EP for its end
+ * @ep: the EP
+ */
+void dat_ep_end_init(struct dat_ep *ep)
+{
+	INIT_WORK(&ep->error_work, ep_error_work);
+	INIT_DELAYED_WORK(&ep->drain_work, ep_drain_work);
+	INIT_DELAYED_WORK(&ep->timeout_work, ep_timeout_work);
+}
+
+/**
+ * dat_ep_end_cancel - none of the works runs when this returns
+ * @ep: the EP, whose mutex is not held
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_end_cancel(struct dat_ep *ep)
+{
+	cancel_work_sync(&ep->error_work);
+	cancel_delayed_work_sync(&ep->drain_work);
+	cancel_delayed_work_sync(&ep->timeout_work);
+}
+
+#define ESTABLISHING	(EP_IN(ACTIVE_CONNECTION_PENDING) | \
+			 EP_IN(COMPLETION_PENDING))
+
+/* How long a graceful disconnect waits: longer than any transport retries. */
+#define DRAIN_TIMEOUT	(60 * HZ)
+
+static void disconnect_gracefully(struct dat_ep *ep)
+{
+	if (!dat_ep_move(ep, EP_IN(CONNECTED),
+			 DAT_EP_STATE_DISCONNECT_PENDING))
+		return;
+	/* Without it the last ones may complete and nobody know. */
+	if (!dat_workq_is_idle(&ep->sq))
+		dat_post_marker(ep);
+	ep->drain_deadline = jiffies + DRAIN_TIMEOUT;
+	queue_delayed_work(kdapl_wq, &ep->drain_work, 0);
+}
+
+/**
+ * dat_ep_disconnect - end a connection, or the attempt to make one
+ * @ep_handle: the EP
+ * @disconnect_flags: DAT_CLOSE_ABRUPT_FLAG, or DAT_CLOSE_GRACEFUL_FLAG to
+ *	complete first what was posted
+ *
+ * The end is told by DAT_CONNECTION_EVENT_DISCONNECTED on the connect EVD.
+ * Specification: dat_ep_disconnect().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS (also, without effect, if it is DISCONNECTED),
+ * DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE (UNCONNECTED),
+ * DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN dat_ep_disconnect(IN DAT_EP_HANDLE ep_handle,
+			     IN DAT_CLOSE_FLAGS disconnect_flags)
+{
+	struct dat_object *obj;
+	DAT_EP_STATE state;
+	struct dat_ep *ep;
+	DAT_RETURN ret;
+
+	if (disconnect_flags != DAT_CLOSE_ABRUPT_FLAG &&
+	    disconnect_flags != DAT_CLOSE_GRACEFUL_FLAG)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
+			       DAT_INVALID_HANDLE_EP, &ret);
+	if (!obj)
+		return ret;
+	ep = to_ep(obj);
+
+	state = dat_ep_state(ep);
+	switch (state) {
+	case DAT_EP_STATE_DISCONNECTED:
+		break;
+	case DAT_EP_STATE_CONNECTED:
+	case DAT_EP_STATE_DISCONNECT_PENDING:
+	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
+	case DAT_EP_STATE_COMPLETION_PENDING:
+		if (disconnect_flags == DAT_CLOSE_GRACEFUL_FLAG &&
+		    !(ESTABLISHING & BIT(state)))
+			disconnect_gracefully(ep);
+		else
+			ep_disconnect(ep, ESTABLISHING | EP_IN(CONNECTED) |
+						  EP_IN(DISCONNECT_PENDING),
+				      DAT_CONNECTION_EVENT_DISCONNECTED);
+		break;
+	default:
+		ret = dat_ep_state_error(state);
+		break;
+	}
+	dat_object_leave(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ep_disconnect);

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * evd.c - making, reading and freeing event dispatchers
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "evd.h"
+#include "ia.h"
+#include "kdapl.h"
+
+#define EVD_ALL_FLAGS	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DEFAULT_FLAG)
+
+/* Completions that make no event still pass through the CQ. */
+#define CQ_SLACK	16
+
+/**
+ * dat_evd_overflow - an event was lost
+ * @evd: the EVD
+ *
+ * Context: any.
+ */
+void dat_evd_overflow(struct dat_evd *evd)
+{
+	kref_get(&evd->obj.ref);
+	if (!queue_work(kdapl_wq, &evd->overflow_work))
+		dat_object_put(&evd->obj);
+}
+
+static void evd_overflow_work(struct work_struct *work)
+{
+	struct dat_evd *evd = container_of(work, struct dat_evd, overflow_work);
+
+	pr_warn_ratelimited("kdapl: an EVD of %d events has overflown\n",
+			    evd->qlen);
+	dat_ia_async_event(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW,
+			   evd->obj.handle, DAT_EVD_OVERFLOW_ERROR);
+	dat_object_put(&evd->obj);
+}
+
+/* What is in the ring stays there for the consumer. */
+static void evd_unplug(struct dat_object *obj)
+{
+	struct dat_evd *evd = to_evd(obj);
+	struct ib_cq *cq = evd->cq;
+
+	if (!cq)
+		return;
+	dat_evd_collect(evd);
+	irq_poll_disable(&evd->iop);
+	spin_lock_bh(&evd->lock);
+	evd->cq = NULL;
+	spin_unlock_bh(&evd->lock);
+	ib_destroy_cq(cq);
+	dat_evd_kick(evd);
+}
+
+static void evd_shutdown(struct dat_object *obj)
+{
+	dat_evd_upcall_stop(to_evd(obj));
+	evd_unplug(obj);
+}
+
+static void evd_release(struct dat_object *obj)
+{
+	struct dat_evd *evd = to_evd(obj);
+
+	kvfree(evd->ring);
+	kfree(evd);
+}
+
+static const struct dat_object_ops evd_ops = {
+	.shutdown = evd_shutdown,
+	.unplug = evd_unplug,
+	.release = evd_release,
+};
+
+static void evd_cq_comp(struct ib_cq *cq, void *context)
+{
+	struct dat_evd *evd = context;
+
+	irq_poll_sched(&evd->iop);
+}
+
+/* The only thing that can happen to a CQ is that it overflows. */
+static void evd_cq_event(struct ib_event *event, void *context)
+{
+	struct dat_evd *evd = context;
+
+	dat_evd_overflow(evd);
+}
+
+static DAT_RETURN evd_create_cq(struct dat_evd *evd, DAT_COUNT qlen)
+{
+	struct ib_device *ibdev = dat_ia_ibdev(evd->obj.ia);
+	struct ib_cq_init_attr attr = {
+		.cqe = min(qlen + CQ_SLACK, ibdev->attrs.max_cqe),
+	};
+	struct ib_cq *cq;
+
+	if (qlen > ibdev->attrs.max_cqe)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_TEVD);
+
+	cq = ib_create_cq(ibdev, evd_cq_comp, evd_cq_event, evd, &attr);
+	if (IS_ERR(cq))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_TEVD);
+	evd->cq = cq;
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_evd_new - make an EVD that has no handle yet
+ * @ia: the IA
+ * @qlen: events that it must hold
+ * @flags: event streams that may feed it
+ * @evdp: out: the EVD, with a reference
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
+		       struct dat_evd **evdp)
+{
+	struct dat_evd *evd;
+	DAT_RETURN ret;
+	u32 entries;
+
+	if (qlen > DAT_MAX_EVD_QLEN)
+		goto no_memory;
+	entries = roundup_pow_of_two(qlen);
+
+	evd = kzalloc(sizeof(*evd), GFP_KERNEL_ACCOUNT);
+	if (!evd)
+		goto no_memory;
+	evd->ring = kvmalloc_array(entries, sizeof(*evd->ring),
+				   GFP_KERNEL_ACCOUNT);
+	if (!evd->ring) {
+		kfree(evd);
+		goto no_memory;
+	}
+
+	dat_object_init(&evd->obj, DAT_HANDLE_TYPE_EVD, ia, &evd_ops);
+	spin_lock_init(&evd->lock);
+	INIT_WORK(&evd->overflow_work, evd_overflow_work);
+	dat_evd_upcall_init(evd);
+	evd->qlen = qlen;
+	evd->flags = flags;
+	evd->mask = entries - 1;
+
+	if (flags & DAT_EVD_CQ_FLAGS) {
+		ret = evd_create_cq(evd, qlen);
+		if (ret) {
+			dat_object_put(&evd->obj);
+			return ret;
+		}
+	}
+	*evdp = evd;
+	return DAT_SUCCESS;
+
+no_memory:
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
+/**
+ * dat_evd_drop - the end of an EVD that never got a handle
+ * @evd: the EVD
+ *
+ * Context: process, may sleep.
+ */
+void dat_evd_drop(struct dat_evd *evd)
+{
+	dat_object_shutdown(&evd->obj);
+	dat_object_put(&evd->obj);
+}
+
+/**
+ * dat_evd_kcreate - make an EVD
+ * @ia_handle: the IA
+ * @evd_min_qlen: events that it must hold, at least 1
+ * @upcall_policy: DAT_UPCALL_DISABLE or DAT_UPCALL_SINGLE_INSTANCE
+ * @upcall: whom to call
+ * @evd_flags: event streams that may feed it; any mixture
+ * @evd_handle: out: the handle
+ *
+ * Specification: dat_evd_kcreate(), kDAPL.
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the
+ * device has gone).
+ */
+DAT_RETURN dat_evd_kcreate(IN DAT_IA_HANDLE ia_handle,
+			   IN DAT_COUNT evd_min_qlen,
+			   IN DAT_UPCALL_POLICY upcall_policy,
+			   IN const DAT_UPCALL_OBJECT *upcall,
+			   IN DAT_EVD_FLAGS evd_flags,
+			   OUT DAT_EVD_HANDLE *evd_handle)
+{
+	struct dat_object *ia_obj;
+	struct dat_evd *evd;
+	DAT_RETURN ret;
+
+	if (evd_min_qlen < 1)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!evd_flags || evd_flags & ~EVD_ALL_FLAGS)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	if (!evd_handle)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+	switch (upcall_policy) {
+	case DAT_UPCALL_DISABLE:
+		break;
+	case DAT_UPCALL_SINGLE_INSTANCE:
+		if (!upcall || !upcall->upcall_func)
+			return DAT_ERROR(DAT_INVALID_PARAMETER,
+					 DAT_INVALID_ARG4);
+		break;
+	case DAT_UPCALL_MANY:
+	case DAT_UPCALL_NORIFY:
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	default:
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	}
+
+	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
+				  DAT_INVALID_HANDLE_IA, &ret);
+	if (!ia_obj)
+		return ret;
+
+	ret = dat_evd_new(to_ia(ia_obj), evd_min_qlen, evd_flags, &evd);
+	if (ret)
+		goto leave;
+
+	if (upcall_policy == DAT_UPCALL_SINGLE_INSTANCE) {
+		evd->upcall = *upcall;
+		evd->policy = upcall_policy;
+	}
+	ret = dat_object_publish(&evd->obj);
+	if (ret) {
+		dat_evd_drop(evd);
+		goto leave;
+	}
+	*evd_handle = evd->obj.handle;
+	/* Not before: an upcall wants to know its EVD. */
+	if (evd->cq && upcall_policy == DAT_UPCALL_SINGLE_INSTANCE)
+		ib_req_notify_cq(evd->cq, IB_CQ_NEXT_COMP);
+leave:
+	dat_object_leave(ia_obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_evd_kcreate);
+
+/**
+ * dat_evd_dequeue - take the first event out of an EVD
+ * @evd_handle: the EVD
+ * @event: out: the event; event_extension_data is left alone
+ *
+ * Specification: dat_evd_dequeue().
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_QUEUE_EMPTY.
+ */
+DAT_RETURN dat_evd_dequeue(IN DAT_EVD_HANDLE evd_handle, OUT DAT_EVENT *event)
+{
+	struct dat_evd_entry entry;
+	struct dat_object *obj;
+	DAT_RETURN ret;
+
+	if (unlikely(!event))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+
+	rcu_read_lock();
+	obj = dat_object_peek(evd_handle, DAT_HANDLE_TYPE_EVD);
+	if (unlikely(!obj)) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	} else if (dat_evd_pop(to_evd(obj), &entry)) {
+		event->event_number = entry.number;
+		event->evd_handle = evd_handle;
+		event->event_data = entry.data;
+		ret = DAT_SUCCESS;
+	} else {
+		ret = DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+	}
+	rcu_read_unlock();
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_evd_dequeue);
+
+/**
+ * dat_evd_free - free an EVD
+ * @evd_handle: the EVD
+ *
+ * Events that are still in it are lost. Specification: dat_evd_free().
+ *
+ * Context: process, may sleep. Not from an upcall of the EVD.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an EP, PSP or IA
+ * feeds it).
+ */
+DAT_RETURN dat_evd_free(IN DAT_EVD_HANDLE evd_handle)
+{
+	return dat_object_free(evd_handle, DAT_HANDLE_TYPE_EVD,
+			       DAT_INVALID_HANDLE1,
+			       DAT_INVALID_STATE_EVD_IN_USE);
+}
+EXPORT_SYMBOL_GPL(dat_evd_free);

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * gate.c - keeps calls on an IA's objects apart from the IA's end
+ *
+ * Every call that may sleep passes the gate of its IA. dat_ia_close() and the
+ * removal of the device close the gate, wait until the calls inside have left,
+ * and then have the objects for themselves. A closed gate never makes a call
+ * wait for dat_ia_close(): upcalls make calls too, and dat_ia_close() waits
+ * for upcalls.
+ */
+#include "device.h"
+#include "gate.h"
+#include "ia.h"
+
+/**
+ * dat_ia_enter_for_free - pass the gate, even when the device has gone
+ * @ia: the IA
+ *
+ * Context: process, may sleep.
+ * Return: false if the IA is being closed.
+ */
+bool dat_ia_enter_for_free(struct dat_ia *ia)
+{
+	while (!refcount_inc_not_zero(&ia->entered)) {
+		if (READ_ONCE(ia->gate) == DAT_IA_CLOSING)
+			return false;
+		wait_event(ia->gate_wq,
+			   READ_ONCE(ia->gate) != DAT_IA_UNPLUGGING);
+	}
+	return true;
+}
+
+/**
+ * dat_ia_enter - pass the gate
+ * @ia: the IA
+ *
+ * Context: process, may sleep.
+ * Return: false if the IA is being closed or its device has gone.
+ */
+bool dat_ia_enter(struct dat_ia *ia)
+{
+	if (!dat_ia_enter_for_free(ia))
+		return false;
+	if (!ia->unplugged)
+		return true;
+	dat_ia_leave(ia);
+	return false;
+}
+
+/**
+ * dat_ia_leave - the reverse of dat_ia_enter() and dat_ia_enter_for_free()
+ * @ia: the IA
+ *
+ * Context: any.
+ */
+void dat_ia_leave(struct dat_ia *ia)
+{
+	if (refcount_dec_and_test(&ia->entered))
+		wake_up_all(&ia->gate_wq);
+}
+
+/**
+ * dat_ia_gate_init - make a gate, open
+ * @ia: the IA
+ */
+void dat_ia_gate_init(struct dat_ia *ia)
+{
+	ia->gate = DAT_IA_OPEN;
+	refcount_set(&ia->entered, 1);
+	init_waitqueue_head(&ia->gate_wq);
+}
+
+/**
+ * dat_ia_gate_close - close the gate and wait until all have left
+ * @ia: the IA
+ * @why: DAT_IA_UNPLUGGING or DAT_IA_CLOSING
+ *
+ * Context: process, may sleep; the caller makes sure that nobody else closes
+ * or opens it meanwhile.
+ */
+void dat_ia_gate_close(struct dat_ia *ia, enum dat_ia_gate why)
+{
+	WRITE_ONCE(ia->gate, why);
+	dat_ia_leave(ia);
+	wait_event(ia->gate_wq, refcount_read(&ia->entered) == 0);
+}
+
+/**
+ * dat_ia_gate_open - open the gate again
+ * @ia: the IA, from dat_ia_gate_close()
+ */
+void dat_ia_gate_open(struct dat_ia *ia)
+{
+	refcount_set(&ia->entered, 1);
+	/* Whoever sees the gate open finds the count raised. */
+	smp_store_release(&ia->gate, DAT_IA_OPEN);
+	wake_up_all(&ia->gate_wq);
+}
+
+/**
+ * dat_object_enter_for_free - look a handle up and pass its IA's gate
+ * @handle: what the consumer passed
+ * @type: the type it must have
+ * @subtype: subtype of DAT_INVALID_HANDLE
+ * @ret: DAT_INVALID_HANDLE if there is no such object
+ *
+ * Works when the device has gone, too. Context: process, may sleep.
+ * Return: the object, for dat_object_leave(), or NULL.
+ */
+struct dat_object *dat_object_enter_for_free(DAT_HANDLE handle,
+					     DAT_HANDLE_TYPE type,
+					     DAT_RETURN_SUBTYPE subtype,
+					     DAT_RETURN *ret)
+{
+	struct dat_object *obj = dat_object_get(handle, type);
+
+	*ret = DAT_ERROR(DAT_INVALID_HANDLE, subtype);
+	if (!obj)
+		return NULL;
+	if (!dat_ia_enter_for_free(obj->ia))
+		goto put;
+	if (atomic_read(&obj->users) < 0)
+		goto leave;
+	*ret = DAT_SUCCESS;
+	return obj;
+
+leave:
+	dat_ia_leave(obj->ia);
+put:
+	dat_object_put(obj);
+	return NULL;
+}
+
+/**
+ * dat_object_enter - look a handle up and pass its IA's gate
+ * @handle: what the consumer passed
+ * @type: the type it must have
+ * @subtype: subtype of DAT_INVALID_HANDLE
+ * @ret: DAT_INVALID_HANDLE if there is no such object, DAT_INTERNAL_ERROR if
+ *	its device has gone
+ *
+ * Context: process, may sleep.
+ * Return: the object, for dat_object_leave(), or NULL.
+ */
+struct dat_object *dat_object_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
+				    DAT_RETURN_SUBTYPE subtype,
+				    DAT_RETURN *ret)
+{
+	struct dat_object *obj;
+
+	obj = dat_object_enter_for_free(handle, type, subtype, ret);
+	if (obj && obj->ia->unplugged) {
+		dat_object_leave(obj);
+		*ret = DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+		return NULL;
+	}
+	return obj;
+}
+
+/**
+ * dat_object_leave - the reverse of dat_object_enter()
+ * @obj: the object
+ *
+ * Context: any.
+ */
+void dat_object_leave(struct dat_object *obj)
+{
+	dat_ia_leave(obj->ia);
+	dat_object_put(obj);
+}
+
+/**
+ * dat_object_free - the body of most free calls
+ * @handle: what the consumer passed
+ * @type: the type it must have
+ * @bad_handle: subtype of DAT_INVALID_HANDLE
+ * @in_use: subtype of DAT_INVALID_STATE
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, or DAT_INVALID_STATE if another
+ * object makes use of this one.
+ */
+DAT_RETURN dat_object_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
+			   DAT_RETURN_SUBTYPE bad_handle,
+			   DAT_RETURN_SUBTYPE in_use)
+{
+	struct dat_object *obj;
+	DAT_RETURN ret;
+
+	obj = dat_object_enter_for_free(handle, type, bad_handle, &ret);
+	if (!obj)
+		return ret;
+
+	if (dat_object_claim(obj))
+		dat_object_retire(obj);
+	else if (atomic_read(&obj->users) < 0)
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, bad_handle);
+	else
+		ret = DAT_ERROR(DAT_INVALID_STATE, in_use);
+
+	dat_object_leave(obj);
+	return ret;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * ia.h - one consumer's open instance of an interface adapter
+ */
+#ifndef _KDAPL_IA_H
+#define _KDAPL_IA_H
+
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "object.h"
+
+struct dat_dev;
+struct dat_evd;
+struct net;
+
+enum dat_ia_gate {
+	DAT_IA_OPEN,
+	DAT_IA_UNPLUGGING,	/* calls wait until the device is gone */
+	DAT_IA_CLOSING,		/* calls fail */
+};
+
+/**
+ * struct dat_ia - an open IA
+ * @obj: head
+ * @dev: the device; valid until the last reference to the IA goes
+ * @port: port of the device, from 1
+ * @net: network namespace of the opener, referenced
+ * @addr: address of the port, family AF_UNSPEC if it has none
+ * @async_evd: where asynchronous events go, referenced and used
+ * @own_async_evd: @async_evd was made by dat_ia_openv()
+ * @unplugged: the device has gone
+ * @end_lock: held by whoever ends the IA: dat_ia_close(), the device's removal
+ * @gate: may calls enter?
+ * @entered: 1 + calls inside
+ * @gate_wq: waited on by calls and by whoever closed the gate
+ * @lock: guards @objects
+ * @objects: what the consumer made with this IA, by type
+ * @lmrs: LMRs by the index part of their lmr_context
+ * @dev_node: in dev->ias
+ */
+struct dat_ia {
+	struct dat_object obj;
+	struct dat_dev *dev;
+	u32 port;
+	struct net *net;
+	struct sockaddr_storage addr;
+	struct dat_evd *async_evd;
+	bool own_async_evd;
+	bool unplugged;
+	struct mutex end_lock;
+	enum dat_ia_gate gate;
+	refcount_t entered;
+	wait_queue_head_t gate_wq;
+	spinlock_t lock;
+	struct list_head objects[DAT_NUM_HANDLE_TYPES];
+	struct xarray lmrs;
+	struct list_head dev_node;
+};
+
+static inline struct dat_ia *to_ia(struct dat_object *obj)
+{
+	return container_of(obj, struct dat_ia, obj);
+}
+
+struct ib_device *dat_ia_ibdev(struct dat_ia *ia);
+
+void dat_ia_add_object(struct dat_object *obj);
+void dat_ia_del_object(struct dat_object *obj);
+
+bool dat_ia_enter_for_free(struct dat_ia *ia);
+bool dat_ia_enter(struct dat_ia *ia);
+void dat_ia_leave(struct dat_ia *ia);
+
+struct dat_object *dat_object_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
+				    DAT_RETURN_SUBTYPE subtype,
+				    DAT_RETURN *ret);
+struct dat_object *dat_object_enter_for_free(DAT_HANDLE handle,
+					     DAT_HANDLE_TYPE type,
+					     DAT_RETURN_SUBTYPE subtype,
+					     DAT_RETURN *ret);
+void dat_object_leave(struct dat_object *obj);
+DAT_RETURN dat_object_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
+			   DAT_RETURN_SUBTYPE bad_handle,
+			   DAT_RETURN_SUBTYPE in_use);
+
+void dat_ia_unplug(struct dat_ia *ia);
+void dat_ia_async_event(struct dat_ia *ia, DAT_EVENT_NUMBER number,
+			DAT_HANDLE handle, DAT_COUNT reason);
+
+#endif /* _KDAPL_IA_H */

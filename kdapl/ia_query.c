@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ia_query.c - what an IA and its provider can do
+ */
+#include <linux/limits.h>
+
+#include "device.h"
+#include "ep.h"
+#include "evd.h"
+#include "ia.h"
+
+static DAT_RETURN fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
+{
+	struct ib_device *ibdev = dat_ia_ibdev(ia);
+	const struct ib_device_attr *dev = &ibdev->attrs;
+	struct ib_port_attr port;
+
+	if (ib_query_port(ibdev, ia->port, &port))
+		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+
+	memset(attr, 0, sizeof(*attr));
+	strscpy(attr->adapter_name, dev_name(&ibdev->dev),
+		sizeof(attr->adapter_name));
+	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "0x%06x",
+		 dev->vendor_id);
+	attr->hardware_version_major = dev->hw_ver;
+	attr->firmware_version_major = dev->fw_ver >> 32;
+	attr->firmware_version_minor = lower_32_bits(dev->fw_ver);
+	attr->ia_address_ptr = (DAT_SOCK_ADDR *)&ia->addr;
+	attr->max_eps = dev->max_qp;
+	attr->max_dto_per_ep = dat_ep_max_dtos(ibdev);
+	attr->max_rdma_read_per_ep_in = dev->max_qp_rd_atom;
+	attr->max_rdma_read_per_ep_out = dev->max_qp_init_rd_atom;
+	attr->max_evds = dev->max_cq;
+	attr->max_evd_qlen = min(dev->max_cqe, DAT_MAX_EVD_QLEN);
+	attr->max_iov_segments_per_dto = min(dev->max_send_sge,
+					     dev->max_recv_sge);
+	attr->max_lmrs = dev->max_mr;
+	/* Whatever its alignment, a region of this size fits. */
+	attr->max_lmr_block_size = (dat_dev_max_pages(ibdev) - 1) * PAGE_SIZE;
+	attr->max_lmr_virtual_address = U64_MAX;
+	attr->max_pzs = dev->max_pd;
+	attr->max_message_size = port.max_msg_sz;
+	attr->max_rdma_size = port.max_msg_sz;
+	attr->max_rmrs = dev->max_mr / 2;
+	attr->max_rmr_target_address = U64_MAX;
+	attr->max_iov_segments_per_rdma_read =
+		dev->max_sge_rd ?: dev->max_send_sge;
+	attr->max_iov_segments_per_rdma_write = dev->max_send_sge;
+	attr->max_rdma_read_in = dev->max_res_rd_atom ?: dev->max_qp_rd_atom;
+	attr->max_rdma_read_out = dev->max_qp_init_rd_atom;
+	attr->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;
+	attr->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
+	return DAT_SUCCESS;
+}
+
+static void fill_provider_attr(DAT_PROVIDER_ATTR *attr)
+{
+	memset(attr, 0, sizeof(*attr));
+	strscpy(attr->provider_name, "kdapl", sizeof(attr->provider_name));
+	attr->provider_version_major = 0;
+	attr->provider_version_minor = 1;
+	attr->dapl_version_major = DAT_VERSION_MAJOR;
+	attr->dapl_version_minor = DAT_VERSION_MINOR;
+	attr->lmr_mem_types_supported =
+		DAT_MEM_TYPE_VIRTUAL | DAT_MEM_TYPE_PLATFORM;
+	attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
+	attr->dat_qos_supported = DAT_QOS_BEST_EFFORT;
+	attr->completion_flags_supported =
+		DAT_COMPLETION_SUPPRESS_FLAG |
+		DAT_COMPLETION_UNSIGNALLED_FLAG |
+		DAT_COMPLETION_BARRIER_FENCE_FLAG |
+		DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+	attr->is_thread_safe = DAT_TRUE;
+	attr->max_private_data_size = DAT_MAX_PRIVATE_DATA;
+	attr->ep_creator = DAT_PSP_CREATES_EP_NEVER;
+	attr->upcall_policy = DAT_UPCALL_SINGLE_INSTANCE;
+	attr->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
+	/* Every stream goes with every other. */
+	memset32((u32 *)attr->evd_stream_merging_supported, DAT_TRUE,
+		 sizeof(attr->evd_stream_merging_supported) / sizeof(u32));
+	/* What is coherent is found out by the DMA API, page by page. */
+	attr->lmr_sync_req = !IS_ENABLED(CONFIG_X86);
+	attr->dto_async_return_guaranteed = DAT_TRUE;
+	attr->rmr_scope_supported = DAT_RMR_SCOPE_PZ;
+	attr->lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ;
+}
+
+/**
+ * dat_ia_query - what an IA and its provider can do
+ * @ia_handle: the IA
+ * @async_evd_handle: out: its asynchronous EVD; may be NULL
+ * @ia_attr_mask: DAT_IA_FIELD_*; unless 0, all are filled in
+ * @ia_attr: out: what the IA can do; its pointers are valid until the IA is
+ *	closed
+ * @provider_attr_mask: DAT_PROVIDER_FIELD_*; unless 0, all are filled in
+ * @provider_attr: out: what the provider can do
+ *
+ * Specification: dat_ia_query().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN dat_ia_query(IN DAT_IA_HANDLE ia_handle,
+			OUT DAT_EVD_HANDLE *async_evd_handle,
+			IN DAT_IA_ATTR_MASK ia_attr_mask,
+			OUT DAT_IA_ATTR *ia_attr,
+			IN DAT_UINT64 provider_attr_mask,
+			OUT DAT_PROVIDER_ATTR *provider_attr)
+{
+	struct dat_object *obj;
+	DAT_RETURN ret;
+
+	if (ia_attr_mask & ~DAT_IA_FIELD_ALL)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (ia_attr_mask && !ia_attr)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (provider_attr_mask & ~DAT_PROVIDER_FIELD_ALL)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	if (provider_attr_mask && !provider_attr)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+
+	obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
+			       DAT_INVALID_HANDLE_IA, &ret);
+	if (!obj)
+		return ret;
+	if (async_evd_handle)
+		*async_evd_handle = to_ia(obj)->async_evd->obj.handle;
+	if (ia_attr_mask)
+		ret = fill_ia_attr(to_ia(obj), ia_attr);
+	if (provider_attr_mask)
+		fill_provider_attr(provider_attr);
+	dat_object_leave(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ia_query);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * kdapl.h - what the module has once
+ */
+#ifndef _KDAPL_KDAPL_H
+#define _KDAPL_KDAPL_H
+
+struct workqueue_struct;
+
+/* Runs everything that must wait for something; flushed at unload. */
+extern struct workqueue_struct *kdapl_wq;
+
+#endif /* _KDAPL_KDAPL_H */

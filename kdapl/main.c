@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * main.c - loading and unloading the module
+ */
+#include <linux/init.h>
+#include <linux/module.h>
+#include <linux/workqueue.h>
+
+#include "../chardev/chardev.h"
+#include "device.h"
+#include "kdapl.h"
+#include "object.h"
+
+struct workqueue_struct *kdapl_wq;
+
+static int __init kdapl_init(void)
+{
+	int ret;
+
+	kdapl_wq = alloc_workqueue("kdapl", WQ_UNBOUND, 0);
+	if (!kdapl_wq)
+		return -ENOMEM;
+	ret = dat_dev_register_client();
+	if (ret)
+		goto destroy_wq;
+	ret = dat_chardev_init();
+	if (ret)
+		goto unregister_client;
+	return 0;
+
+unregister_client:
+	dat_dev_unregister_client();
+destroy_wq:
+	destroy_workqueue(kdapl_wq);
+	return ret;
+}
+
+static void __exit kdapl_exit(void)
+{
+	dat_chardev_exit();
+	dat_dev_unregister_client();
+	destroy_workqueue(kdapl_wq);
+	dat_object_table_destroy();
+}
+
+module_init(kdapl_init);
+module_exit(kdapl_exit);
+
+MODULE_DESCRIPTION("Direct Access Transport API (kDAPL, and uDAPL by /dev/dat)");
+MODULE_AUTHOR("The kdapl developers");
+MODULE_LICENSE("Dual BSD/GPL");

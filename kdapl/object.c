@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * object.c - DAT handles: how they are given out, looked up and withdrawn
+ *
+ * A handle is an index into one table and a generation that no two objects
+ * share, so a stale or forged handle finds nothing, or an object whose handle
+ * differs. It is never followed as a pointer.
+ */
+#include <linux/atomic.h>
+#include <linux/bits.h>
+#include <linux/xarray.h>
+
+#include "ia.h"
+#include "object.h"
+
+#define HANDLE_INDEX_BITS	(BITS_PER_LONG == 64 ? 24 : 16)
+#define HANDLE_INDEX_MASK	(BIT(HANDLE_INDEX_BITS) - 1)
+
+static DEFINE_XARRAY_ALLOC1(dat_objects);
+static atomic_long_t dat_generation;
+
+static DAT_HANDLE make_handle(u32 index)
+{
+	unsigned long generation = atomic_long_inc_return(&dat_generation);
+
+	return (DAT_HANDLE)(generation << HANDLE_INDEX_BITS | index);
+}
+
+static unsigned long handle_index(DAT_HANDLE handle)
+{
+	return (unsigned long)handle & HANDLE_INDEX_MASK;
+}
+
+/**
+ * dat_object_init - fill in the head of a new object
+ * @obj: the object, zeroed
+ * @type: its type
+ * @ia: the IA it belongs to; its memory is kept as long as the object's
+ * @ops: how it ends
+ *
+ * The caller holds the only reference. Context: any.
+ */
+void dat_object_init(struct dat_object *obj, DAT_HANDLE_TYPE type,
+		     struct dat_ia *ia, const struct dat_object_ops *ops)
+{
+	kref_init(&obj->ref);
+	atomic_set(&obj->users, 0);
+	INIT_LIST_HEAD(&obj->node);
+	obj->type = type;
+	obj->ia = ia;
+	obj->ops = ops;
+	if (obj != &ia->obj)
+		kref_get(&ia->obj.ref);
+}
+
+/**
+ * dat_object_publish - give an object its handle
+ * @obj: the object, which can no longer fail
+ *
+ * The reference that the caller holds passes to the table, until
+ * dat_object_retire(). Context: process, may sleep.
+ * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES, and then the reference
+ * is still the caller's.
+ */
+DAT_RETURN dat_object_publish(struct dat_object *obj)
+{
+	u32 index;
+
+	/* The slot is taken first: nobody may see an object without handle. */
+	if (xa_alloc(&dat_objects, &index, XA_ZERO_ENTRY,
+		     XA_LIMIT(1, HANDLE_INDEX_MASK), GFP_KERNEL))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+
+	obj->handle = make_handle(index);
+	dat_ia_add_object(obj);
+	xa_store(&dat_objects, index, obj, GFP_KERNEL);
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_object_peek_any - look a handle up, whatever its type
+ * @handle: what a consumer passed
+ *
+ * Context: any; the caller is in an RCU read-side section, to which the object
+ * is tied.
+ * Return: the object, or NULL if the handle names none.
+ */
+struct dat_object *dat_object_peek_any(DAT_HANDLE handle)
+{
+	struct dat_object *obj = xa_load(&dat_objects, handle_index(handle));
+
+	return obj && obj->handle == handle ? obj : NULL;
+}
+
+/**
+ * dat_object_peek - look a handle up
+ * @handle: what a consumer passed
+ * @type: the type it must have
+ *
+ * Context: any; the caller is in an RCU read-side section, to which the object
+ * is tied.
+ * Return: the object, or NULL if the handle does not name one of that type.
+ */
+struct dat_object *dat_object_peek(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+{
+	struct dat_object *obj = dat_object_peek_any(handle);
+
+	return obj && obj->type == type ? obj : NULL;
+}
+
+/**
+ * dat_object_get - look a handle up and take a reference
+ * @handle: what a consumer passed
+ * @type: the type it must have
+ *
+ * Context: any.
+ * Return: the object, for dat_object_put(), or NULL.
+ */
+struct dat_object *dat_object_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+{
+	struct dat_object *obj;
+
+	rcu_read_lock();
+	obj = dat_object_peek(handle, type);
+	if (obj && !kref_get_unless_zero(&obj->ref))
+		obj = NULL;
+	rcu_read_unlock();
+	return obj;
+}
+
+static void object_release_rcu(struct rcu_head *rcu)
+{
+	struct dat_object *obj = container_of(rcu, struct dat_object, rcu);
+	struct dat_ia *ia = obj->ia;
+	bool is_ia = obj == &ia->obj;
+
+	obj->ops->release(obj);
+	if (!is_ia)
+		dat_object_put(&ia->obj);
+}
+
+static void object_release(struct kref *ref)
+{
+	struct dat_object *obj = container_of(ref, struct dat_object, ref);
+
+	call_rcu(&obj->rcu, object_release_rcu);
+}
+
+/**
+ * dat_object_put - give a reference back
+ * @obj: the object
+ *
+ * Context: any.
+ */
+void dat_object_put(struct dat_object *obj)
+{
+	kref_put(&obj->ref, object_release);
+}
+
+/**
+ * dat_object_claim - win the right to free an object
+ * @obj: the object
+ *
+ * Context: any.
+ * Return: false if it is in use, or somebody else has freed it.
+ */
+bool dat_object_claim(struct dat_object *obj)
+{
+	return atomic_cmpxchg(&obj->users, 0, INT_MIN / 2) == 0;
+}
+
+/**
+ * dat_object_shutdown - give back what an object has of the device, once
+ * @obj: the object
+ *
+ * Context: process, may sleep; callers for the same IA are serialised against
+ * the removal of the device by dat_ia_enter().
+ */
+void dat_object_shutdown(struct dat_object *obj)
+{
+	if (!test_and_set_bit(0, &obj->is_down))
+		obj->ops->shutdown(obj);
+}
+
+/**
+ * dat_object_retire - withdraw a claimed object: handle, device, reference
+ * @obj: the object, from dat_object_claim()
+ *
+ * Context: process, may sleep.
+ */
+void dat_object_retire(struct dat_object *obj)
+{
+	xa_erase(&dat_objects, handle_index(obj->handle));
+	dat_ia_del_object(obj);
+	dat_object_shutdown(obj);
+	dat_object_put(obj);
+}
+
+/**
+ * dat_object_table_destroy - free the handle table, when the module goes
+ */
+void dat_object_table_destroy(void)
+{
+	/* Objects are freed by RCU callbacks of ours, and their IA after them. */
+	rcu_barrier();
+	rcu_barrier();
+	WARN_ON(!xa_empty(&dat_objects));
+	xa_destroy(&dat_objects);
+}

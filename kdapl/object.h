@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * object.h - what every DAT object begins with, and its handle
+ */
+#ifndef _KDAPL_OBJECT_H
+#define _KDAPL_OBJECT_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+#include <linux/types.h>
+
+#include <dat/kdat.h>
+
+struct dat_ia;
+struct dat_object;
+
+/**
+ * struct dat_object_ops - how objects of one type end
+ * @shutdown: give back everything that belongs to the device. Called once by
+ *	the free call, by dat_ia_close(), or when the device goes away, whatever
+ *	is first. May sleep.
+ * @unplug: what to do instead of @shutdown when the device goes away; NULL for
+ *	the same. May sleep.
+ * @release: free the memory, after the last reference has gone and an RCU
+ *	grace period has passed. Must not sleep.
+ */
+struct dat_object_ops {
+	void (*shutdown)(struct dat_object *obj);
+	void (*unplug)(struct dat_object *obj);
+	void (*release)(struct dat_object *obj);
+};
+
+/**
+ * struct dat_object - the head of every DAT object
+ * @handle: what the consumer holds; DAT_HANDLE_NULL until published
+ * @type: type of the object
+ * @ref: memory is kept while not 0
+ * @users: objects that make use of this one, which therefore cannot be freed;
+ *	negative once it has been freed
+ * @is_down: ops->shutdown() has begun
+ * @ia: the IA instance it belongs to; an IA points to itself
+ * @node: in ia->objects[type]
+ * @context: the consumer's context
+ * @ops: how it ends
+ * @rcu: for the release
+ */
+struct dat_object {
+	DAT_HANDLE handle;
+	DAT_HANDLE_TYPE type;
+	struct kref ref;
+	atomic_t users;
+	unsigned long is_down;
+	struct dat_ia *ia;
+	struct list_head node;
+	DAT_CONTEXT context;
+	const struct dat_object_ops *ops;
+	struct rcu_head rcu;
+};
+
+#define DAT_NUM_HANDLE_TYPES	(DAT_HANDLE_TYPE_CSP + 1)
+
+void dat_object_init(struct dat_object *obj, DAT_HANDLE_TYPE type,
+		     struct dat_ia *ia, const struct dat_object_ops *ops);
+DAT_RETURN dat_object_publish(struct dat_object *obj);
+struct dat_object *dat_object_peek(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
+struct dat_object *dat_object_peek_any(DAT_HANDLE handle);
+struct dat_object *dat_object_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
+void dat_object_put(struct dat_object *obj);
+bool dat_object_claim(struct dat_object *obj);
+void dat_object_retire(struct dat_object *obj);
+void dat_object_shutdown(struct dat_object *obj);
+void dat_object_table_destroy(void);
+
+/**
+ * dat_object_use - make use of an object, so that it cannot be freed
+ * @obj: the object
+ *
+ * Context: any.
+ * Return: false if it has been freed already.
+ */
+static inline bool dat_object_use(struct dat_object *obj)
+{
+	return atomic_inc_unless_negative(&obj->users);
+}
+
+/**
+ * dat_object_unuse - the reverse of dat_object_use()
+ * @obj: the object
+ *
+ * Context: any.
+ */
+static inline void dat_object_unuse(struct dat_object *obj)
+{
+	atomic_dec(&obj->users);
+}
+
+#endif /* _KDAPL_OBJECT_H */

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * pz.c - protection zones
+ */
+#include <linux/slab.h>
+
+#include "ia.h"
+#include "pz.h"
+
+static void pz_shutdown(struct dat_object *obj)
+{
+	struct dat_pz *pz = to_pz(obj);
+
+	dat_regqp_destroy(&pz->reg);
+	ib_dealloc_pd(pz->pd);
+}
+
+static void pz_release(struct dat_object *obj)
+{
+	kfree(to_pz(obj));
+}
+
+static const struct dat_object_ops pz_ops = {
+	.shutdown = pz_shutdown,
+	.release = pz_release,
+};
+
+/**
+ * dat_pz_create - make a protection zone
+ * @ia_handle: the IA
+ * @pz_handle: out: the handle
+ *
+ * Specification: dat_pz_create().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN dat_pz_create(IN DAT_IA_HANDLE ia_handle,
+			 OUT DAT_PZ_HANDLE *pz_handle)
+{
+	struct dat_object *ia_obj;
+	struct dat_pz *pz;
+	DAT_RETURN ret;
+
+	if (!pz_handle)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
+				  DAT_INVALID_HANDLE_IA, &ret);
+	if (!ia_obj)
+		return ret;
+
+	pz = kzalloc(sizeof(*pz), GFP_KERNEL_ACCOUNT);
+	if (!pz) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				DAT_RESOURCE_MEMORY);
+		goto leave;
+	}
+	pz->pd = ib_alloc_pd(dat_ia_ibdev(to_ia(ia_obj)), 0);
+	if (IS_ERR(pz->pd)) {
+		kfree(pz);
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				DAT_RESOURCE_PROTECTION_DOMAIN);
+		goto leave;
+	}
+	dat_object_init(&pz->obj, DAT_HANDLE_TYPE_PZ, to_ia(ia_obj), &pz_ops);
+	dat_regqp_init(&pz->reg, pz->pd, to_ia(ia_obj)->port);
+
+	ret = dat_object_publish(&pz->obj);
+	if (ret) {
+		dat_object_shutdown(&pz->obj);
+		dat_object_put(&pz->obj);
+		goto leave;
+	}
+	*pz_handle = pz->obj.handle;
+leave:
+	dat_object_leave(ia_obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_pz_create);
+
+/**
+ * dat_pz_query - what a protection zone belongs to
+ * @pz_handle: the PZ
+ * @pz_param_mask: DAT_PZ_FIELD_*
+ * @pz_param: out: the parameters
+ *
+ * Specification: dat_pz_query().
+ *
+ * Context: any; does not sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
+ */
+DAT_RETURN dat_pz_query(IN DAT_PZ_HANDLE pz_handle,
+			IN DAT_PZ_PARAM_MASK pz_param_mask,
+			OUT DAT_PZ_PARAM *pz_param)
+{
+	struct dat_object *obj;
+
+	if (pz_param_mask & ~DAT_PZ_FIELD_ALL)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!pz_param)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+
+	obj = dat_object_get(pz_handle, DAT_HANDLE_TYPE_PZ);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	pz_param->ia_handle = obj->ia->obj.handle;
+	dat_object_put(obj);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_pz_query);
+
+/**
+ * dat_pz_free - free a protection zone
+ * @pz_handle: the PZ
+ *
+ * Specification: dat_pz_free().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an LMR, RMR or
+ * EP is in it).
+ */
+DAT_RETURN dat_pz_free(IN DAT_PZ_HANDLE pz_handle)
+{
+	return dat_object_free(pz_handle, DAT_HANDLE_TYPE_PZ,
+			       DAT_INVALID_HANDLE_PZ,
+			       DAT_INVALID_STATE_PZ_IN_USE);
+}
+EXPORT_SYMBOL_GPL(dat_pz_free);

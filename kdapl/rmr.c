@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * rmr.c - making, querying and freeing remote memory regions
+ */
+#include <linux/delay.h>
+#include <linux/slab.h>
+
+#include "device.h"
+#include "ep.h"
+#include "ia.h"
+#include "kdapl.h"
+#include "lmr.h"
+#include "pz.h"
+#include "rmr.h"
+
+/* A bind waits for what was posted before it; this long, then no longer. */
+#define BIND_WAIT_MS	2000
+
+/**
+ * dat_rmr_handle - the handle of an RMR
+ * @rmr: the RMR
+ */
+DAT_HANDLE dat_rmr_handle(const struct dat_rmr *rmr)
+{
+	return rmr->obj.handle;
+}
+
+static struct ib_mr *window_alloc_mr(struct dat_rmr *rmr)
+{
+	return ib_alloc_mr(rmr->pz->pd, IB_MR_TYPE_MEM_REG,
+			   dat_dev_max_pages(rmr->pz->pd->device));
+}
+
+static void rmr_repair(struct work_struct *work)
+{
+	struct dat_rmr *rmr = container_of(work, struct dat_rmr, repair_work);
+	unsigned int i;
+
+	/* The device is there: rmr_shutdown() waits for this work. */
+	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
+		struct dat_window *w = &rmr->windows[i];
+		struct ib_mr *mr;
+
+		/* Nobody else touches a broken window. */
+		if (READ_ONCE(w->state) != DAT_WINDOW_BROKEN)
+			continue;
+		if (w->mr)
+			ib_dereg_mr(w->mr);
+		w->mr = NULL;
+		dat_window_clear(w);
+		mr = window_alloc_mr(rmr);
+		if (IS_ERR(mr))
+			continue;
+		spin_lock_bh(&rmr->lock);
+		w->mr = mr;
+		w->state = DAT_WINDOW_IDLE;
+		spin_unlock_bh(&rmr->lock);
+	}
+	dat_object_put(&rmr->obj);
+}
+
+static unsigned int rmr_outstanding(struct dat_rmr *rmr, struct dat_ep **ep)
+{
+	unsigned int outstanding;
+
+	spin_lock_bh(&rmr->lock);
+	outstanding = rmr->outstanding;
+	*ep = outstanding ? rmr->bind_ep : NULL;
+	if (*ep)
+		kref_get(&(*ep)->obj.ref);
+	spin_unlock_bh(&rmr->lock);
+	return outstanding;
+}
+
+/*
+ * An MR must not go while a work request that names it is in a queue. Binds
+ * complete by themselves; if they do not, their connection has to give way.
+ */
+static void rmr_wait_for_binds(struct dat_rmr *rmr)
+{
+	unsigned int waited;
+	struct dat_ep *ep;
+
+	for (waited = 0; rmr_outstanding(rmr, &ep); waited++) {
+		dat_ep_collect(ep);
+		if (waited == BIND_WAIT_MS)
+			dat_ep_break(ep);
+		dat_object_put(&ep->obj);
+		usleep_range(1000, 1500);
+	}
+}
+
+static void rmr_shutdown(struct dat_object *obj)
+{
+	struct dat_rmr *rmr = to_rmr(obj);
+	unsigned int i;
+
+	/* Binds that hold the lock go through, later ones see is_down. */
+	spin_lock_bh(&rmr->lock);
+	spin_unlock_bh(&rmr->lock);
+	rmr_wait_for_binds(rmr);
+	if (cancel_work_sync(&rmr->repair_work))
+		dat_object_put(obj);
+	spin_lock_bh(&rmr->lock);
+	rmr->current_window = DAT_RMR_NO_WINDOW;
+	spin_unlock_bh(&rmr->lock);
+	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
+		struct dat_window *w = &rmr->windows[i];
+
+		if (w->mr)
+			ib_dereg_mr(w->mr);
+		w->mr = NULL;
+		w->state = DAT_WINDOW_BROKEN;
+		dat_window_clear(w);
+	}
+	dat_object_unuse(&rmr->pz->obj);
+}
+
+static void rmr_release(struct dat_object *obj)
+{
+	struct dat_rmr *rmr = to_rmr(obj);
+
+	dat_object_put(&rmr->pz->obj);
+	kfree(rmr);
+}
+
+static const struct dat_object_ops rmr_ops = {
+	.shutdown = rmr_shutdown,
+	.release = rmr_release,
+};
+
+/**
+ * dat_rmr_create - make an RMR, bound to nothing
+ * @pz_handle: its PZ
+ * @rmr_handle: out: the handle
+ *
+ * Specification: dat_rmr_create().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN dat_rmr_create(IN DAT_PZ_HANDLE pz_handle,
+			  OUT DAT_RMR_HANDLE *rmr_handle)
+{
+	struct dat_object *pz_obj;
+	struct dat_rmr *rmr;
+	DAT_RETURN ret;
+	unsigned int i;
+
+	if (!rmr_handle)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	pz_obj = dat_object_enter(pz_handle, DAT_HANDLE_TYPE_PZ,
+				  DAT_INVALID_HANDLE_PZ, &ret);
+	if (!pz_obj)
+		return ret;
+	if (!dat_object_use(pz_obj)) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		goto leave;
+	}
+
+	rmr = kzalloc(sizeof(*rmr), GFP_KERNEL_ACCOUNT);
+	if (!rmr) {
+		dat_object_unuse(pz_obj);
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				DAT_RESOURCE_MEMORY);
+		goto leave;
+	}
+	dat_object_init(&rmr->obj, DAT_HANDLE_TYPE_RMR, pz_obj->ia, &rmr_ops);
+	kref_get(&pz_obj->ref);
+	rmr->pz = to_pz(pz_obj);
+	rmr->current_window = DAT_RMR_NO_WINDOW;
+	spin_lock_init(&rmr->lock);
+	INIT_WORK(&rmr->repair_work, rmr_repair);
+
+	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
+		struct ib_mr *mr = window_alloc_mr(rmr);
+
+		if (IS_ERR(mr)) {
+			ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+					DAT_RESOURCE_MEMORY_REGION);
+			goto down;
+		}
+		rmr->windows[i].mr = mr;
+	}
+	ret = dat_object_publish(&rmr->obj);
+	if (ret)
+		goto down;
+	*rmr_handle = rmr->obj.handle;
+	goto leave;
+
+down:
+	dat_object_shutdown(&rmr->obj);
+	dat_object_put(&rmr->obj);
+leave:
+	dat_object_leave(pz_obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_rmr_create);
+
+/**
+ * dat_rmr_query - the parameters of an RMR
+ * @rmr_handle: the RMR
+ * @rmr_param_mask: DAT_RMR_FIELD_*; all are filled in
+ * @rmr_param: out: the parameters; a segment_length of 0 tells that it is not
+ *	bound
+ *
+ * Specification: dat_rmr_query().
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
+ */
+DAT_RETURN dat_rmr_query(IN DAT_RMR_HANDLE rmr_handle,
+			 IN DAT_RMR_PARAM_MASK rmr_param_mask,
+			 OUT DAT_RMR_PARAM *rmr_param)
+{
+	struct dat_object *obj;
+	struct dat_rmr *rmr;
+
+	if (rmr_param_mask & ~DAT_RMR_FIELD_ALL)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!rmr_param)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	obj = dat_object_get(rmr_handle, DAT_HANDLE_TYPE_RMR);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+
+	rmr = to_rmr(obj);
+	*rmr_param = (DAT_RMR_PARAM){
+		.ia_handle = obj->ia->obj.handle,
+		.pz_handle = rmr->pz->obj.handle,
+		.rmr_scope = DAT_RMR_SCOPE_PZ,
+		.va_type = DAT_VA_TYPE_VA,
+	};
+	spin_lock_bh(&rmr->lock);
+	if (rmr->current_window != DAT_RMR_NO_WINDOW) {
+		struct dat_window *w = &rmr->windows[rmr->current_window];
+
+		rmr_param->lmr_triplet = w->triplet;
+		rmr_param->mem_priv = w->privileges;
+		rmr_param->rmr_context = w->mr->rkey;
+	}
+	spin_unlock_bh(&rmr->lock);
+	dat_object_put(obj);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_rmr_query);
+
+/**
+ * dat_rmr_free - free an RMR
+ * @rmr_handle: the RMR, bound or not
+ *
+ * When it returns, none of the contexts that the RMR ever had gives access. A
+ * bind that is still outstanding is waited for; if it does not complete in
+ * seconds, because the peer does not answer, its connection is broken.
+ * Specification: dat_rmr_free().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN dat_rmr_free(IN DAT_RMR_HANDLE rmr_handle)
+{
+	return dat_object_free(rmr_handle, DAT_HANDLE_TYPE_RMR,
+			       DAT_INVALID_HANDLE_RMR, DAT_NO_SUBTYPE);
+}
+EXPORT_SYMBOL_GPL(dat_rmr_free);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * rmr.h - remote memory regions
+ */
+#ifndef _KDAPL_RMR_H
+#define _KDAPL_RMR_H
+
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "object.h"
+
+struct dat_dto;
+struct dat_ep;
+struct dat_lmr;
+struct dat_pz;
+
+#define DAT_RMR_WINDOWS		2
+#define DAT_RMR_NO_WINDOW	DAT_RMR_WINDOWS
+
+/**
+ * enum dat_window_state - what a window of an RMR is
+ * @DAT_WINDOW_IDLE: dead to peers, free for the next bind
+ * @DAT_WINDOW_BINDING: its registration has been posted
+ * @DAT_WINDOW_BOUND: open to peers
+ * @DAT_WINDOW_UNBINDING: its invalidation has been posted
+ * @DAT_WINDOW_BROKEN: its bind failed half-way; it gets a new MR
+ */
+enum dat_window_state {
+	DAT_WINDOW_IDLE,
+	DAT_WINDOW_BINDING,
+	DAT_WINDOW_BOUND,
+	DAT_WINDOW_UNBINDING,
+	DAT_WINDOW_BROKEN,
+};
+
+/**
+ * struct dat_window - one of the MRs of an RMR
+ * @mr: the MR; NULL when the device has gone, or no new one could be had
+ * @state: guarded by rmr->lock
+ * @lmr: what it shows a part of, referenced and used unless idle
+ * @triplet: the part
+ * @privileges: what peers may do
+ */
+struct dat_window {
+	struct ib_mr *mr;
+	enum dat_window_state state;
+	struct dat_lmr *lmr;
+	DAT_LMR_TRIPLET triplet;
+	DAT_MEM_PRIV_FLAGS privileges;
+};
+
+/**
+ * struct dat_rmr - a remote memory region
+ * @obj: head
+ * @pz: its PZ, used
+ * @lock: guards the windows, @current_window, @bind_ep, @outstanding
+ * @windows: the MRs; mapping pages into an MR rewrites it at once, so the next
+ *	bind must not touch the one that peers can still reach
+ * @current_window: the window of the latest bind, or DAT_RMR_NO_WINDOW
+ * @bind_ep: EP of the latest bind, referenced while @outstanding
+ * @outstanding: binds that have not completed
+ * @repair_work: gives broken windows new MRs
+ */
+struct dat_rmr {
+	struct dat_object obj;
+	struct dat_pz *pz;
+	spinlock_t lock;
+	struct dat_window windows[DAT_RMR_WINDOWS];
+	u8 current_window;
+	struct dat_ep *bind_ep;
+	unsigned int outstanding;
+	struct work_struct repair_work;
+};
+
+static inline struct dat_rmr *to_rmr(struct dat_object *obj)
+{
+	return container_of(obj, struct dat_rmr, obj);
+}
+
+/* rmr_bind.c */
+void dat_rmr_bound(struct dat_dto *dto, enum ib_wc_status status);
+void dat_window_clear(struct dat_window *window);
+
+/* rmr.c */
+DAT_HANDLE dat_rmr_handle(const struct dat_rmr *rmr);
+
+#endif /* _KDAPL_RMR_H */

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * sync.c - makes memory and RDMA agree on machines that are not coherent
+ */
+#include "ia.h"
+#include "lmr.h"
+
+/* On machines that are coherent these calls of the DMA API do nothing. */
+static void sync_range(struct dat_lmr *lmr, u64 address, u32 length,
+		       enum dma_data_direction dir)
+{
+	struct ib_device *ibdev = dat_ia_ibdev(lmr->obj.ia);
+	struct scatterlist *sg;
+	unsigned int nents;
+	u32 offset;
+
+	sg = dat_lmr_find_sg(lmr, address - lmr->address, &offset, &nents);
+	while (length) {
+		u32 len = min(length, sg_dma_len(sg) - offset);
+		u64 dma = sg_dma_address(sg) + offset;
+
+		if (dir == DMA_FROM_DEVICE)
+			ib_dma_sync_single_for_cpu(ibdev, dma, len, dir);
+		else
+			ib_dma_sync_single_for_device(ibdev, dma, len, dir);
+		length -= len;
+		offset = 0;
+		sg = sg_next(sg);
+	}
+}
+
+/* Finds the LMR of a segment and keeps it from being freed. */
+static struct dat_lmr *use_lmr(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg)
+{
+	struct dat_lmr *lmr;
+
+	rcu_read_lock();
+	lmr = dat_lmr_find(ia, seg->lmr_context);
+	if (lmr && (!dat_lmr_covers(lmr, seg->virtual_address,
+				    seg->segment_length) ||
+		    !dat_object_use(&lmr->obj)))
+		lmr = NULL;
+	rcu_read_unlock();
+	return lmr;
+}
+
+static DAT_RETURN sync_segment(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg,
+			       enum dma_data_direction dir, bool check_only)
+{
+	struct dat_lmr *lmr;
+
+	/* With a length of zero the rest of a triplet has no meaning. */
+	if (!seg->segment_length)
+		return DAT_SUCCESS;
+	lmr = use_lmr(ia, seg);
+	if (!lmr)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!check_only)
+		sync_range(lmr, seg->virtual_address, seg->segment_length, dir);
+	dat_object_unuse(&lmr->obj);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN sync_segments(DAT_IA_HANDLE ia_handle,
+				const DAT_LMR_TRIPLET *segs, DAT_VLEN num,
+				enum dma_data_direction dir)
+{
+	struct dat_object *obj;
+	bool check_only = true;
+	DAT_RETURN ret;
+	DAT_VLEN i;
+
+	if (num && !segs)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
+			       DAT_INVALID_HANDLE_IA, &ret);
+	if (!obj)
+		return ret;
+	/* All or none: the first round only looks. */
+	do {
+		for (i = 0; i < num && !ret; i++)
+			ret = sync_segment(to_ia(obj), &segs[i], dir,
+					   check_only);
+		check_only = !check_only;
+	} while (!check_only && !ret);
+	dat_object_leave(obj);
+	return ret;
+}
+
+/**
+ * dat_lmr_sync_rdma_read - let peers read what was written locally
+ * @ia_handle: the IA
+ * @local_segments: what was written; parts of any LMRs of the IA
+ * @num_segments: how many
+ *
+ * To be called after a local write, before a peer's RDMA read. Specification:
+ * dat_lmr_sync_rdma_read().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (then no
+ * segment has been synchronised), DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN dat_lmr_sync_rdma_read(IN DAT_IA_HANDLE ia_handle,
+				  IN const DAT_LMR_TRIPLET *local_segments,
+				  IN DAT_VLEN num_segments)
+{
+	return sync_segments(ia_handle, local_segments, num_segments,
+			     DMA_TO_DEVICE);
+}
+EXPORT_SYMBOL_GPL(dat_lmr_sync_rdma_read);
+
+/**
+ * dat_lmr_sync_rdma_write - see locally what peers have written
+ * @ia_handle: the IA
+ * @local_segments: what was written; parts of any LMRs of the IA
+ * @num_segments: how many
+ *
+ * To be called after a peer's RDMA write, before a local read or write, and
+ * after a local write, before a peer's RDMA write. Specification:
+ * dat_lmr_sync_rdma_write().
+ *
+ * Context: process, may sleep.
+ * Return: as dat_lmr_sync_rdma_read().
+ */
+DAT_RETURN dat_lmr_sync_rdma_write(IN DAT_IA_HANDLE ia_handle,
+				   IN const DAT_LMR_TRIPLET *local_segments,
+				   IN DAT_VLEN num_segments)
+{
+	return sync_segments(ia_handle, local_segments, num_segments,
+			     DMA_FROM_DEVICE);
+}
+EXPORT_SYMBOL_GPL(dat_lmr_sync_rdma_write);
