@@ -1,0 +1,744 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause */
+/*
+ * dat.h - the contract of /dev/dat: its ioctls and its event rings
+ *
+ * General ioctl format
+ *
+ * Every structure begins with its own size, set by the caller, and grows only
+ * at its end. Bytes past what the kernel knows must be zero; bytes that the
+ * caller does not have are taken as zero. errno tells what was wrong with the
+ * ioctl itself, and then nothing has happened:
+ *
+ *  - ENOTTY: no such ioctl
+ *  - EINVAL: size is smaller than the structure's first published version
+ *  - E2BIG: bytes that this kernel does not know are not zero
+ *  - EFAULT: a structure, or memory that it points to, cannot be read/written
+ *  - EOPNOTSUPP: a field marked __reserved is not zero
+ *  - ENOMEM: no memory to carry the ioctl out
+ *
+ * If the ioctl itself was sound it returns 0 and @result carries the
+ * DAT_RETURN of the call, in the numbers of DAT 2.0. Output fields have a
+ * meaning only when @result is DAT_SUCCESS (0), or where a comment says so.
+ *
+ * Handles are small numbers that belong to the open file, never 0. Constants
+ * (flags, masks, states, event numbers) have the values that DAT gives them.
+ */
+#ifndef _UAPI_LINUX_DAT_H
+#define _UAPI_LINUX_DAT_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define DAT_DEV_TYPE	0xDA
+
+enum {
+	DAT_DEV_CMD_IA_OPEN = 0,
+	DAT_DEV_CMD_IA_CLOSE,
+	DAT_DEV_CMD_IA_QUERY,
+	DAT_DEV_CMD_PZ_CREATE,
+	DAT_DEV_CMD_PZ_QUERY,
+	DAT_DEV_CMD_PZ_FREE,
+	DAT_DEV_CMD_EVD_CREATE,
+	DAT_DEV_CMD_EVD_WAIT,
+	DAT_DEV_CMD_EVD_PULL,
+	DAT_DEV_CMD_EVD_FREE,
+	DAT_DEV_CMD_PSP_CREATE,
+	DAT_DEV_CMD_PSP_FREE,
+	DAT_DEV_CMD_CR_QUERY,
+	DAT_DEV_CMD_CR_ACCEPT,
+	DAT_DEV_CMD_CR_REJECT,
+	DAT_DEV_CMD_EP_CREATE,
+	DAT_DEV_CMD_EP_QUERY,
+	DAT_DEV_CMD_EP_CONNECT,
+	DAT_DEV_CMD_EP_DISCONNECT,
+	DAT_DEV_CMD_EP_GET_STATUS,
+	DAT_DEV_CMD_EP_FREE,
+	DAT_DEV_CMD_POST,
+	DAT_DEV_CMD_LMR_CREATE,
+	DAT_DEV_CMD_LMR_QUERY,
+	DAT_DEV_CMD_LMR_FREE,
+	DAT_DEV_CMD_LMR_SYNC,
+	DAT_DEV_CMD_RMR_CREATE,
+	DAT_DEV_CMD_RMR_QUERY,
+	DAT_DEV_CMD_RMR_FREE,
+	DAT_DEV_CMD_HANDLE_QUERY,
+	DAT_DEV_CMD_CONTEXT,
+};
+
+/**
+ * struct dat_dev_free - free an object (DAT_DEV_PZ_FREE, _EVD_FREE, _PSP_FREE,
+ *	_EP_FREE, _LMR_FREE, _RMR_FREE), or reject a CR (DAT_DEV_CR_REJECT)
+ * @size: sizeof(struct dat_dev_free)
+ * @result: out: DAT_RETURN
+ * @handle: the object
+ * @__reserved: 0
+ */
+struct dat_dev_free {
+	__u32 size;
+	__u32 result;
+	__u32 handle;
+	__u32 __reserved;
+};
+
+#define DAT_DEV_PZ_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_PZ_FREE)
+#define DAT_DEV_EVD_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_FREE)
+#define DAT_DEV_PSP_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_PSP_FREE)
+#define DAT_DEV_EP_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_FREE)
+#define DAT_DEV_LMR_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_LMR_FREE)
+#define DAT_DEV_RMR_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RMR_FREE)
+#define DAT_DEV_CR_REJECT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CR_REJECT)
+
+#define DAT_DEV_NAME_MAX 256
+
+/**
+ * struct dat_dev_ia_open - open an IA and its asynchronous EVD
+ * @size: sizeof(struct dat_dev_ia_open)
+ * @result: out: DAT_RETURN
+ * @name: name of the IA, with its terminating 0
+ * @dat_major: version of DAT that the caller was written for
+ * @dat_minor: the same
+ * @async_evd_qlen: minimum queue length of the asynchronous EVD
+ * @ia: out: handle of the IA
+ * @async_evd: out: handle of the asynchronous EVD
+ * @async_ring_entries: out: size of that EVD's ring, see dat_dev_evd_create
+ */
+struct dat_dev_ia_open {
+	__u32 size;
+	__u32 result;
+	char name[DAT_DEV_NAME_MAX];
+	__u32 dat_major;
+	__u32 dat_minor;
+	__u32 async_evd_qlen;
+	__u32 ia;
+	__u32 async_evd;
+	__u32 async_ring_entries;
+};
+
+#define DAT_DEV_IA_OPEN _IO(DAT_DEV_TYPE, DAT_DEV_CMD_IA_OPEN)
+
+/**
+ * struct dat_dev_ia_close - close an IA
+ * @size: sizeof(struct dat_dev_ia_close)
+ * @result: out: DAT_RETURN
+ * @ia: the IA
+ * @flags: DAT_CLOSE_FLAGS
+ */
+struct dat_dev_ia_close {
+	__u32 size;
+	__u32 result;
+	__u32 ia;
+	__u32 flags;
+};
+
+#define DAT_DEV_IA_CLOSE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_IA_CLOSE)
+
+/**
+ * struct dat_dev_addr - a struct sockaddr_in or sockaddr_in6, padded with 0
+ * @bytes: the structure
+ */
+struct dat_dev_addr {
+	__u8 bytes[32];
+};
+
+/**
+ * struct dat_dev_ia_query - what the IA can do
+ * @size: sizeof(struct dat_dev_ia_query)
+ * @result: out: DAT_RETURN
+ * @ia: the IA
+ * @async_evd: out: its asynchronous EVD
+ *
+ * The rest is the fields of DAT_IA_ATTR and DAT_PROVIDER_ATTR that have the
+ * same name; all are filled in. @evd_merging has bit 6 * row + column set
+ * where the two event streams may share an EVD.
+ */
+struct dat_dev_ia_query {
+	__u32 size;
+	__u32 result;
+	__u32 ia;
+	__u32 async_evd;
+	char adapter_name[DAT_DEV_NAME_MAX];
+	char vendor_name[DAT_DEV_NAME_MAX];
+	struct dat_dev_addr ia_address;
+	__u64 max_lmr_block_size;
+	__u64 max_lmr_virtual_address;
+	__u64 max_rmr_target_address;
+	__u64 evd_merging;
+	__u32 hardware_version_major;
+	__u32 hardware_version_minor;
+	__u32 firmware_version_major;
+	__u32 firmware_version_minor;
+	__u32 max_eps;
+	__u32 max_dto_per_ep;
+	__u32 max_rdma_read_per_ep_in;
+	__u32 max_rdma_read_per_ep_out;
+	__u32 max_evds;
+	__u32 max_evd_qlen;
+	__u32 max_iov_segments_per_dto;
+	__u32 max_lmrs;
+	__u32 max_pzs;
+	__u32 max_message_size;
+	__u32 max_rdma_size;
+	__u32 max_rmrs;
+	__u32 max_iov_segments_per_rdma_read;
+	__u32 max_iov_segments_per_rdma_write;
+	__u32 max_rdma_read_in;
+	__u32 max_rdma_read_out;
+	__u32 provider_version_major;
+	__u32 provider_version_minor;
+	__u32 completion_flags_supported;
+	__u32 max_private_data_size;
+	__u32 optimal_buffer_alignment;
+	__u32 lmr_sync_req;
+};
+
+#define DAT_DEV_IA_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_IA_QUERY)
+
+/**
+ * struct dat_dev_pz_create - make a PZ; also queries one (DAT_DEV_PZ_QUERY)
+ * @size: sizeof(struct dat_dev_pz)
+ * @result: out: DAT_RETURN
+ * @ia: in for DAT_DEV_PZ_CREATE, out for DAT_DEV_PZ_QUERY
+ * @pz: out for DAT_DEV_PZ_CREATE, in for DAT_DEV_PZ_QUERY
+ */
+struct dat_dev_pz_create {
+	__u32 size;
+	__u32 result;
+	__u32 ia;
+	__u32 pz;
+};
+
+#define DAT_DEV_PZ_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_PZ_CREATE)
+#define DAT_DEV_PZ_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_PZ_QUERY)
+
+/**
+ * struct dat_dev_event - one event in an EVD's ring
+ * @number: DAT_EVENT_NUMBER
+ * @status: DAT_DTO_COMPLETION_STATUS of a DTO or bind, reason of an async event
+ * @handle: the EP (DTO, connection), RMR (bind), PSP (connection request) or
+ *	whatever object an async event concerns; 0 if it no longer exists
+ * @cr: the CR of a connection request
+ * @cookie: user_cookie of a DTO or bind, conn_qual of a connection request
+ * @length: transferred length of a DTO, private data size of a connection event
+ * @operation: DAT_DTOS of a DTO
+ * @rmr_context: rmr_context of a DTO
+ * @flags: DAT_DEV_EVENT_*
+ * @__reserved: 0
+ */
+struct dat_dev_event {
+	__u32 number;
+	__u32 status;
+	__u32 handle;
+	__u32 cr;
+	__u64 cookie;
+	__u32 length;
+	__u32 operation;
+	__u32 rmr_context;
+	__u32 flags;
+	__u64 __reserved[3];
+};
+
+#define DAT_DEV_EVENT_TRUNCATED	1	/* private data of a CR was cut */
+
+/**
+ * struct dat_dev_ring - what mmap() of an EVD shows
+ * @head: events consumed, modulo 2^32; written by the process
+ * @__pad0: keeps the two writers' cache lines apart
+ * @tail: events produced, modulo 2^32; written by the kernel
+ * @waiting: not 0 while a thread is inside DAT_DEV_EVD_WAIT; written by the
+ *	kernel
+ * @__pad1: the same
+ * @events: entry N is events[N % entries]
+ *
+ * Map it at file offset (handle * page size), with a length of
+ * sizeof(struct dat_dev_ring) + entries * sizeof(struct dat_dev_event).
+ * Read @tail with acquire, write @head with release semantics. A process that
+ * writes anything else here confuses itself only.
+ */
+struct dat_dev_ring {
+	__u32 head;
+	__u32 __pad0[15];
+	__u32 tail;
+	__u32 waiting;
+	__u32 __pad1[14];
+	struct dat_dev_event events[];
+};
+
+/**
+ * struct dat_dev_evd_create - make an EVD
+ * @size: sizeof(struct dat_dev_evd_create)
+ * @result: out: DAT_RETURN
+ * @ia: the IA
+ * @min_qlen: minimum number of events that it can hold
+ * @flags: DAT_EVD_FLAGS
+ * @evd: out: handle
+ * @ring_entries: out: entries of the ring, a power of two
+ * @__reserved: 0
+ */
+struct dat_dev_evd_create {
+	__u32 size;
+	__u32 result;
+	__u32 ia;
+	__u32 min_qlen;
+	__u32 flags;
+	__u32 evd;
+	__u32 ring_entries;
+	__u32 __reserved;
+};
+
+#define DAT_DEV_EVD_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_CREATE)
+
+/**
+ * struct dat_dev_evd_wait - wait until the ring holds @threshold events
+ * @size: sizeof(struct dat_dev_evd_wait)
+ * @result: out: DAT_SUCCESS, DAT_TIMEOUT_EXPIRED, DAT_INTERRUPTED_CALL (a
+ *	signal), DAT_ABORT (the EVD or IA has gone), DAT_INVALID_STATE (another
+ *	thread waits), DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE
+ * @evd: the EVD
+ * @timeout: microseconds, ~0 for ever
+ * @threshold: at least 1, at most the EVD's queue length
+ * @__reserved: 0
+ *
+ * DAT_DEV_EVD_PULL takes the same structure, looks at @evd only, and moves
+ * events that came without notification (DAT_COMPLETION_UNSIGNALLED_FLAG)
+ * into the ring.
+ */
+struct dat_dev_evd_wait {
+	__u32 size;
+	__u32 result;
+	__u32 evd;
+	__u32 timeout;
+	__u32 threshold;
+	__u32 __reserved;
+};
+
+#define DAT_DEV_EVD_WAIT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_WAIT)
+#define DAT_DEV_EVD_PULL _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_PULL)
+
+/**
+ * struct dat_dev_psp_create - listen on a connection qualifier
+ * @size: sizeof(struct dat_dev_psp_create)
+ * @result: out: DAT_RETURN
+ * @ia: the IA
+ * @evd: where connection requests go
+ * @conn_qual: RDMA_PS_TCP port
+ * @flags: DAT_PSP_FLAGS
+ * @psp: out: handle
+ */
+struct dat_dev_psp_create {
+	__u32 size;
+	__u32 result;
+	__u32 ia;
+	__u32 evd;
+	__u64 conn_qual;
+	__u32 flags;
+	__u32 psp;
+};
+
+#define DAT_DEV_PSP_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_PSP_CREATE)
+
+#define DAT_DEV_PRIVATE_DATA_MAX 256
+
+/**
+ * struct dat_dev_cr_query - who wants to connect
+ * @size: sizeof(struct dat_dev_cr_query)
+ * @result: out: DAT_RETURN
+ * @cr: the CR
+ * @private_data_size: out: bytes in @private_data
+ * @remote_port: out: port qualifier of the peer
+ * @remote_address: out: address of the peer
+ * @private_data: out
+ */
+struct dat_dev_cr_query {
+	__u32 size;
+	__u32 result;
+	__u32 cr;
+	__u32 private_data_size;
+	__u64 remote_port;
+	struct dat_dev_addr remote_address;
+	__u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
+};
+
+#define DAT_DEV_CR_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CR_QUERY)
+
+/**
+ * struct dat_dev_cr_accept - accept a connection request
+ * @size: sizeof(struct dat_dev_cr_accept)
+ * @result: out: DAT_RETURN
+ * @cr: the CR; gone when @result is DAT_SUCCESS
+ * @ep: the EP to connect
+ * @private_data_size: bytes in @private_data
+ * @__reserved: 0
+ * @private_data: for the peer
+ */
+struct dat_dev_cr_accept {
+	__u32 size;
+	__u32 result;
+	__u32 cr;
+	__u32 ep;
+	__u32 private_data_size;
+	__u32 __reserved;
+	__u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
+};
+
+#define DAT_DEV_CR_ACCEPT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CR_ACCEPT)
+
+/**
+ * struct dat_dev_ep_attr - DAT_EP_ATTR; 0 asks for the default
+ *
+ * The fields are those of DAT_EP_ATTR that have the same name.
+ */
+struct dat_dev_ep_attr {
+	__u32 service_type;
+	__u32 max_message_size;
+	__u32 max_rdma_size;
+	__u32 qos;
+	__u32 recv_completion_flags;
+	__u32 request_completion_flags;
+	__u32 max_recv_dtos;
+	__u32 max_request_dtos;
+	__u32 max_recv_iov;
+	__u32 max_request_iov;
+	__u32 max_rdma_read_in;
+	__u32 max_rdma_read_out;
+	__u32 max_rdma_read_iov;
+	__u32 max_rdma_write_iov;
+};
+
+/**
+ * struct dat_dev_ep_create - make an EP
+ * @size: sizeof(struct dat_dev_ep_create)
+ * @result: out: DAT_RETURN
+ * @ia: the IA
+ * @pz: the PZ
+ * @recv_evd: EVD for completions of receives, or 0
+ * @request_evd: EVD for all other completions, or 0
+ * @connect_evd: EVD for connection events, or 0
+ * @has_attr: 1 if @attr was given, 0 for defaults only
+ * @attr: wishes
+ * @ep: out: handle
+ * @__reserved: 0
+ */
+struct dat_dev_ep_create {
+	__u32 size;
+	__u32 result;
+	__u32 ia;
+	__u32 pz;
+	__u32 recv_evd;
+	__u32 request_evd;
+	__u32 connect_evd;
+	__u32 has_attr;
+	struct dat_dev_ep_attr attr;
+	__u32 ep;
+	__u32 __reserved;
+};
+
+#define DAT_DEV_EP_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_CREATE)
+
+/**
+ * struct dat_dev_ep_query - everything about an EP
+ * @size: sizeof(struct dat_dev_ep_query)
+ * @result: out: DAT_RETURN
+ * @ep: the EP
+ * @state: out: DAT_EP_STATE
+ * @ia: out
+ * @pz: out
+ * @recv_evd: out, 0 if none
+ * @request_evd: out, 0 if none
+ * @connect_evd: out, 0 if none
+ * @private_data_size: out: bytes in @private_data
+ * @local_port: out
+ * @remote_port: out
+ * @local_address: out
+ * @remote_address: out
+ * @attr: out
+ * @private_data: out: what the peer sent when it accepted or rejected
+ */
+struct dat_dev_ep_query {
+	__u32 size;
+	__u32 result;
+	__u32 ep;
+	__u32 state;
+	__u32 ia;
+	__u32 pz;
+	__u32 recv_evd;
+	__u32 request_evd;
+	__u32 connect_evd;
+	__u32 private_data_size;
+	__u64 local_port;
+	__u64 remote_port;
+	struct dat_dev_addr local_address;
+	struct dat_dev_addr remote_address;
+	struct dat_dev_ep_attr attr;
+	__u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
+};
+
+#define DAT_DEV_EP_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_QUERY)
+
+/**
+ * struct dat_dev_ep_connect - connect an EP to a remote service point
+ * @size: sizeof(struct dat_dev_ep_connect)
+ * @result: out: DAT_RETURN
+ * @ep: the EP
+ * @timeout: microseconds, ~0 for ever
+ * @conn_qual: remote connection qualifier
+ * @remote_address: remote IA
+ * @qos: DAT_QOS
+ * @flags: DAT_CONNECT_FLAGS
+ * @private_data_size: bytes in @private_data
+ * @__reserved: 0
+ * @private_data: for the peer
+ */
+struct dat_dev_ep_connect {
+	__u32 size;
+	__u32 result;
+	__u32 ep;
+	__u32 timeout;
+	__u64 conn_qual;
+	struct dat_dev_addr remote_address;
+	__u32 qos;
+	__u32 flags;
+	__u32 private_data_size;
+	__u32 __reserved;
+	__u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
+};
+
+#define DAT_DEV_EP_CONNECT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_CONNECT)
+
+/**
+ * struct dat_dev_ep_disconnect - end a connection
+ * @size: sizeof(struct dat_dev_ep_disconnect)
+ * @result: out: DAT_RETURN
+ * @ep: the EP
+ * @flags: DAT_CLOSE_FLAGS
+ */
+struct dat_dev_ep_disconnect {
+	__u32 size;
+	__u32 result;
+	__u32 ep;
+	__u32 flags;
+};
+
+#define DAT_DEV_EP_DISCONNECT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_DISCONNECT)
+
+/**
+ * struct dat_dev_ep_status - the state of an EP
+ * @size: sizeof(struct dat_dev_ep_status)
+ * @result: out: DAT_RETURN
+ * @ep: the EP
+ * @state: out: DAT_EP_STATE
+ * @recv_idle: out: 1 if no receive is outstanding
+ * @request_idle: out: 1 if no other DTO or bind is outstanding
+ */
+struct dat_dev_ep_status {
+	__u32 size;
+	__u32 result;
+	__u32 ep;
+	__u32 state;
+	__u32 recv_idle;
+	__u32 request_idle;
+};
+
+#define DAT_DEV_EP_GET_STATUS _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_GET_STATUS)
+
+/**
+ * struct dat_dev_segment - a range of an LMR
+ * @virtual_address: where it begins
+ * @length: bytes
+ * @lmr_context: the LMR
+ */
+struct dat_dev_segment {
+	__u64 virtual_address;
+	__u32 length;
+	__u32 lmr_context;
+};
+
+enum dat_dev_opcode {
+	DAT_DEV_SEND,
+	DAT_DEV_RECV,
+	DAT_DEV_RDMA_WRITE,
+	DAT_DEV_RDMA_READ,
+	DAT_DEV_RMR_BIND,
+};
+
+/**
+ * struct dat_dev_dto - one DTO or bind to post
+ * @opcode: enum dat_dev_opcode
+ * @ep: the EP
+ * @flags: DAT_COMPLETION_FLAGS
+ * @num_segments: number of @segments; 1 for a bind
+ * @segments: address of an array of struct dat_dev_segment
+ * @cookie: comes back in the completion event
+ * @remote_address: RDMA: where in the remote region
+ * @remote_length: RDMA: bytes there
+ * @remote_context: RDMA: rmr_context of the remote region
+ * @rmr: bind: the RMR
+ * @privileges: bind: DAT_MEM_PRIV_FLAGS
+ * @rmr_context: bind, out: the new context
+ * @__reserved: 0
+ */
+struct dat_dev_dto {
+	__u32 opcode;
+	__u32 ep;
+	__u32 flags;
+	__u32 num_segments;
+	__u64 segments;
+	__u64 cookie;
+	__u64 remote_address;
+	__u32 remote_length;
+	__u32 remote_context;
+	__u32 rmr;
+	__u32 privileges;
+	__u32 rmr_context;
+	__u32 __reserved;
+};
+
+/**
+ * struct dat_dev_post - post DTOs in order, stop at the first that fails
+ * @size: sizeof(struct dat_dev_post)
+ * @result: out: DAT_RETURN of the last that was tried
+ * @dtos: address of an array of struct dat_dev_dto
+ * @num_dtos: how many
+ * @dto_size: sizeof(struct dat_dev_dto)
+ * @posted: out, always: how many were posted
+ * @__reserved: 0
+ */
+struct dat_dev_post {
+	__u32 size;
+	__u32 result;
+	__u64 dtos;
+	__u32 num_dtos;
+	__u32 dto_size;
+	__u32 posted;
+	__u32 __reserved;
+};
+
+#define DAT_DEV_POST _IO(DAT_DEV_TYPE, DAT_DEV_CMD_POST)
+
+/**
+ * struct dat_dev_lmr_create - pin and register memory of the caller
+ * @size: sizeof(struct dat_dev_lmr_create)
+ * @result: out: DAT_RETURN
+ * @ia: the IA
+ * @pz: the PZ
+ * @mem_type: DAT_MEM_TYPE; DAT_MEM_TYPE_VIRTUAL
+ * @privileges: DAT_MEM_PRIV_FLAGS
+ * @address: where the region begins
+ * @length: bytes
+ * @lmr: out: handle
+ * @lmr_context: out
+ * @rmr_context: out, 0 without remote privileges
+ * @__reserved: 0
+ * @registered_address: out
+ * @registered_size: out
+ */
+struct dat_dev_lmr_create {
+	__u32 size;
+	__u32 result;
+	__u32 ia;
+	__u32 pz;
+	__u32 mem_type;
+	__u32 privileges;
+	__u64 address;
+	__u64 length;
+	__u32 lmr;
+	__u32 lmr_context;
+	__u32 rmr_context;
+	__u32 __reserved;
+	__u64 registered_address;
+	__u64 registered_size;
+};
+
+#define DAT_DEV_LMR_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_LMR_CREATE)
+
+/*
+ * DAT_DEV_LMR_QUERY takes struct dat_dev_lmr_create too: @lmr is in, all the
+ * rest is out.
+ */
+#define DAT_DEV_LMR_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_LMR_QUERY)
+
+/**
+ * struct dat_dev_lmr_sync - dat_lmr_sync_rdma_read() and _write()
+ * @size: sizeof(struct dat_dev_lmr_sync)
+ * @result: out: DAT_RETURN
+ * @ia: the IA
+ * @direction: DAT_DEV_SYNC_READ or DAT_DEV_SYNC_WRITE
+ * @segments: address of an array of struct dat_dev_segment
+ * @num_segments: how many
+ */
+struct dat_dev_lmr_sync {
+	__u32 size;
+	__u32 result;
+	__u32 ia;
+	__u32 direction;
+	__u64 segments;
+	__u64 num_segments;
+};
+
+#define DAT_DEV_SYNC_READ	0
+#define DAT_DEV_SYNC_WRITE	1
+
+#define DAT_DEV_LMR_SYNC _IO(DAT_DEV_TYPE, DAT_DEV_CMD_LMR_SYNC)
+
+/**
+ * struct dat_dev_rmr_create - make an RMR; also queries one
+ * @size: sizeof(struct dat_dev_rmr_create)
+ * @result: out: DAT_RETURN
+ * @pz: in for DAT_DEV_RMR_CREATE, out for DAT_DEV_RMR_QUERY
+ * @rmr: out for DAT_DEV_RMR_CREATE, in for DAT_DEV_RMR_QUERY
+ * @ia: out for DAT_DEV_RMR_QUERY
+ * @privileges: out for DAT_DEV_RMR_QUERY: DAT_MEM_PRIV_FLAGS of the last bind
+ * @segment: out for DAT_DEV_RMR_QUERY: what it is bound to, length 0 if it is
+ *	not bound
+ * @rmr_context: out for DAT_DEV_RMR_QUERY
+ * @__reserved: 0
+ */
+struct dat_dev_rmr_create {
+	__u32 size;
+	__u32 result;
+	__u32 pz;
+	__u32 rmr;
+	__u32 ia;
+	__u32 privileges;
+	struct dat_dev_segment segment;
+	__u32 rmr_context;
+	__u32 __reserved;
+};
+
+#define DAT_DEV_RMR_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RMR_CREATE)
+#define DAT_DEV_RMR_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RMR_QUERY)
+
+/**
+ * struct dat_dev_handle_query - what type of object a handle names
+ * @size: sizeof(struct dat_dev_handle_query)
+ * @result: out: DAT_RETURN
+ * @handle: the handle
+ * @type: out: DAT_HANDLE_TYPE in the kernel's numbers
+ */
+struct dat_dev_handle_query {
+	__u32 size;
+	__u32 result;
+	__u32 handle;
+	__u32 type;
+};
+
+#define DAT_DEV_HANDLE_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_HANDLE_QUERY)
+
+/**
+ * struct dat_dev_context - the consumer context of an object
+ * @size: sizeof(struct dat_dev_context)
+ * @result: out: DAT_RETURN
+ * @handle: the object
+ * @set: 1 to set the context, 0 to get it
+ * @context: 64 bits that belong to the consumer, 0 at first
+ */
+struct dat_dev_context {
+	__u32 size;
+	__u32 result;
+	__u32 handle;
+	__u32 set;
+	__u64 context;
+};
+
+#define DAT_DEV_CONTEXT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CONTEXT)
+
+#endif /* _UAPI_LINUX_DAT_H */
