@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * chardev.c - /dev/dat: opening, closing, and the way in
+ */
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "chardev.h"
+#include "file.h"
+#include "uevd.h"
+
+static int dat_open(struct inode *inode, struct file *filp)
+{
+	struct dat_file *file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+
+	if (!file)
+		return -ENOMEM;
+	xa_init_flags(&file->objects, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
+	init_rwsem(&file->ends);
+	filp->private_data = file;
+	return nonseekable_open(inode, filp);
+}
+
+static int dat_release(struct inode *inode, struct file *filp)
+{
+	struct dat_file *file = filp->private_data;
+	struct dat_uobj *uobj;
+	unsigned long index;
+
+	/* Devices first let go of the memory; then it is unpinned. */
+	xa_for_each(&file->objects, index, uobj)
+		if (uobj->type == DAT_HANDLE_TYPE_IA)
+			dat_ia_close(uobj->khandle, DAT_CLOSE_ABRUPT_FLAG);
+	dat_uobj_remove_all(file, NULL);
+	xa_destroy(&file->objects);
+	kfree(file);
+	return 0;
+}
+
+static long dat_unlocked_ioctl(struct file *filp, unsigned int cmd,
+			       unsigned long arg)
+{
+	return dat_ioctl(filp->private_data, cmd, arg);
+}
+
+static int dat_mmap(struct file *filp, struct vm_area_struct *vma)
+{
+	return dat_uevd_mmap(filp->private_data, vma);
+}
+
+static const struct file_operations dat_fops = {
+	.owner		= THIS_MODULE,
+	.open		= dat_open,
+	.release	= dat_release,
+	.unlocked_ioctl	= dat_unlocked_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.mmap		= dat_mmap,
+};
+
+static struct miscdevice dat_miscdev = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "dat",
+	.fops	= &dat_fops,
+	.mode	= 0660,
+};
+
+/**
+ * dat_chardev_init - make /dev/dat appear
+ *
+ * Return: 0 or a negative errno.
+ */
+int dat_chardev_init(void)
+{
+	return misc_register(&dat_miscdev);
+}
+
+/**
+ * dat_chardev_exit - make /dev/dat disappear; nobody has it open
+ */
+void dat_chardev_exit(void)
+{
+	misc_deregister(&dat_miscdev);
+}

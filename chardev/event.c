@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * event.c - from an event of the kernel API to one in a process's ring
+ */
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "uevd.h"
+
+static void translate_dto(const DAT_DTO_COMPLETION_EVENT_DATA *data,
+			  struct dat_dev_event *event)
+{
+	event->handle = dat_uobj_user_handle(data->ep_handle);
+	event->status = data->status;
+	event->cookie = data->user_cookie.as_64;
+	event->length = data->transfered_length;
+	event->operation = data->operation;
+	event->rmr_context = data->rmr_context;
+}
+
+static void translate_bind(const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data,
+			   struct dat_dev_event *event)
+{
+	event->handle = dat_uobj_user_handle(data->rmr_handle);
+	event->status = data->status;
+	event->cookie = data->user_cookie.as_64;
+}
+
+/* The private data belongs to the EP and would go with it. */
+static void translate_connection(struct dat_uevd *evd,
+				 const DAT_CONNECTION_EVENT_DATA *data,
+				 struct dat_dev_event *event)
+{
+	struct dat_uobj *uobj;
+
+	rcu_read_lock();
+	event->handle = dat_uobj_user_handle(data->ep_handle);
+	uobj = dat_uobj_peek(evd->uobj.file, event->handle,
+			     DAT_HANDLE_TYPE_EP);
+	if (uobj && data->private_data_size) {
+		struct dat_uep *ep = to_uep(uobj);
+		u32 len = min_t(u32, data->private_data_size,
+				sizeof(ep->private_data));
+
+		memcpy(ep->private_data, data->private_data, len);
+		ep->private_data_len = len;
+		event->length = len;
+	}
+	rcu_read_unlock();
+}
+
+struct reject_work {
+	struct work_struct work;
+	DAT_CR_HANDLE cr;
+};
+
+static void reject_worker(struct work_struct *work)
+{
+	struct reject_work *r = container_of(work, struct reject_work, work);
+
+	dat_cr_reject(r->cr);
+	kfree(r);
+}
+
+/*
+ * A request that the process cannot be told of. If there is not even memory
+ * to reject it, it is rejected with its IA.
+ */
+static void reject_later(DAT_CR_HANDLE cr)
+{
+	struct reject_work *r = kmalloc(sizeof(*r), GFP_ATOMIC);
+
+	if (!r)
+		return;
+	INIT_WORK(&r->work, reject_worker);
+	r->cr = cr;
+	schedule_work(&r->work);
+}
+
+static u32 psp_handle(struct dat_uevd *evd, u64 conn_qual)
+{
+	struct dat_upsp *psp;
+	u32 handle = 0;
+
+	spin_lock_bh(&evd->lock);
+	list_for_each_entry(psp, &evd->psps, node) {
+		if (psp->conn_qual != conn_qual)
+			continue;
+		handle = psp->uobj.handle;
+		break;
+	}
+	spin_unlock_bh(&evd->lock);
+	return handle;
+}
+
+static void push_cr(struct dat_uevd *evd,
+		    const DAT_CR_ARRIVAL_EVENT_DATA *data,
+		    struct dat_dev_event *event)
+{
+	struct dat_uobj *cr;
+
+	cr = dat_uobj_alloc(evd->uobj.file, sizeof(*cr), DAT_HANDLE_TYPE_CR,
+			    evd->uobj.ia, GFP_ATOMIC);
+	if (!cr)
+		goto reject;
+	if (dat_uobj_reserve(cr, GFP_ATOMIC)) {
+		dat_uobj_put(cr);
+		goto reject;
+	}
+	event->handle = psp_handle(evd, data->conn_qual);
+	event->cr = cr->handle;
+	event->cookie = data->conn_qual;
+	if (data->truncate_flag)
+		event->flags |= DAT_DEV_EVENT_TRUNCATED;
+	dat_uobj_publish(cr, data->cr_handle);
+	/* Published first: the process may answer as soon as it sees it. */
+	if (dat_uevd_push(evd, event))
+		return;
+	cr = dat_uobj_get(evd->uobj.file, event->cr, DAT_HANDLE_TYPE_CR);
+	if (cr) {
+		dat_uobj_remove(cr);
+		dat_uobj_put(cr);
+	}
+reject:
+	reject_later(data->cr_handle);
+}
+
+/**
+ * dat_uevd_upcall - the upcall of every EVD of a process
+ * @instance_data: the &struct dat_uevd
+ * @kevent: the event
+ * @more_events: not of interest
+ *
+ * Context: process or softirq.
+ */
+void dat_uevd_upcall(DAT_PVOID instance_data, const DAT_EVENT *kevent,
+		     DAT_BOOLEAN more_events)
+{
+	const DAT_EVENT_DATA *data = &kevent->event_data;
+	struct dat_dev_event event = { .number = kevent->event_number };
+	struct dat_uevd *evd = instance_data;
+
+	switch (kevent->event_number) {
+	case DAT_DTO_COMPLETION_EVENT:
+		translate_dto(&data->dto_completion_event_data, &event);
+		break;
+	case DAT_RMR_BIND_COMPLETION_EVENT:
+		translate_bind(&data->rmr_completion_event_data, &event);
+		break;
+	case DAT_CONNECTION_REQUEST_EVENT:
+		push_cr(evd, &data->cr_arrival_event_data, &event);
+		return;
+	case DAT_ASYNC_ERROR_EVD_OVERFLOW:
+	case DAT_ASYNC_ERROR_IA_CATASTROPHIC:
+	case DAT_ASYNC_ERROR_EP_BROKEN:
+	case DAT_ASYNC_ERROR_TIMED_OUT:
+	case DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR:
+		event.handle = dat_uobj_user_handle(
+			data->asynch_error_event_data.dat_handle);
+		event.status = data->asynch_error_event_data.reason;
+		break;
+	default:
+		translate_connection(evd, &data->connect_event_data, &event);
+		break;
+	}
+	dat_uevd_push(evd, &event);
+}

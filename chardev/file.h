@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * file.h - an open /dev/dat, and the objects that belong to it
+ */
+#ifndef _CHARDEV_FILE_H
+#define _CHARDEV_FILE_H
+
+#include <linux/kref.h>
+#include <linux/rcupdate.h>
+#include <linux/rwsem.h>
+#include <linux/xarray.h>
+
+#include <dat/kdat.h>
+#include <linux/dat.h>
+
+struct dat_uevd;
+struct dat_uia;
+
+/* Bounds on what one open file can have. */
+#define DAT_FILE_MAX_OBJECTS	65536
+#define DAT_FILE_MAX_RING_BYTES	(64UL << 20)
+
+/**
+ * struct dat_file - an open /dev/dat
+ * @objects: everything made through it, by user handle; the xarray's lock is
+ *	taken from upcalls
+ * @next_handle: where the search for a free handle begins
+ * @num_objects: entries in @objects
+ * @ring_bytes: size of all event rings together
+ * @ends: held for writing while an IA is closed, for reading by other ioctls
+ *	that make or free objects
+ */
+struct dat_file {
+	struct xarray objects;
+	u32 next_handle;
+	atomic_t num_objects;
+	atomic_long_t ring_bytes;
+	struct rw_semaphore ends;
+};
+
+/**
+ * struct dat_uobj - what a process knows by a handle
+ * @ref: one of the table, one of each ioctl that uses it
+ * @type: its type
+ * @handle: the process's handle
+ * @khandle: the kernel's handle; its consumer context is @handle
+ * @file: the file
+ * @ia: the IA it belongs to, referenced; NULL for an IA
+ * @context: the process's consumer context
+ * @release: frees it, where more than memory is to be freed; may sleep
+ * @rcu: for the release
+ */
+struct dat_uobj {
+	struct kref ref;
+	DAT_HANDLE_TYPE type;
+	u32 handle;
+	DAT_HANDLE khandle;
+	struct dat_file *file;
+	struct dat_uia *ia;
+	u64 context;
+	void (*release)(struct dat_uobj *uobj);
+	struct rcu_head rcu;
+};
+
+/**
+ * struct dat_uia - an IA
+ * @uobj: head
+ * @lmrs: its LMRs, by the index part of their lmr_context
+ * @async_evd: its asynchronous EVD; goes with the IA
+ */
+struct dat_uia {
+	struct dat_uobj uobj;
+	struct xarray lmrs;
+	struct dat_uevd *async_evd;
+};
+
+/**
+ * struct dat_uep - an EP
+ * @uobj: head
+ * @pz: handle of its PZ
+ * @private_data_len: bytes of @private_data
+ * @private_data: what the peer sent when it accepted or rejected
+ */
+struct dat_uep {
+	struct dat_uobj uobj;
+	u32 pz;
+	u32 private_data_len;
+	u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
+};
+
+static inline struct dat_uia *to_uia(struct dat_uobj *uobj)
+{
+	return container_of(uobj, struct dat_uia, uobj);
+}
+
+static inline struct dat_uep *to_uep(struct dat_uobj *uobj)
+{
+	return container_of(uobj, struct dat_uep, uobj);
+}
+
+/* uobj.c */
+void *dat_uobj_alloc(struct dat_file *file, size_t size, DAT_HANDLE_TYPE type,
+		     struct dat_uia *ia, gfp_t gfp);
+int dat_uobj_reserve(struct dat_uobj *uobj, gfp_t gfp);
+void dat_uobj_publish(struct dat_uobj *uobj, DAT_HANDLE khandle);
+void dat_uobj_unreserve(struct dat_uobj *uobj);
+struct dat_uobj *dat_uobj_peek(struct dat_file *file, u32 handle,
+			       DAT_HANDLE_TYPE type);
+struct dat_uobj *dat_uobj_get(struct dat_file *file, u32 handle,
+			      DAT_HANDLE_TYPE type);
+struct dat_uobj *dat_uobj_get_any(struct dat_file *file, u32 handle);
+void dat_uobj_put(struct dat_uobj *uobj);
+void dat_uobj_remove(struct dat_uobj *uobj);
+void dat_uobj_remove_all(struct dat_file *file, struct dat_uia *ia);
+DAT_HANDLE dat_uobj_khandle(struct dat_file *file, u32 handle,
+			    DAT_HANDLE_TYPE type);
+u32 dat_uobj_user_handle(DAT_HANDLE khandle);
+
+/* The ioctls, each in the file of its object; the op table is in ioctl.c. */
+long dat_ioctl(struct dat_file *file, unsigned int cmd, unsigned long arg);
+
+int dat_ioctl_ia_open(struct dat_file *file, void *arg);
+int dat_ioctl_ia_close(struct dat_file *file, void *arg);
+int dat_ioctl_ia_query(struct dat_file *file, void *arg);
+int dat_ioctl_pz_create(struct dat_file *file, void *arg);
+int dat_ioctl_pz_query(struct dat_file *file, void *arg);
+int dat_ioctl_pz_free(struct dat_file *file, void *arg);
+int dat_ioctl_evd_create(struct dat_file *file, void *arg);
+int dat_ioctl_evd_wait(struct dat_file *file, void *arg);
+int dat_ioctl_evd_pull(struct dat_file *file, void *arg);
+int dat_ioctl_evd_free(struct dat_file *file, void *arg);
+int dat_ioctl_psp_create(struct dat_file *file, void *arg);
+int dat_ioctl_psp_free(struct dat_file *file, void *arg);
+int dat_ioctl_cr_query(struct dat_file *file, void *arg);
+int dat_ioctl_cr_accept(struct dat_file *file, void *arg);
+int dat_ioctl_cr_reject(struct dat_file *file, void *arg);
+int dat_ioctl_ep_create(struct dat_file *file, void *arg);
+int dat_ioctl_ep_query(struct dat_file *file, void *arg);
+int dat_ioctl_ep_connect(struct dat_file *file, void *arg);
+int dat_ioctl_ep_disconnect(struct dat_file *file, void *arg);
+int dat_ioctl_ep_get_status(struct dat_file *file, void *arg);
+int dat_ioctl_ep_free(struct dat_file *file, void *arg);
+int dat_ioctl_post(struct dat_file *file, void *arg);
+int dat_ioctl_lmr_create(struct dat_file *file, void *arg);
+int dat_ioctl_lmr_query(struct dat_file *file, void *arg);
+int dat_ioctl_lmr_free(struct dat_file *file, void *arg);
+int dat_ioctl_lmr_sync(struct dat_file *file, void *arg);
+int dat_ioctl_rmr_create(struct dat_file *file, void *arg);
+int dat_ioctl_rmr_query(struct dat_file *file, void *arg);
+int dat_ioctl_rmr_free(struct dat_file *file, void *arg);
+int dat_ioctl_handle_query(struct dat_file *file, void *arg);
+int dat_ioctl_context(struct dat_file *file, void *arg);
+
+#endif /* _CHARDEV_FILE_H */

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ioctl.c - the table of ioctls, and how their structures are carried
+ */
+#include <linux/uaccess.h>
+
+#include "file.h"
+
+union dat_ioctl_arg {
+	struct dat_dev_free free;
+	struct dat_dev_ia_open ia_open;
+	struct dat_dev_ia_close ia_close;
+	struct dat_dev_ia_query ia_query;
+	struct dat_dev_pz_create pz_create;
+	struct dat_dev_evd_create evd_create;
+	struct dat_dev_evd_wait evd_wait;
+	struct dat_dev_psp_create psp_create;
+	struct dat_dev_cr_query cr_query;
+	struct dat_dev_cr_accept cr_accept;
+	struct dat_dev_ep_create ep_create;
+	struct dat_dev_ep_query ep_query;
+	struct dat_dev_ep_connect ep_connect;
+	struct dat_dev_ep_disconnect ep_disconnect;
+	struct dat_dev_ep_status ep_status;
+	struct dat_dev_post post;
+	struct dat_dev_lmr_create lmr_create;
+	struct dat_dev_lmr_sync lmr_sync;
+	struct dat_dev_rmr_create rmr_create;
+	struct dat_dev_handle_query handle_query;
+	struct dat_dev_context context;
+};
+
+/* How an ioctl stands to dat_file.ends. */
+enum dat_ioctl_lock {
+	LOCK_READ,	/* objects do not vanish under it */
+	LOCK_WRITE,	/* makes them vanish */
+	LOCK_NONE,	/* blocks for long, or must be fast */
+};
+
+struct dat_ioctl_op {
+	unsigned int cmd;
+	unsigned int size;
+	unsigned int min_size;
+	enum dat_ioctl_lock lock;
+	int (*fn)(struct dat_file *file, void *arg);
+};
+
+/* @_last: the last member of the structure's first published version. */
+#define OP(_cmd, _struct, _last, _fn, _lock)				\
+	[_IOC_NR(_cmd)] = {						\
+		.cmd = _cmd,						\
+		.size = sizeof(struct _struct) +			\
+			BUILD_BUG_ON_ZERO(sizeof(union dat_ioctl_arg) <	\
+					  sizeof(struct _struct)),	\
+		.min_size = offsetofend(struct _struct, _last),		\
+		.lock = LOCK_##_lock,					\
+		.fn = dat_ioctl_##_fn,					\
+	}
+
+static const struct dat_ioctl_op dat_ioctl_ops[] = {
+	OP(DAT_DEV_IA_OPEN, dat_dev_ia_open, async_ring_entries, ia_open, READ),
+	OP(DAT_DEV_IA_CLOSE, dat_dev_ia_close, flags, ia_close, WRITE),
+	OP(DAT_DEV_IA_QUERY, dat_dev_ia_query, lmr_sync_req, ia_query, READ),
+	OP(DAT_DEV_PZ_CREATE, dat_dev_pz_create, pz, pz_create, READ),
+	OP(DAT_DEV_PZ_QUERY, dat_dev_pz_create, pz, pz_query, READ),
+	OP(DAT_DEV_PZ_FREE, dat_dev_free, __reserved, pz_free, READ),
+	OP(DAT_DEV_EVD_CREATE, dat_dev_evd_create, __reserved, evd_create, READ),
+	OP(DAT_DEV_EVD_WAIT, dat_dev_evd_wait, __reserved, evd_wait, NONE),
+	OP(DAT_DEV_EVD_PULL, dat_dev_evd_wait, __reserved, evd_pull, READ),
+	OP(DAT_DEV_EVD_FREE, dat_dev_free, __reserved, evd_free, READ),
+	OP(DAT_DEV_PSP_CREATE, dat_dev_psp_create, psp, psp_create, READ),
+	OP(DAT_DEV_PSP_FREE, dat_dev_free, __reserved, psp_free, READ),
+	OP(DAT_DEV_CR_QUERY, dat_dev_cr_query, private_data, cr_query, READ),
+	OP(DAT_DEV_CR_ACCEPT, dat_dev_cr_accept, private_data, cr_accept, READ),
+	OP(DAT_DEV_CR_REJECT, dat_dev_free, __reserved, cr_reject, READ),
+	OP(DAT_DEV_EP_CREATE, dat_dev_ep_create, __reserved, ep_create, READ),
+	OP(DAT_DEV_EP_QUERY, dat_dev_ep_query, private_data, ep_query, READ),
+	OP(DAT_DEV_EP_CONNECT, dat_dev_ep_connect, private_data, ep_connect,
+	   READ),
+	OP(DAT_DEV_EP_DISCONNECT, dat_dev_ep_disconnect, flags, ep_disconnect,
+	   READ),
+	OP(DAT_DEV_EP_GET_STATUS, dat_dev_ep_status, request_idle,
+	   ep_get_status, READ),
+	OP(DAT_DEV_EP_FREE, dat_dev_free, __reserved, ep_free, READ),
+	OP(DAT_DEV_POST, dat_dev_post, __reserved, post, NONE),
+	OP(DAT_DEV_LMR_CREATE, dat_dev_lmr_create, registered_size, lmr_create,
+	   READ),
+	OP(DAT_DEV_LMR_QUERY, dat_dev_lmr_create, registered_size, lmr_query,
+	   READ),
+	OP(DAT_DEV_LMR_FREE, dat_dev_free, __reserved, lmr_free, READ),
+	OP(DAT_DEV_LMR_SYNC, dat_dev_lmr_sync, num_segments, lmr_sync, READ),
+	OP(DAT_DEV_RMR_CREATE, dat_dev_rmr_create, __reserved, rmr_create,
+	   READ),
+	OP(DAT_DEV_RMR_QUERY, dat_dev_rmr_create, __reserved, rmr_query, READ),
+	OP(DAT_DEV_RMR_FREE, dat_dev_free, __reserved, rmr_free, READ),
+	OP(DAT_DEV_HANDLE_QUERY, dat_dev_handle_query, type, handle_query,
+	   READ),
+	OP(DAT_DEV_CONTEXT, dat_dev_context, context, context, READ),
+};
+
+static int call_op(struct dat_file *file, const struct dat_ioctl_op *op,
+		   void *arg)
+{
+	int ret;
+
+	switch (op->lock) {
+	case LOCK_READ:
+		down_read(&file->ends);
+		ret = op->fn(file, arg);
+		up_read(&file->ends);
+		return ret;
+	case LOCK_WRITE:
+		down_write(&file->ends);
+		ret = op->fn(file, arg);
+		up_write(&file->ends);
+		return ret;
+	default:
+		return op->fn(file, arg);
+	}
+}
+
+/**
+ * dat_ioctl - carry out an ioctl of /dev/dat
+ * @file: the file
+ * @cmd: which
+ * @arg: address of its structure
+ *
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno, see <linux/dat.h>.
+ */
+long dat_ioctl(struct dat_file *file, unsigned int cmd, unsigned long arg)
+{
+	void __user *uarg = (void __user *)arg;
+	const struct dat_ioctl_op *op;
+	union dat_ioctl_arg karg;
+	u32 usize;
+	int ret;
+
+	if (_IOC_NR(cmd) >= ARRAY_SIZE(dat_ioctl_ops))
+		return -ENOTTY;
+	op = &dat_ioctl_ops[_IOC_NR(cmd)];
+	if (op->cmd != cmd)
+		return -ENOTTY;
+
+	if (get_user(usize, (u32 __user *)uarg))
+		return -EFAULT;
+	if (usize < op->min_size)
+		return -EINVAL;
+	ret = copy_struct_from_user(&karg, op->size, uarg, usize);
+	if (ret)
+		return ret;
+
+	ret = call_op(file, op, &karg);
+	if (ret)
+		return ret;
+	if (copy_to_user(uarg, &karg, min(op->size, usize)))
+		return -EFAULT;
+	return 0;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * pin.c - pins memory of a process and charges it for that
+ *
+ * The charge goes to mm->pinned_vm and is held against RLIMIT_MEMLOCK, as
+ * ib_umem does for memory that is registered by way of verbs.
+ */
+#include <linux/capability.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+
+#include "pin.h"
+
+static bool charge(struct mm_struct *mm, unsigned long num_pages)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	unsigned long pinned = atomic64_add_return(num_pages, &mm->pinned_vm);
+
+	if (pinned <= limit || capable(CAP_IPC_LOCK))
+		return true;
+	atomic64_sub(num_pages, &mm->pinned_vm);
+	return false;
+}
+
+/**
+ * dat_pin - pin memory of the current process
+ * @pin: to be filled in
+ * @address: where it begins
+ * @length: bytes, not 0
+ * @writable: it will be written to
+ *
+ * Context: process, may sleep.
+ * Return: 0, -EFAULT (not all of it is memory, or not writable), -EDQUOT
+ * (RLIMIT_MEMLOCK), -ENOMEM, -EINTR, -EINVAL (wraps around), or another of
+ * pin_user_pages_fast().
+ */
+int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
+{
+	unsigned int flags = FOLL_LONGTERM | (writable ? FOLL_WRITE : 0);
+	unsigned long start, num_pages, done = 0;
+	u64 end;
+	int ret;
+
+	/* On 32 bit an address may be larger than there can be. */
+	if (check_add_overflow(address, length, &end) || end > ULONG_MAX)
+		return -EINVAL;
+	start = untagged_addr((unsigned long)address) & PAGE_MASK;
+	num_pages = PFN_UP(offset_in_page(address) + length);
+
+	pin->pages = kvmalloc_array(num_pages, sizeof(*pin->pages),
+				    GFP_KERNEL_ACCOUNT);
+	if (!pin->pages)
+		return -ENOMEM;
+	pin->mm = current->mm;
+	pin->num_pages = num_pages;
+	pin->writable = writable;
+	if (!charge(pin->mm, num_pages)) {
+		ret = -EDQUOT;
+		goto free;
+	}
+
+	while (done < num_pages) {
+		ret = fatal_signal_pending(current) ? -EINTR :
+			pin_user_pages_fast(start + done * PAGE_SIZE,
+					    min_t(unsigned long,
+						  num_pages - done, INT_MAX),
+					    flags, pin->pages + done);
+		if (ret <= 0)
+			goto unpin;
+		done += ret;
+		cond_resched();
+	}
+	mmgrab(pin->mm);
+	return 0;
+
+unpin:
+	unpin_user_pages(pin->pages, done);
+	atomic64_sub(num_pages, &pin->mm->pinned_vm);
+	ret = ret ?: -EFAULT;
+free:
+	kvfree(pin->pages);
+	return ret;
+}
+
+/**
+ * dat_unpin - the reverse of dat_pin(), by whatever process
+ * @pin: as dat_pin() left it
+ *
+ * Context: process, may sleep.
+ */
+void dat_unpin(struct dat_pin *pin)
+{
+	unpin_user_pages_dirty_lock(pin->pages, pin->num_pages, pin->writable);
+	atomic64_sub(pin->num_pages, &pin->mm->pinned_vm);
+	mmdrop(pin->mm);
+	kvfree(pin->pages);
+}

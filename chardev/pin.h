@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * pin.h - memory of a process, kept in place
+ */
+#ifndef _CHARDEV_PIN_H
+#define _CHARDEV_PIN_H
+
+#include <linux/types.h>
+
+struct mm_struct;
+struct page;
+
+/**
+ * struct dat_pin - a pinned range
+ * @mm: the address space that is charged; its structure is kept
+ * @pages: the pages, in order
+ * @num_pages: how many
+ * @writable: they may have been written to
+ */
+struct dat_pin {
+	struct mm_struct *mm;
+	struct page **pages;
+	unsigned long num_pages;
+	bool writable;
+};
+
+int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable);
+void dat_unpin(struct dat_pin *pin);
+
+#endif /* _CHARDEV_PIN_H */

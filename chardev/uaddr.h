@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * uaddr.h - addresses as they cross the ioctl
+ */
+#ifndef _CHARDEV_UADDR_H
+#define _CHARDEV_UADDR_H
+
+#include <linux/string.h>
+
+#include <dat/kdat.h>
+#include <linux/dat.h>
+
+/**
+ * dat_uaddr_to_user - make an address ready for a process
+ * @addr: the address; anything but IPv4 and IPv6 becomes AF_UNSPEC
+ * @uaddr: out
+ */
+static inline void dat_uaddr_to_user(const DAT_SOCK_ADDR *addr,
+				     struct dat_dev_addr *uaddr)
+{
+	memset(uaddr, 0, sizeof(*uaddr));
+	if (addr->sa_family == AF_INET)
+		memcpy(uaddr, addr, sizeof(struct sockaddr_in));
+	else if (addr->sa_family == AF_INET6)
+		memcpy(uaddr, addr, sizeof(struct sockaddr_in6));
+}
+
+#endif /* _CHARDEV_UADDR_H */

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * upost.c - the ioctl that posts DTOs and binds
+ */
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+
+#include "ulmr.h"
+
+/* As many as any device takes in one work request. */
+#define MAX_SEGMENTS	32
+
+static DAT_RETURN bad_count(void)
+{
+	return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+}
+
+static DAT_RETURN check_segments(struct dat_uep *ep,
+				 const struct dat_dev_dto *dto,
+				 const DAT_LMR_TRIPLET *segments)
+{
+	bool write = dto->opcode == DAT_DEV_RECV ||
+		     dto->opcode == DAT_DEV_RDMA_READ;
+	DAT_RETURN ret = DAT_SUCCESS;
+	u32 i;
+
+	for (i = 0; i < dto->num_segments && !ret; i++)
+		ret = dat_ulmr_check(ep, &segments[i],
+				     write ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG :
+					     DAT_MEM_PRIV_LOCAL_READ_FLAG,
+				     DAT_INVALID_ARG3);
+	return ret;
+}
+
+static DAT_RETURN post_dto(struct dat_uep *ep, struct dat_dev_dto *dto,
+			   DAT_LMR_TRIPLET *segments)
+{
+	DAT_EP_HANDLE kep = ep->uobj.khandle;
+	DAT_CONTEXT cookie = { .as_64 = dto->cookie };
+	DAT_RMR_TRIPLET remote = {
+		.virtual_address = dto->remote_address,
+		.segment_length = dto->remote_length,
+		.rmr_context = dto->remote_context,
+	};
+	DAT_RETURN ret;
+
+	ret = check_segments(ep, dto, segments);
+	if (ret)
+		return ret;
+	switch (dto->opcode) {
+	case DAT_DEV_SEND:
+		return dat_ep_post_send(kep, dto->num_segments, segments,
+					cookie, dto->flags);
+	case DAT_DEV_RECV:
+		return dat_ep_post_recv(kep, dto->num_segments, segments,
+					cookie, dto->flags);
+	case DAT_DEV_RDMA_WRITE:
+		return dat_ep_post_rdma_write(kep, dto->num_segments, segments,
+					      cookie, &remote, dto->flags);
+	default:
+		return dat_ep_post_rdma_read(kep, dto->num_segments, segments,
+					     cookie, &remote, dto->flags);
+	}
+}
+
+/* The kernel API finds the LMR among those of the file's own IA. */
+static DAT_RETURN post_bind(struct dat_file *file, struct dat_uep *ep,
+			    struct dat_dev_dto *dto,
+			    const DAT_LMR_TRIPLET *segment)
+{
+	DAT_CONTEXT cookie = { .as_64 = dto->cookie };
+
+	return dat_rmr_bind(dat_uobj_khandle(file, dto->rmr,
+					     DAT_HANDLE_TYPE_RMR),
+			    segment, dto->privileges, ep->uobj.khandle, cookie,
+			    dto->flags, &dto->rmr_context);
+}
+
+static DAT_RETURN post_one(struct dat_file *file, struct dat_dev_dto *dto,
+			   DAT_LMR_TRIPLET *segments)
+{
+	struct dat_uobj *uobj;
+	DAT_RETURN ret;
+
+	rcu_read_lock();
+	uobj = dat_uobj_peek(file, dto->ep, DAT_HANDLE_TYPE_EP);
+	if (!uobj)
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	else if (dto->opcode == DAT_DEV_RMR_BIND)
+		ret = post_bind(file, to_uep(uobj), dto, segments);
+	else
+		ret = post_dto(to_uep(uobj), dto, segments);
+	rcu_read_unlock();
+	return ret;
+}
+
+/* Copies one DTO in, posts it, and copies out what it returns. */
+static int copy_and_post(struct dat_file *file, struct dat_dev_post *p,
+			 void __user *udto)
+{
+	DAT_LMR_TRIPLET segments[MAX_SEGMENTS];
+	struct dat_dev_dto dto;
+	int ret;
+
+	BUILD_BUG_ON(sizeof(segments[0]) != sizeof(struct dat_dev_segment));
+	ret = copy_struct_from_user(&dto, sizeof(dto), udto, p->dto_size);
+	if (ret)
+		return ret;
+	if (dto.__reserved)
+		return -EOPNOTSUPP;
+	if (dto.opcode > DAT_DEV_RMR_BIND)
+		return -EOPNOTSUPP;
+	p->result = bad_count();
+	if (dto.num_segments > MAX_SEGMENTS ||
+	    (dto.opcode == DAT_DEV_RMR_BIND && dto.num_segments != 1))
+		return 0;
+	if (copy_from_user(segments, u64_to_user_ptr(dto.segments),
+			   dto.num_segments * sizeof(segments[0])))
+		return -EFAULT;
+
+	p->result = post_one(file, &dto, segments);
+	if (!p->result && dto.opcode == DAT_DEV_RMR_BIND &&
+	    put_user(dto.rmr_context,
+		     &((struct dat_dev_dto __user *)udto)->rmr_context))
+		return -EFAULT;
+	return 0;
+}
+
+/* dat_ep_post_*(), dat_rmr_bind() */
+int dat_ioctl_post(struct dat_file *file, void *arg)
+{
+	struct dat_dev_post *p = arg;
+	int ret = 0;
+
+	if (p->__reserved)
+		return -EOPNOTSUPP;
+	if (p->dto_size < sizeof(struct dat_dev_dto))
+		return -EINVAL;
+	p->result = DAT_SUCCESS;
+	for (p->posted = 0; p->posted < p->num_dtos; p->posted++) {
+		ret = copy_and_post(file, p,
+				    u64_to_user_ptr(p->dtos) +
+					    (u64)p->posted * p->dto_size);
+		if (ret || p->result)
+			break;
+		if (fatal_signal_pending(current))
+			break;
+		cond_resched();
+	}
+	/* Those before the one that could not be read have been posted. */
+	if (ret && p->posted) {
+		p->result = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
+		ret = 0;
+	}
+	return ret;
+}
