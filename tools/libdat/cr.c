@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * cr.c - connection requests
+ */
+#include <string.h>
+
+#include "libdat.h"
+
+/* Whether the CR went now or was gone before: nobody may ask for it again. */
+static DAT_RETURN forget_if_gone(DAT_RETURN ret, __u32 cr)
+{
+	if (ret == DAT_SUCCESS ||
+	    ret == DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR))
+		libdat_object_drop(cr, LIBDAT_CR);
+	return ret;
+}
+
+/**
+ * dat_cr_query - who wants to connect, and what they say
+ * @cr_handle: the CR
+ * @cr_param_mask: what is wanted; all is filled in
+ * @cr_param: out; what it points to is good until the CR has been accepted or
+ *	rejected, or the IA closed
+ *
+ * Thread safe. See dat_cr_query(3DAT).
+ *
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INSUFFICIENT_RESOURCES if there was no memory when the CR arrived.
+ */
+DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle,
+			DAT_CR_PARAM_MASK cr_param_mask,
+			DAT_CR_PARAM *cr_param)
+{
+	struct dat_dev_cr_query arg = {
+		.size = sizeof(arg),
+		.cr = libdat_handle_in(cr_handle),
+	};
+	struct libdat_cr *cr;
+	DAT_RETURN ret;
+
+	if (cr_param_mask & ~DAT_CR_FIELD_ALL)
+		return BAD_ARG(2);
+	if (!cr_param)
+		return BAD_ARG(3);
+
+	ret = libdat_call(DAT_DEV_CR_QUERY, &arg);
+	if (ret != DAT_SUCCESS)
+		return forget_if_gone(ret, arg.cr);
+	if (arg.private_data_size > sizeof(cr->private_data))
+		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+
+	cr = libdat_object_lock(arg.cr, LIBDAT_CR);
+	if (!cr)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	cr->remote.dev = arg.remote_address;
+	memcpy(cr->private_data, arg.private_data, arg.private_data_size);
+
+	memset(cr_param, 0, sizeof(*cr_param));
+	cr_param->remote_ia_address_ptr = &cr->remote.generic;
+	cr_param->remote_port_qual = arg.remote_port;
+	cr_param->private_data_size = (DAT_COUNT)arg.private_data_size;
+	if (arg.private_data_size)
+		cr_param->private_data = cr->private_data;
+	libdat_object_unlock(arg.cr);
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_cr_accept - accept a connection request
+ * @cr_handle: the CR; gone on DAT_SUCCESS
+ * @ep_handle: the EP to connect
+ * @private_data_size: bytes of @private_data
+ * @private_data: for the peer
+ *
+ * Thread safe. See dat_cr_accept(3DAT).
+ *
+ * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_HANDLE,
+ * DAT_INVALID_PARAMETER, DAT_INVALID_STATE.
+ */
+DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
+			 DAT_COUNT private_data_size,
+			 const DAT_PVOID private_data)
+{
+	struct dat_dev_cr_accept arg = {
+		.size = sizeof(arg),
+		.cr = libdat_handle_in(cr_handle),
+		.ep = libdat_handle_in(ep_handle),
+		.private_data_size = (__u32)private_data_size,
+	};
+
+	if (private_data_size < 0 ||
+	    (size_t)private_data_size > sizeof(arg.private_data))
+		return BAD_ARG(3);
+	if (private_data_size && !private_data)
+		return BAD_ARG(4);
+	if (private_data_size)
+		memcpy(arg.private_data, private_data,
+		       (size_t)private_data_size);
+
+	return forget_if_gone(libdat_call(DAT_DEV_CR_ACCEPT, &arg), arg.cr);
+}
+
+/**
+ * dat_cr_reject - refuse a connection request
+ * @cr_handle: the CR; gone on DAT_SUCCESS
+ *
+ * Thread safe. See dat_cr_reject(3DAT).
+ *
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
+{
+	return forget_if_gone(libdat_free_call(DAT_DEV_CR_REJECT, cr_handle),
+			      libdat_handle_in(cr_handle));
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * libdat.h - what the files of libdat share
+ *
+ * The library keeps no copy of what the kernel knows. It remembers, in one
+ * table keyed by handle (table.c), only what has to live in the process: the
+ * mapped ring of an EVD, and the memory that DAT lets it hand out pointers to.
+ */
+#ifndef _LIBDAT_H
+#define _LIBDAT_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dat/udat.h>
+#include <linux/dat.h>
+
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+
+#define DAT_ERROR(type, subtype) \
+	((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
+#define BAD_ARG(number) \
+	DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG ## number)
+
+/* handle values: see libdat_handle_in() */
+#define NO_HANDLE	0
+#define BAD_HANDLE	UINT32_MAX
+
+/* dev.c */
+DAT_RETURN libdat_open(void);
+DAT_RETURN libdat_call(unsigned long cmd, void *arg);
+DAT_RETURN libdat_free_call(unsigned long cmd, DAT_HANDLE handle);
+struct dat_dev_ring *libdat_map_ring(__u32 evd, __u32 entries);
+void libdat_unmap_ring(struct dat_dev_ring *ring, __u32 entries);
+
+/* error.c */
+DAT_RETURN libdat_return_in(__u32 kernel);
+DAT_RETURN libdat_errno_in(int err);
+
+/* convert.c */
+
+/**
+ * struct libdat_iov - an iov in the kernel's form
+ * @segments: the array; free it with libdat_iov_free()
+ * @count: how many
+ * @inline_segments: where a short one is kept
+ */
+struct libdat_iov {
+	struct dat_dev_segment *segments;
+	__u32 count;
+	struct dat_dev_segment inline_segments[16];
+};
+
+#define LIBDAT_MAX_IOV	4096
+
+DAT_RETURN libdat_iov_in(struct libdat_iov *iov, const DAT_LMR_TRIPLET *triplet,
+			 DAT_COUNT count);
+void libdat_iov_free(struct libdat_iov *iov);
+bool libdat_segment_in(struct dat_dev_segment *segment,
+		       const DAT_LMR_TRIPLET *triplet);
+bool libdat_ep_attr_in(struct dat_dev_ep_attr *out, const DAT_EP_ATTR *in);
+void libdat_ep_attr_out(DAT_EP_ATTR *out, const struct dat_dev_ep_attr *in);
+DAT_RETURN libdat_addr_in(struct dat_dev_addr *out, const DAT_SOCK_ADDR *in);
+
+/**
+ * libdat_handle_in - the kernel's name of an object
+ * @handle: what the program passed
+ *
+ * A handle carries 32 bits. Anything wider was never given out, and must not
+ * come to mean another object, or none: it becomes BAD_HANDLE, which the
+ * kernel does not give out either.
+ *
+ * Return: the handle, NO_HANDLE for DAT_HANDLE_NULL.
+ */
+static inline __u32 libdat_handle_in(DAT_HANDLE handle)
+{
+	__u64 value = (uintptr_t)handle;
+
+	return value > BAD_HANDLE ? BAD_HANDLE : (__u32)value;
+}
+
+static inline DAT_HANDLE libdat_handle_out(__u32 handle)
+{
+	return (DAT_HANDLE)(uintptr_t)handle;
+}
+
+/**
+ * libdat_priv_in - memory privileges for the kernel
+ * @flags: what the program passed
+ *
+ * Nothing here is ever registered with relaxed ordering, so Solaris's wish to
+ * do without is fulfilled and need not be passed on.
+ *
+ * Return: the flags that the kernel knows, and any that nobody does.
+ */
+static inline __u32 libdat_priv_in(DAT_MEM_PRIV_FLAGS flags)
+{
+	return (__u32)flags & ~(__u32)DAT_MEM_PRIV_RO_DISABLE_FLAG;
+}
+
+/**
+ * libdat_count_out - a number of the kernel's as a DAT_COUNT, which is signed
+ * @count: the number
+ *
+ * Return: the number, or the greatest DAT_COUNT.
+ */
+static inline DAT_COUNT libdat_count_out(__u32 count)
+{
+	return count <= INT_MAX ? (DAT_COUNT)count : INT_MAX;
+}
+
+/* table.c */
+
+enum libdat_kind {
+	LIBDAT_IA,
+	LIBDAT_EVD,
+	LIBDAT_EP,
+	LIBDAT_CR,
+};
+
+/**
+ * struct libdat_object - the head of what is remembered of an object
+ * @next: chain of the hash table
+ * @handle: the kernel's handle
+ * @ia: the kernel's handle of its IA; an IA names itself
+ * @kind: which structure follows
+ * @serial: no two entries of the table ever have the same
+ */
+struct libdat_object {
+	struct libdat_object *next;
+	__u32 handle;
+	__u32 ia;
+	enum libdat_kind kind;
+	unsigned long serial;
+};
+
+/**
+ * union libdat_addr - memory for a DAT_IA_ADDRESS_PTR
+ * @dev: as the kernel passes it
+ * @generic: as the program sees it
+ * @in6: for the alignment
+ */
+union libdat_addr {
+	struct dat_dev_addr dev;
+	DAT_SOCK_ADDR generic;
+	DAT_SOCK_ADDR6 in6;
+};
+
+/**
+ * struct libdat_ia - an open IA
+ * @object: head
+ * @addr: where ia_address_ptr and local_ia_address_ptr point
+ */
+struct libdat_ia {
+	struct libdat_object object;
+	union libdat_addr addr;
+};
+
+/**
+ * struct libdat_evd - an EVD
+ * @object: head
+ * @ring: mapped; NULL before it is
+ * @entries: of the ring, a power of two
+ * @pull: some of its events come without notification, so an empty ring asks
+ *	the kernel whether there are any
+ * @solicited: @pull, on account of DAT_COMPLETION_SOLICITED_WAIT_FLAG
+ * @waiting: a thread is in dat_evd_wait()
+ */
+struct libdat_evd {
+	struct libdat_object object;
+	struct dat_dev_ring *ring;
+	__u32 entries;
+	bool pull;
+	bool solicited;
+	bool waiting;
+};
+
+/**
+ * struct libdat_ep - an EP
+ * @object: head
+ * @local: where local_ia_address_ptr points
+ * @remote: where remote_ia_address_ptr points
+ * @private_data: where the private_data of connection events points
+ */
+struct libdat_ep {
+	struct libdat_object object;
+	union libdat_addr local;
+	union libdat_addr remote;
+	__u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
+};
+
+/**
+ * struct libdat_cr - a connection request
+ * @object: head
+ * @remote: where remote_ia_address_ptr points
+ * @private_data: where private_data points
+ */
+struct libdat_cr {
+	struct libdat_object object;
+	union libdat_addr remote;
+	__u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
+};
+
+void *libdat_object_alloc(enum libdat_kind kind);
+void libdat_object_discard(struct libdat_object *object);
+void libdat_object_add(struct libdat_object *object, __u32 handle,
+		       __u32 ia);
+void *libdat_object_lock(__u32 handle, enum libdat_kind kind);
+void libdat_object_unlock(__u32 handle);
+void libdat_object_drop(__u32 handle, enum libdat_kind kind);
+void libdat_object_drop_ia(__u32 ia);
+
+/* ring.c */
+__u32 libdat_ring_count(const struct libdat_evd *evd);
+void libdat_ring_consume(struct libdat_evd *evd, struct dat_dev_event *event);
+bool libdat_ring_has_waiter(const struct libdat_evd *evd);
+
+/* event.c */
+void libdat_event_out(DAT_EVENT *out, const struct dat_dev_event *in,
+		      __u32 evd, __u32 ia);
+
+/* evd.c */
+DAT_RETURN libdat_evd_add(struct libdat_evd *evd, __u32 handle, __u32 ia,
+			  __u32 entries);
+void libdat_evd_unnotified(__u32 handle, __u32 flags);
+
+/* post.c */
+DAT_RETURN libdat_post(struct dat_dev_dto *dto);
+
+#endif /* _LIBDAT_H */

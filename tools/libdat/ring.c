@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ring.c - the consumer's end of an EVD's ring
+ *
+ * All of these are called with the EVD locked.
+ */
+#include "libdat.h"
+
+/**
+ * libdat_ring_count - how many events are in the ring
+ * @evd: the EVD, locked
+ *
+ * Return: the number, at most the size of the ring, whatever the shared memory
+ * says.
+ */
+__u32 libdat_ring_count(const struct libdat_evd *evd)
+{
+	__u32 tail = __atomic_load_n(&evd->ring->tail, __ATOMIC_ACQUIRE);
+	__u32 head = __atomic_load_n(&evd->ring->head, __ATOMIC_RELAXED);
+	__u32 count = tail - head;
+
+	return count <= evd->entries ? count : evd->entries;
+}
+
+/**
+ * libdat_ring_consume - take the first event out of the ring
+ * @evd: the EVD, locked; its ring is not empty
+ * @event: out
+ */
+void libdat_ring_consume(struct libdat_evd *evd, struct dat_dev_event *event)
+{
+	__u32 head = __atomic_load_n(&evd->ring->head, __ATOMIC_RELAXED);
+
+	*event = evd->ring->events[head & (evd->entries - 1)];
+	__atomic_store_n(&evd->ring->head, head + 1, __ATOMIC_RELEASE);
+}
+
+/**
+ * libdat_ring_has_waiter - does anybody wait for events
+ * @evd: the EVD, locked
+ *
+ * The kernel's word counts, too: the file may be shared with another process.
+ *
+ * Return: true if a thread is in dat_evd_wait().
+ */
+bool libdat_ring_has_waiter(const struct libdat_evd *evd)
+{
+	return evd->waiting ||
+	       __atomic_load_n(&evd->ring->waiting, __ATOMIC_RELAXED);
+}
