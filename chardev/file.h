@@ -65,25 +65,21 @@ struct dat_uobj {
 /**
  * struct dat_uia - an IA
  * @uobj: head
- * @lmrs: its LMRs, by the index part of their lmr_context
  * @async_evd: its asynchronous EVD; goes with the IA
  */
 struct dat_uia {
 	struct dat_uobj uobj;
-	struct xarray lmrs;
 	struct dat_uevd *async_evd;
 };
 
 /**
  * struct dat_uep - an EP
  * @uobj: head
- * @pz: handle of its PZ
  * @private_data_len: bytes of @private_data
  * @private_data: what the peer sent when it accepted or rejected
  */
 struct dat_uep {
 	struct dat_uobj uobj;
-	u32 pz;
 	u32 private_data_len;
 	u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
 };

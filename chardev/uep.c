@@ -73,7 +73,6 @@ int dat_ioctl_ep_create(struct dat_file *file, void *arg)
 			       to_uia(ia));
 	if (!ep)
 		goto put_ia;
-	ep->pz = p->pz;
 	attr_from_user(&p->attr, &attr);
 	p->result = dat_ep_create(
 		ia->khandle,

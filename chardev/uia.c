@@ -7,13 +7,6 @@
 #include "uaddr.h"
 #include "uevd.h"
 
-static void uia_release(struct dat_uobj *uobj)
-{
-	struct dat_uia *ia = to_uia(uobj);
-
-	xa_destroy(&ia->lmrs);
-}
-
 static DAT_RETURN open_kernel_ia(struct dat_dev_ia_open *p,
 				 struct dat_uevd *evd, DAT_IA_HANDLE *kia,
 				 DAT_EVD_HANDLE *kevd)
@@ -58,8 +51,6 @@ int dat_ioctl_ia_open(struct dat_file *file, void *arg)
 			    GFP_KERNEL);
 	if (!ia)
 		return 0;
-	ia->uobj.release = uia_release;
-	xa_init(&ia->lmrs);
 	evd = dat_uevd_alloc(file, ia, p->async_evd_qlen, &ret);
 	if (!evd)
 		goto put_ia;

@@ -8,61 +8,27 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "ulmr.h"
+#include "pin.h"
 #include "usimple.h"
 
-/* The low 8 bits of a context are not unique by themselves. */
-static unsigned long context_index(u32 context)
-{
-	return context >> 8;
-}
-
 /**
- * dat_ulmr_check - may a process use this memory for a DTO?
- * @ep: the EP that it posts on
- * @segment: what it posts
- * @privilege: DAT_MEM_PRIV_LOCAL_READ_FLAG or DAT_MEM_PRIV_LOCAL_WRITE_FLAG
- * @arg: subtype of DAT_INVALID_PARAMETER
- *
- * The kernel's PDs have keys that open all of memory, so nothing is posted
- * that is not found here first.
- *
- * Context: any; in an RCU read-side section.
- * Return: DAT_SUCCESS, DAT_PROTECTION_VIOLATION (not an LMR of this IA, or of
- * another PZ), DAT_INVALID_PARAMETER (outside the LMR),
- * DAT_PRIVILEGES_VIOLATION.
+ * struct dat_ulmr - an LMR of a process
+ * @uobj: head
+ * @pin: its memory
  */
-DAT_RETURN dat_ulmr_check(struct dat_uep *ep, const DAT_LMR_TRIPLET *segment,
-			  DAT_MEM_PRIV_FLAGS privilege, DAT_RETURN_SUBTYPE arg)
-{
-	bool write = privilege == DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
-	const struct dat_ulmr *lmr;
-	u64 offset;
+struct dat_ulmr {
+	struct dat_uobj uobj;
+	struct dat_pin pin;
+};
 
-	lmr = xa_load(&ep->uobj.ia->lmrs, context_index(segment->lmr_context));
-	if (!lmr || lmr->context != segment->lmr_context || lmr->pz != ep->pz)
-		return DAT_ERROR(DAT_PROTECTION_VIOLATION,
-				 write ? DAT_PROTECTION_WRITE :
-					 DAT_PROTECTION_READ);
-	offset = segment->virtual_address - lmr->address;
-	if (offset > lmr->length ||
-	    segment->segment_length > lmr->length - offset)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, arg);
-	if (!(lmr->privileges & privilege))
-		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION,
-				 write ? DAT_PRIVILEGES_WRITE :
-					 DAT_PRIVILEGES_READ);
-	return DAT_SUCCESS;
+static struct dat_ulmr *to_ulmr(struct dat_uobj *uobj)
+{
+	return container_of(uobj, struct dat_ulmr, uobj);
 }
 
 static void ulmr_release(struct dat_uobj *uobj)
 {
-	struct dat_ulmr *lmr = to_ulmr(uobj);
-
-	/* The device may have given the context to a new LMR by now. */
-	xa_cmpxchg(&uobj->ia->lmrs, context_index(lmr->context), lmr, NULL,
-		   GFP_KERNEL);
-	dat_unpin(&lmr->pin);
+	dat_unpin(&to_ulmr(uobj)->pin);
 }
 
 static DAT_RETURN pin_error(int err)
@@ -159,22 +125,8 @@ int dat_ioctl_lmr_create(struct dat_file *file, void *arg)
 	lmr->uobj.release = ulmr_release;
 
 	p->result = register_lmr(p, ia, lmr, kpz, &khandle);
-	if (p->result)
-		goto finish;
-	lmr->pz = p->pz;
-	lmr->context = p->lmr_context;
-	lmr->privileges = p->privileges;
-	lmr->address = p->address;
-	lmr->length = p->length;
-	ret = xa_err(xa_store(&to_uia(ia)->lmrs, context_index(lmr->context),
-			      lmr, GFP_KERNEL_ACCOUNT));
-	if (ret) {
-		dat_lmr_free(khandle);
-		p->result = pin_error(-ENOMEM);
-		goto finish;
-	}
-	p->lmr = lmr->uobj.handle;
-finish:
+	if (!p->result)
+		p->lmr = lmr->uobj.handle;
 	dat_usimple_finish(&lmr->uobj, p->result, khandle);
 put_ia:
 	dat_uobj_put(ia);
@@ -197,7 +149,7 @@ int dat_ioctl_lmr_query(struct dat_file *file, void *arg)
 	p->result = dat_lmr_query(uobj->khandle, DAT_LMR_FIELD_ALL, &param);
 	if (!p->result) {
 		p->ia = uobj->ia->uobj.handle;
-		p->pz = to_ulmr(uobj)->pz;
+		p->pz = dat_uobj_user_handle(param.pz_handle);
 		p->mem_type = DAT_MEM_TYPE_VIRTUAL;
 		p->privileges = param.mem_priv;
 		p->address = param.registered_address;

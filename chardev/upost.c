@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * upost.c - the ioctl that posts DTOs and binds
+ *
+ * The kernel API looks every context up among the LMRs of the IA, and each file
+ * has IAs of its own: what a process posts can only name its own memory.
  */
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "ulmr.h"
+#include "file.h"
 
 /* As many as any device takes in one work request. */
 #define MAX_SEGMENTS	32
@@ -15,38 +18,16 @@ static DAT_RETURN bad_count(void)
 	return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 }
 
-static DAT_RETURN check_segments(struct dat_uep *ep,
-				 const struct dat_dev_dto *dto,
-				 const DAT_LMR_TRIPLET *segments)
-{
-	bool write = dto->opcode == DAT_DEV_RECV ||
-		     dto->opcode == DAT_DEV_RDMA_READ;
-	DAT_RETURN ret = DAT_SUCCESS;
-	u32 i;
-
-	for (i = 0; i < dto->num_segments && !ret; i++)
-		ret = dat_ulmr_check(ep, &segments[i],
-				     write ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG :
-					     DAT_MEM_PRIV_LOCAL_READ_FLAG,
-				     DAT_INVALID_ARG3);
-	return ret;
-}
-
-static DAT_RETURN post_dto(struct dat_uep *ep, struct dat_dev_dto *dto,
+static DAT_RETURN post_dto(DAT_EP_HANDLE kep, struct dat_dev_dto *dto,
 			   DAT_LMR_TRIPLET *segments)
 {
-	DAT_EP_HANDLE kep = ep->uobj.khandle;
 	DAT_CONTEXT cookie = { .as_64 = dto->cookie };
 	DAT_RMR_TRIPLET remote = {
 		.virtual_address = dto->remote_address,
 		.segment_length = dto->remote_length,
 		.rmr_context = dto->remote_context,
 	};
-	DAT_RETURN ret;
 
-	ret = check_segments(ep, dto, segments);
-	if (ret)
-		return ret;
 	switch (dto->opcode) {
 	case DAT_DEV_SEND:
 		return dat_ep_post_send(kep, dto->num_segments, segments,
@@ -63,8 +44,7 @@ static DAT_RETURN post_dto(struct dat_uep *ep, struct dat_dev_dto *dto,
 	}
 }
 
-/* The kernel API finds the LMR among those of the file's own IA. */
-static DAT_RETURN post_bind(struct dat_file *file, struct dat_uep *ep,
+static DAT_RETURN post_bind(struct dat_file *file, DAT_EP_HANDLE kep,
 			    struct dat_dev_dto *dto,
 			    const DAT_LMR_TRIPLET *segment)
 {
@@ -72,26 +52,18 @@ static DAT_RETURN post_bind(struct dat_file *file, struct dat_uep *ep,
 
 	return dat_rmr_bind(dat_uobj_khandle(file, dto->rmr,
 					     DAT_HANDLE_TYPE_RMR),
-			    segment, dto->privileges, ep->uobj.khandle, cookie,
+			    segment, dto->privileges, kep, cookie,
 			    dto->flags, &dto->rmr_context);
 }
 
 static DAT_RETURN post_one(struct dat_file *file, struct dat_dev_dto *dto,
 			   DAT_LMR_TRIPLET *segments)
 {
-	struct dat_uobj *uobj;
-	DAT_RETURN ret;
+	DAT_EP_HANDLE kep = dat_uobj_khandle(file, dto->ep, DAT_HANDLE_TYPE_EP);
 
-	rcu_read_lock();
-	uobj = dat_uobj_peek(file, dto->ep, DAT_HANDLE_TYPE_EP);
-	if (!uobj)
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	else if (dto->opcode == DAT_DEV_RMR_BIND)
-		ret = post_bind(file, to_uep(uobj), dto, segments);
-	else
-		ret = post_dto(to_uep(uobj), dto, segments);
-	rcu_read_unlock();
-	return ret;
+	if (dto->opcode == DAT_DEV_RMR_BIND)
+		return post_bind(file, kep, dto, segments);
+	return post_dto(kep, dto, segments);
 }
 
 /* Copies one DTO in, posts it, and copies out what it returns. */

@@ -62,5 +62,8 @@ int dat_lmr_insert(struct dat_lmr *lmr);
 void dat_lmr_remove(struct dat_lmr *lmr);
 struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context);
 bool dat_lmr_covers(const struct dat_lmr *lmr, u64 address, u64 length);
+DAT_RETURN dat_lmr_check(struct dat_ia *ia, const struct dat_pz *pz,
+			 const DAT_LMR_TRIPLET *segment,
+			 DAT_MEM_PRIV_FLAGS privilege);
 
 #endif /* _KDAPL_LMR_H */

@@ -67,3 +67,44 @@ bool dat_lmr_covers(const struct dat_lmr *lmr, u64 address, u64 length)
 	return address >= lmr->address && length <= lmr->length &&
 	       address - lmr->address <= lmr->length - length;
 }
+
+/**
+ * dat_lmr_check - may a DTO use this memory?
+ * @ia: the IA
+ * @pz: PZ of the EP
+ * @segment: the memory
+ * @privilege: DAT_MEM_PRIV_LOCAL_READ_FLAG or DAT_MEM_PRIV_LOCAL_WRITE_FLAG
+ *
+ * A PD of the kernel has keys that open all of memory, /dev/dat posts what any
+ * process gives it, and some devices report a bad key as a flush. So no context
+ * goes into a work request that has not been found here.
+ *
+ * Context: any; in an RCU read-side section.
+ * Return: DAT_SUCCESS, DAT_PROTECTION_VIOLATION (no LMR of this IA, or of
+ * another PZ), DAT_INVALID_PARAMETER (outside the LMR),
+ * DAT_PRIVILEGES_VIOLATION.
+ */
+DAT_RETURN dat_lmr_check(struct dat_ia *ia, const struct dat_pz *pz,
+			 const DAT_LMR_TRIPLET *segment,
+			 DAT_MEM_PRIV_FLAGS privilege)
+{
+	bool write = privilege == DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	const struct dat_lmr *lmr;
+
+	/* With a length of zero the rest of a triplet has no meaning. */
+	if (unlikely(!segment->segment_length))
+		return DAT_SUCCESS;
+	lmr = dat_lmr_find(ia, segment->lmr_context);
+	if (unlikely(!lmr || lmr->pz != pz))
+		return DAT_ERROR(DAT_PROTECTION_VIOLATION,
+				 write ? DAT_PROTECTION_WRITE :
+					 DAT_PROTECTION_READ);
+	if (unlikely(!dat_lmr_covers(lmr, segment->virtual_address,
+				     segment->segment_length)))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (unlikely(!(lmr->privileges & privilege)))
+		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION,
+				 write ? DAT_PRIVILEGES_WRITE :
+					 DAT_PRIVILEGES_READ);
+	return DAT_SUCCESS;
+}

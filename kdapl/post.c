@@ -7,6 +7,7 @@
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
+#include "lmr.h"
 #include "post.h"
 
 /* The consumer's segments go to ib_post_send() as they are. */
@@ -164,9 +165,10 @@ bool dat_post_marker(struct dat_ep *ep)
 	return ok;
 }
 
-static DAT_RETURN check_iov(DAT_COUNT num_segments, const DAT_LMR_TRIPLET *iov,
-			    DAT_COUNT max, DAT_SEG_LENGTH max_length,
-			    u32 *lengthp)
+static DAT_RETURN check_iov(struct dat_ep *ep, DAT_COUNT num_segments,
+			    const DAT_LMR_TRIPLET *iov, DAT_COUNT max,
+			    DAT_MEM_PRIV_FLAGS privilege,
+			    DAT_SEG_LENGTH max_length, u32 *lengthp)
 {
 	u64 length = 0;
 	DAT_COUNT i;
@@ -175,8 +177,14 @@ static DAT_RETURN check_iov(DAT_COUNT num_segments, const DAT_LMR_TRIPLET *iov,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (unlikely(num_segments && !iov))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	for (i = 0; i < num_segments; i++)
+	for (i = 0; i < num_segments; i++) {
+		DAT_RETURN ret = dat_lmr_check(ep->obj.ia, ep->pz, &iov[i],
+					       privilege);
+
+		if (unlikely(ret))
+			return ret;
 		length += iov[i].segment_length;
+	}
 	if (unlikely(length > max_length))
 		return DAT_ERROR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
 	*lengthp = length;
@@ -207,9 +215,11 @@ static struct dat_ep *peek_ep(DAT_EP_HANDLE handle, DAT_RETURN *ret)
  * Specification: dat_ep_post_send().
  *
  * Context: process or softirq; does not sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INVALID_STATE, DAT_LENGTH_ERROR, DAT_INSUFFICIENT_RESOURCES (queue full),
- * DAT_INTERNAL_ERROR (the device has gone).
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (also: a
+ * segment is outside its LMR), DAT_INVALID_STATE, DAT_LENGTH_ERROR,
+ * DAT_PROTECTION_VIOLATION (a context is of no LMR of the IA, or its LMR of
+ * another PZ), DAT_PRIVILEGES_VIOLATION, DAT_INSUFFICIENT_RESOURCES (queue
+ * full), DAT_INTERNAL_ERROR (the device has gone).
  */
 DAT_RETURN dat_ep_post_send(IN DAT_EP_HANDLE ep_handle,
 			    IN DAT_COUNT num_segments,
@@ -239,8 +249,9 @@ DAT_RETURN dat_ep_post_send(IN DAT_EP_HANDLE ep_handle,
 	if (ep)
 		ret = dat_post_check_state(ep);
 	if (!ret)
-		ret = check_iov(num_segments, local_iov,
+		ret = check_iov(ep, num_segments, local_iov,
 				ep->attr.max_request_iov,
+				DAT_MEM_PRIV_LOCAL_READ_FLAG,
 				ep->attr.max_message_size, &post.length);
 	if (!ret)
 		ret = dat_post_send_queue(ep, &post, &wr, &wr);
@@ -259,8 +270,8 @@ static DAT_RETURN post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		.wr = {
 			.sg_list = (struct ib_sge *)local_iov,
 			.num_sge = num_segments,
-			.opcode = op == DAT_DTO_RDMA_READ ? IB_WR_RDMA_READ :
-							    IB_WR_RDMA_WRITE,
+			.opcode = op == DAT_DTO_RDMA_READ ?
+					  IB_WR_RDMA_READ : IB_WR_RDMA_WRITE,
 		},
 	};
 	struct dat_post post = {
@@ -268,6 +279,7 @@ static DAT_RETURN post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		.flags = completion_flags,
 		.cookie = user_cookie,
 	};
+	bool read = op == DAT_DTO_RDMA_READ;
 	struct dat_ep *ep;
 	DAT_RETURN ret;
 
@@ -283,15 +295,15 @@ static DAT_RETURN post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	if (ep)
 		ret = dat_post_check_state(ep);
 	if (!ret)
-		ret = check_iov(num_segments, local_iov,
-				op == DAT_DTO_RDMA_READ ?
-					ep->attr.max_rdma_read_iov :
-					ep->attr.max_rdma_write_iov,
+		ret = check_iov(ep, num_segments, local_iov,
+				read ? ep->attr.max_rdma_read_iov :
+				       ep->attr.max_rdma_write_iov,
+				read ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG :
+				       DAT_MEM_PRIV_LOCAL_READ_FLAG,
 				ep->attr.max_rdma_size, &post.length);
 	if (!ret && unlikely(remote->segment_length < post.length))
 		ret = DAT_ERROR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-	if (!ret && unlikely(op == DAT_DTO_RDMA_READ &&
-			     !ep->attr.max_rdma_read_out))
+	if (!ret && unlikely(read && !ep->attr.max_rdma_read_out))
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				DAT_RESOURCE_CREDITS);
 	if (!ret)
@@ -403,9 +415,7 @@ unlock:
  * Specification: dat_ep_post_recv().
  *
  * Context: process or softirq; does not sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_LENGTH_ERROR, DAT_INSUFFICIENT_RESOURCES (queue full), DAT_INTERNAL_ERROR
- * (the device has gone).
+ * Return: as dat_ep_post_send(), without DAT_INVALID_STATE.
  */
 DAT_RETURN dat_ep_post_recv(IN DAT_EP_HANDLE ep_handle,
 			    IN DAT_COUNT num_segments,
@@ -427,8 +437,10 @@ DAT_RETURN dat_ep_post_recv(IN DAT_EP_HANDLE ep_handle,
 	rcu_read_lock();
 	ep = peek_ep(ep_handle, &ret);
 	if (ep)
-		ret = check_iov(num_segments, local_iov, ep->attr.max_recv_iov,
-				U32_MAX, &length);
+		ret = check_iov(ep, num_segments, local_iov,
+				ep->attr.max_recv_iov,
+				DAT_MEM_PRIV_LOCAL_WRITE_FLAG, U32_MAX,
+				&length);
 	if (!ret)
 		ret = post_recv(ep, &wr, user_cookie, completion_flags, length);
 	rcu_read_unlock();
