@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * kpair.c - two connected EPs in the kernel, for tests
+ */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/vmalloc.h>
+
+#include "kpair.h"
+#include "report.h"
+
+char *kpair_ia = "rxe0";
+module_param_named(ia, kpair_ia, charp, 0444);
+MODULE_PARM_DESC(ia, "name of the IA to test");
+
+/* Long enough for an emulated machine under a sanitizer. */
+#define TIMEOUT		(20 * HZ)
+#define QLEN		256
+
+static bool ok(DAT_RETURN ret, const char *what)
+{
+	const char *major, *minor;
+
+	if (!ret)
+		return true;
+	if (!dat_strerror(ret, &major, &minor))
+		report("# %s: %s %s\n", what, major, minor);
+	else
+		report("# %s: %#x\n", what, ret);
+	return false;
+}
+
+#define OK(call)	ok(call, #call)
+
+static bool side_open(struct kpair *pair, struct kside *side,
+		      const DAT_UPCALL_OBJECT *upcall)
+{
+	DAT_UPCALL_POLICY policy = upcall ? DAT_UPCALL_SINGLE_INSTANCE :
+					    DAT_UPCALL_DISABLE;
+
+	return OK(dat_pz_create(pair->ia, &side->pz)) &&
+	       OK(dat_evd_kcreate(pair->ia, QLEN, policy, upcall,
+				  DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
+				  &side->dto_evd)) &&
+	       OK(dat_evd_kcreate(pair->ia, 8, DAT_UPCALL_DISABLE, NULL,
+				  DAT_EVD_CONNECTION_FLAG, &side->conn_evd)) &&
+	       OK(dat_ep_create(pair->ia, side->pz, side->dto_evd,
+				side->dto_evd, side->conn_evd, NULL,
+				&side->ep));
+}
+
+/**
+ * kpair_open_with - open the IA and both sides, not connected
+ * @pair: to be filled in
+ * @upcall: upcall of both DTO EVDs, or NULL
+ *
+ * Return: false, after a report, if something failed.
+ */
+bool kpair_open_with(struct kpair *pair, const DAT_UPCALL_OBJECT *upcall)
+{
+	memset(pair, 0, sizeof(*pair));
+	return OK(dat_ia_open(kpair_ia, 8, &pair->async_evd, &pair->ia)) &&
+	       OK(dat_evd_kcreate(pair->ia, 8, DAT_UPCALL_DISABLE, NULL,
+				  DAT_EVD_CR_FLAG, &pair->cr_evd)) &&
+	       OK(dat_psp_create(pair->ia, KPAIR_QUAL, pair->cr_evd,
+				 DAT_PSP_CONSUMER_FLAG, &pair->psp)) &&
+	       side_open(pair, &pair->a, upcall) &&
+	       side_open(pair, &pair->b, upcall);
+}
+
+/**
+ * kpair_open - kpair_open_with() no upcall
+ * @pair: to be filled in
+ */
+bool kpair_open(struct kpair *pair)
+{
+	return kpair_open_with(pair, NULL);
+}
+
+/**
+ * kpair_connect - connect the two sides
+ * @pair: from kpair_open()
+ *
+ * Return: false, after a report, if something failed.
+ */
+bool kpair_connect(struct kpair *pair)
+{
+	static DAT_IA_ATTR attr;
+	DAT_EVENT event;
+
+	return OK(dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
+			       &attr, 0, NULL)) &&
+	       OK(dat_ep_connect(pair->a.ep, attr.ia_address_ptr, KPAIR_QUAL,
+				 DAT_TIMEOUT_INFINITE, 0, NULL,
+				 DAT_QOS_BEST_EFFORT,
+				 DAT_CONNECT_DEFAULT_FLAG)) &&
+	       kwait_event(pair->cr_evd, &event) &&
+	       OK(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
+				pair->b.ep, 0, NULL)) &&
+	       kwait_number(pair->a.conn_evd,
+			    DAT_CONNECTION_EVENT_ESTABLISHED) &&
+	       kwait_number(pair->b.conn_evd,
+			    DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/**
+ * kpair_close - close the IA with all that was made on it
+ * @pair: from kpair_open(), even if that failed
+ */
+void kpair_close(struct kpair *pair)
+{
+	if (pair->ia)
+		ok(dat_ia_close(pair->ia, DAT_CLOSE_ABRUPT_FLAG), "close");
+	pair->ia = DAT_HANDLE_NULL;
+}
+
+/**
+ * kregion_open - allocate zeroed memory and register it
+ * @pair: whose IA to use
+ * @pz: its PZ
+ * @region: to be filled in
+ * @len: bytes
+ * @privileges: what for
+ *
+ * Return: false, after a report, if something failed.
+ */
+bool kregion_open(struct kpair *pair, DAT_PZ_HANDLE pz,
+		  struct kregion *region, size_t len,
+		  DAT_MEM_PRIV_FLAGS privileges)
+{
+	DAT_REGION_DESCRIPTION desc;
+
+	region->len = len;
+	region->lmr = DAT_HANDLE_NULL;
+	region->buf = vzalloc(len);
+	if (!region->buf)
+		return false;
+	desc.for_va = region->buf;
+	return OK(dat_lmr_kcreate(pair->ia, DAT_MEM_TYPE_VIRTUAL, desc, len,
+				  pz, privileges, DAT_VA_TYPE_VA,
+				  DAT_MEM_OPTIMIZE_DONT_CARE, &region->lmr,
+				  &region->lmr_context, &region->rmr_context,
+				  NULL, NULL));
+}
+
+/**
+ * kregion_close - free the LMR, if it is there, and the memory
+ * @region: from kregion_open()
+ */
+void kregion_close(struct kregion *region)
+{
+	dat_lmr_free(region->lmr);
+	vfree(region->buf);
+}
+
+/**
+ * ksegment - part of a region as a triplet
+ * @region: the region
+ * @offset: where the part begins
+ * @len: bytes
+ */
+DAT_LMR_TRIPLET ksegment(const struct kregion *region, size_t offset,
+			 size_t len)
+{
+	return (DAT_LMR_TRIPLET){
+		.virtual_address = (uintptr_t)region->buf + offset,
+		.segment_length = len,
+		.lmr_context = region->lmr_context,
+	};
+}
+
+/**
+ * kwait_event - wait for an event
+ * @evd: the EVD, without upcalls
+ * @event: out: the event
+ *
+ * Return: false, after a report, if none came.
+ */
+bool kwait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	unsigned long deadline = jiffies + TIMEOUT;
+
+	while (dat_evd_dequeue(evd, event)) {
+		if (time_after(jiffies, deadline)) {
+			report("# no event came\n");
+			return false;
+		}
+		usleep_range(50, 100);
+	}
+	return true;
+}
+
+/**
+ * kwait_number - wait for an event that must be of a certain kind
+ * @evd: the EVD, without upcalls
+ * @number: the kind
+ */
+bool kwait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT event;
+
+	if (!kwait_event(evd, &event))
+		return false;
+	if (event.event_number == number)
+		return true;
+	report("# event %#x instead of %#x\n", event.event_number, number);
+	return false;
+}
+
+/**
+ * kwait_dto - wait for the completion of a DTO, passing over others
+ * @evd: where
+ * @cookie: which
+ *
+ * Return: its status, or -1.
+ */
+int kwait_dto(DAT_EVD_HANDLE evd, u64 cookie)
+{
+	DAT_EVENT event;
+
+	while (kwait_event(evd, &event)) {
+		DAT_DTO_COMPLETION_EVENT_DATA *d =
+			&event.event_data.dto_completion_event_data;
+
+		if (event.event_number == DAT_DTO_COMPLETION_EVENT &&
+		    d->user_cookie.as_64 == cookie)
+			return d->status;
+	}
+	return -1;
+}
+
+/**
+ * kwait_bind - wait for the completion of a bind, passing over others
+ * @evd: where
+ * @cookie: which
+ *
+ * Return: its status, or -1.
+ */
+int kwait_bind(DAT_EVD_HANDLE evd, u64 cookie)
+{
+	DAT_EVENT event;
+
+	while (kwait_event(evd, &event)) {
+		DAT_RMR_BIND_COMPLETION_EVENT_DATA *d =
+			&event.event_data.rmr_completion_event_data;
+
+		if (event.event_number == DAT_RMR_BIND_COMPLETION_EVENT &&
+		    d->user_cookie.as_64 == cookie)
+			return d->status;
+	}
+	return -1;
+}
+
+DAT_RETURN kpost_send(DAT_EP_HANDLE ep, const struct kregion *region,
+		      size_t offset, size_t len, u64 cookie)
+{
+	DAT_LMR_TRIPLET seg = ksegment(region, offset, len);
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	return dat_ep_post_send(ep, 1, &seg, c, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+DAT_RETURN kpost_recv(DAT_EP_HANDLE ep, const struct kregion *region,
+		      size_t offset, size_t len, u64 cookie)
+{
+	DAT_LMR_TRIPLET seg = ksegment(region, offset, len);
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	return dat_ep_post_recv(ep, 1, &seg, c, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static int rdma(struct kpair *pair, const struct kregion *region,
+		size_t offset, size_t len, DAT_RMR_CONTEXT context,
+		const void *addr, bool write)
+{
+	DAT_LMR_TRIPLET seg = ksegment(region, offset, len);
+	DAT_RMR_TRIPLET remote = {
+		.virtual_address = (uintptr_t)addr,
+		.segment_length = len,
+		.rmr_context = context,
+	};
+	DAT_DTO_COOKIE c = { .as_64 = 0x77 };
+	DAT_RETURN ret;
+
+	if (write)
+		ret = dat_ep_post_rdma_write(pair->a.ep, 1, &seg, c, &remote,
+					     DAT_COMPLETION_DEFAULT_FLAG);
+	else
+		ret = dat_ep_post_rdma_read(pair->a.ep, 1, &seg, c, &remote,
+					    DAT_COMPLETION_DEFAULT_FLAG);
+	return ok(ret, "rdma") ? kwait_dto(pair->a.dto_evd, 0x77) : -1;
+}
+
+/**
+ * kwrite - let side a write to memory of side b
+ * @pair: the pair
+ * @from: what to write
+ * @offset: where in @from
+ * @len: bytes
+ * @context: rmr_context of the memory
+ * @addr: its address
+ *
+ * Return: the status of the completion, or -1.
+ */
+int kwrite(struct kpair *pair, const struct kregion *from, size_t offset,
+	   size_t len, DAT_RMR_CONTEXT context, const void *addr)
+{
+	return rdma(pair, from, offset, len, context, addr, true);
+}
+
+/**
+ * kread - let side a read from memory of side b
+ * @pair: the pair
+ * @to: where the data goes
+ * @offset: where in @to
+ * @len: bytes
+ * @context: rmr_context of the memory
+ * @addr: its address
+ *
+ * Return: the status of the completion, or -1.
+ */
+int kread(struct kpair *pair, const struct kregion *to, size_t offset,
+	  size_t len, DAT_RMR_CONTEXT context, const void *addr)
+{
+	return rdma(pair, to, offset, len, context, addr, false);
+}
+
+/**
+ * kbind - bind an RMR to part of a region
+ */
+DAT_RETURN kbind(DAT_RMR_HANDLE rmr, const struct kregion *region,
+		 size_t offset, size_t len, DAT_MEM_PRIV_FLAGS privileges,
+		 DAT_EP_HANDLE ep, u64 cookie, DAT_COMPLETION_FLAGS flags,
+		 DAT_RMR_CONTEXT *context)
+{
+	DAT_LMR_TRIPLET seg = ksegment(region, offset, len);
+	DAT_RMR_COOKIE c = { .as_64 = cookie };
+
+	return dat_rmr_bind(rmr, &seg, privileges, ep, c, flags, context);
+}

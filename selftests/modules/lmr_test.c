@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * lmr_test.c - LMRs of in-kernel consumers
+ */
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "kpair.h"
+#include "report.h"
+
+static struct kpair pair;
+static struct kregion a, b;
+
+static DAT_RETURN create(DAT_MEM_TYPE type, void *desc, size_t len,
+			 DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS privileges,
+			 struct kregion *region)
+{
+	DAT_REGION_DESCRIPTION region_desc = { .for_va = desc };
+	DAT_VLEN size;
+	DAT_VADDR address;
+	DAT_RETURN ret;
+
+	region->buf = type == DAT_MEM_TYPE_VIRTUAL ? desc : NULL;
+	region->len = len;
+	ret = dat_lmr_kcreate(pair.ia, type, region_desc, len, pz, privileges,
+			      DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
+			      &region->lmr, &region->lmr_context,
+			      &region->rmr_context, &size, &address);
+	if (!ret && type == DAT_MEM_TYPE_VIRTUAL &&
+	    (size != len || address != (uintptr_t)desc))
+		return DAT_INTERNAL_ERROR;
+	return ret;
+}
+
+/* Lets the peer fill the region and compares every byte. */
+static bool moves_data(struct kregion *to)
+{
+	size_t len = min(to->len, a.len), i;
+
+	for (i = 0; i < len; i++)
+		a.buf[i] = i * 7 + 3;
+	CHECK_EQ(DAT_DTO_SUCCESS,
+		 kwrite(&pair, &a, 0, len, to->rmr_context, to->buf));
+	CHECK(!memcmp(a.buf, to->buf, len));
+	memset(a.buf, 0, len);
+	CHECK_EQ(DAT_DTO_SUCCESS,
+		 kread(&pair, &a, 0, len, to->rmr_context, to->buf));
+	CHECK(!memcmp(a.buf, to->buf, len));
+	return true;
+}
+
+static bool kmalloc_memory(void)
+{
+	struct kregion r;
+	u8 *mem = kzalloc(20000, GFP_KERNEL);
+	bool good;
+
+	CHECK(mem);
+	good = !create(DAT_MEM_TYPE_VIRTUAL, mem + 33, 19000, pair.b.pz,
+		       DAT_MEM_PRIV_ALL_FLAG, &r) && moves_data(&r);
+	good = good && !mem[32] && !mem[19033] && !dat_lmr_free(r.lmr);
+	kfree(mem);
+	return good;
+}
+
+static bool vmalloc_memory_of_the_largest_size(void)
+{
+	static DAT_IA_ATTR attr;
+	struct kregion r;
+	u8 *mem;
+	bool good;
+
+	CHECK_EQ(DAT_SUCCESS, dat_ia_query(pair.ia, NULL, DAT_IA_FIELD_ALL,
+					   &attr, 0, NULL));
+	mem = vzalloc(attr.max_lmr_block_size + PAGE_SIZE);
+	CHECK(mem);
+	good = !create(DAT_MEM_TYPE_VIRTUAL, mem + PAGE_SIZE - 1,
+		       attr.max_lmr_block_size, pair.b.pz,
+		       DAT_MEM_PRIV_ALL_FLAG, &r) &&
+	       moves_data(&r) && !dat_lmr_free(r.lmr);
+	vfree(mem);
+	return good;
+}
+
+static bool platform_pages_out_of_order(void)
+{
+	struct page *pages[5] = {}, *swap;
+	struct dat_platform_region region = {
+		.pages = pages,
+		.first_offset = 100,
+		.virtual_address = 0x7000000000000000ULL + 100,
+	};
+	const size_t len = 4 * PAGE_SIZE;
+	struct kregion r;
+	bool good = true;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		pages[i] = alloc_page(GFP_KERNEL | __GFP_ZERO);
+		good = good && pages[i];
+	}
+	swap = pages[0];
+	pages[0] = pages[3];
+	pages[3] = swap;
+	good = good && !create(DAT_MEM_TYPE_PLATFORM, &region, len, pair.b.pz,
+			       DAT_MEM_PRIV_ALL_FLAG, &r);
+	for (i = 0; i < len; i++)
+		a.buf[i] = i * 5 + 1;
+	good = good && kwrite(&pair, &a, 0, len, r.rmr_context,
+			      (void *)(uintptr_t)region.virtual_address) ==
+			       DAT_DTO_SUCCESS;
+	for (i = 0; good && i < len; i++) {
+		size_t at = 100 + i;
+		u8 *page = page_address(pages[at / PAGE_SIZE]);
+
+		good = page[at % PAGE_SIZE] == a.buf[i];
+	}
+	good = good && !dat_lmr_free(r.lmr);
+	for (i = 0; i < 5; i++)
+		if (pages[i])
+			__free_page(pages[i]);
+	return good;
+}
+
+static bool what_is_no_memory_is_refused(void)
+{
+	struct kregion r;
+	void *freed = vmalloc(PAGE_SIZE);
+
+	vfree(freed);
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
+		  create(DAT_MEM_TYPE_VIRTUAL, (void *)0x1000, 10, pair.b.pz,
+			 DAT_MEM_PRIV_ALL_FLAG, &r));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
+		  create(DAT_MEM_TYPE_VIRTUAL, freed, 10, pair.b.pz,
+			 DAT_MEM_PRIV_ALL_FLAG, &r));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
+		  create(DAT_MEM_TYPE_PLATFORM, NULL, 10, pair.b.pz,
+			 DAT_MEM_PRIV_ALL_FLAG, &r));
+	return true;
+}
+
+static bool bad_parameters_are_refused(void)
+{
+	struct kregion r;
+
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4,
+		  create(DAT_MEM_TYPE_VIRTUAL, a.buf, 0, pair.b.pz,
+			 DAT_MEM_PRIV_ALL_FLAG, &r));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4,
+		  create(DAT_MEM_TYPE_VIRTUAL, (void *)-10L, 100, pair.b.pz,
+			 DAT_MEM_PRIV_ALL_FLAG, &r));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6,
+		  create(DAT_MEM_TYPE_VIRTUAL, a.buf, 10, pair.b.pz, 0x40,
+			 &r));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
+		  create(0x33, a.buf, 10, pair.b.pz, DAT_MEM_PRIV_ALL_FLAG,
+			 &r));
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ,
+		  create(DAT_MEM_TYPE_VIRTUAL, a.buf, 10, pair.ia,
+			 DAT_MEM_PRIV_ALL_FLAG, &r));
+	return true;
+}
+
+static bool rmr_context_only_for_remote_privileges(void)
+{
+	DAT_MEM_PRIV_FLAGS remote = KREMOTE_ALL;
+	unsigned int priv;
+
+	for (priv = 0; priv <= DAT_MEM_PRIV_ALL_FLAG; priv++) {
+		struct kregion r;
+
+		if (priv & ~DAT_MEM_PRIV_ALL_FLAG)
+			continue;
+		CHECK_EQ(DAT_SUCCESS,
+			 create(DAT_MEM_TYPE_VIRTUAL, b.buf, 4096, pair.b.pz,
+				priv, &r));
+		CHECK_EQ(!!(priv & remote), !!r.rmr_context);
+		CHECK_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	}
+	return true;
+}
+
+static bool freed_lmr_fails_in_every_call(void)
+{
+	DAT_LMR_PARAM param;
+	DAT_CONTEXT context;
+	DAT_HANDLE_TYPE type;
+	struct kregion r;
+
+	CHECK(kregion_open(&pair, pair.b.pz, &r, 4096, DAT_MEM_PRIV_ALL_FLAG));
+	CHECK_EQ(DAT_SUCCESS, dat_lmr_query(r.lmr, DAT_LMR_FIELD_ALL, &param));
+	CHECK_EQ(r.lmr_context, param.lmr_context);
+	CHECK_EQ(r.rmr_context, param.rmr_context);
+	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR,
+		  dat_lmr_free(r.lmr));
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR,
+		  dat_lmr_query(r.lmr, DAT_LMR_FIELD_ALL, &param));
+	CHECK_EQ(DAT_INVALID_HANDLE,
+		 DAT_GET_TYPE(dat_get_consumer_context(r.lmr, &context)));
+	CHECK_EQ(DAT_INVALID_HANDLE,
+		 DAT_GET_TYPE(dat_get_handle_type(r.lmr, &type)));
+	kregion_close(&r);
+	return true;
+}
+
+static bool handles_of_other_types_and_forged_ones_are_refused(void)
+{
+	DAT_HANDLE bad[] = {
+		DAT_HANDLE_NULL, (DAT_HANDLE)1, (DAT_HANDLE)-1L, &pair,
+		pair.ia, pair.a.pz, pair.a.ep, pair.cr_evd, pair.psp,
+		(DAT_HANDLE)((unsigned long)a.lmr ^ (1UL << 40)),
+		(DAT_HANDLE)((unsigned long)a.lmr ^ 1),
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR,
+			  dat_lmr_free(bad[i]));
+	return true;
+}
+
+static bool segments_of_several_lmrs_and_pzs_are_synchronised(void)
+{
+	DAT_LMR_TRIPLET segs[] = {
+		ksegment(&a, 0, a.len), ksegment(&b, 5000, 3),
+		ksegment(&a, a.len - 1, 1),
+		{ .virtual_address = 1, .lmr_context = 0xdead },
+	};
+
+	CHECK_EQ(DAT_SUCCESS, dat_lmr_sync_rdma_read(pair.ia, segs, 4));
+	CHECK_EQ(DAT_SUCCESS, dat_lmr_sync_rdma_write(pair.ia, segs, 4));
+	CHECK_EQ(DAT_SUCCESS, dat_lmr_sync_rdma_write(pair.ia, NULL, 0));
+	segs[2].segment_length = 2;
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
+		  dat_lmr_sync_rdma_write(pair.ia, segs, 4));
+	segs[2] = ksegment(&a, 0, 1);
+	segs[2].lmr_context ^= 1;
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
+		  dat_lmr_sync_rdma_read(pair.ia, segs, 4));
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA,
+		  dat_lmr_sync_rdma_read(pair.a.pz, segs, 1));
+	return true;
+}
+
+static bool dto_with_the_dead_lmr_context_fails(void)
+{
+	struct kregion r;
+
+	CHECK(kregion_open(&pair, pair.a.pz, &r, 4096, DAT_MEM_PRIV_ALL_FLAG));
+	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	CHECK_RET(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_READ,
+		  kpost_send(pair.a.ep, &r, 0, 64, 1));
+	CHECK_RET(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_WRITE,
+		  kpost_recv(pair.a.ep, &r, 0, 64, 1));
+	kregion_close(&r);
+	return true;
+}
+
+static bool dto_outside_what_the_lmr_allows_fails(void)
+{
+	struct kregion r;
+
+	CHECK(kregion_open(&pair, pair.a.pz, &r, 4096,
+			   DAT_MEM_PRIV_LOCAL_READ_FLAG));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
+		  kpost_send(pair.a.ep, &r, 4095, 2, 1));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
+		  kpost_send(pair.a.ep, &r, -1, 2, 1));
+	CHECK_RET(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE,
+		  kpost_recv(pair.a.ep, &r, 0, 64, 1));
+	CHECK_RET(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_READ,
+		  kpost_send(pair.b.ep, &r, 0, 64, 1));
+	kregion_close(&r);
+	return true;
+}
+
+#define TEST(name)	{ #name, name }
+
+static const struct ktest tests[] = {
+	TEST(kmalloc_memory),
+	TEST(vmalloc_memory_of_the_largest_size),
+	TEST(platform_pages_out_of_order),
+	TEST(what_is_no_memory_is_refused),
+	TEST(bad_parameters_are_refused),
+	TEST(rmr_context_only_for_remote_privileges),
+	TEST(freed_lmr_fails_in_every_call),
+	TEST(handles_of_other_types_and_forged_ones_are_refused),
+	TEST(segments_of_several_lmrs_and_pzs_are_synchronised),
+	TEST(dto_with_the_dead_lmr_context_fails),
+	TEST(dto_outside_what_the_lmr_allows_fails),
+};
+
+static int __init lmr_test_init(void)
+{
+	int ret = report_open("kdapl_lmr_test");
+
+	if (ret)
+		return ret;
+	if (kpair_open(&pair) && kpair_connect(&pair) &&
+	    kregion_open(&pair, pair.a.pz, &a, 1 << 20,
+			 DAT_MEM_PRIV_ALL_FLAG) &&
+	    kregion_open(&pair, pair.b.pz, &b, 1 << 20,
+			 DAT_MEM_PRIV_ALL_FLAG))
+		report_run("kdapl_lmr_test", tests, ARRAY_SIZE(tests));
+	else
+		report("not ok 1 kdapl_lmr_test.setup\n");
+	kpair_close(&pair);
+	kregion_close(&a);
+	kregion_close(&b);
+	return 0;
+}
+
+static void __exit lmr_test_exit(void)
+{
+	report_close();
+}
+
+module_init(lmr_test_init);
+module_exit(lmr_test_exit);
+MODULE_DESCRIPTION("Tests LMRs of in-kernel consumers");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * report.c - results of a test module, as a file in debugfs
+ */
+#include <linux/debugfs.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+
+#include "report.h"
+
+#define REPORT_SIZE	(64 * 1024)
+
+static struct debugfs_blob_wrapper blob;
+static struct dentry *dir;
+
+/**
+ * report_open - make the report, /sys/kernel/debug/MODULE/results
+ * @module: name of the module
+ *
+ * Return: 0 or a negative errno.
+ */
+int report_open(const char *module)
+{
+	blob.data = kzalloc(REPORT_SIZE, GFP_KERNEL);
+	if (!blob.data)
+		return -ENOMEM;
+	blob.size = 0;
+	dir = debugfs_create_dir(module, NULL);
+	debugfs_create_blob("results", 0444, dir, &blob);
+	return 0;
+}
+
+/**
+ * report_close - remove the report
+ */
+void report_close(void)
+{
+	debugfs_remove_recursive(dir);
+	kfree(blob.data);
+}
+
+/**
+ * report - add to the report
+ * @fmt: as printk()
+ */
+void report(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	blob.size += vscnprintf(blob.data + blob.size, REPORT_SIZE - blob.size,
+				fmt, args);
+	va_end(args);
+}
+
+/**
+ * report_run - run tests and report them as TAP
+ * @suite: name of the suite
+ * @tests: the tests
+ * @num: how many
+ */
+void report_run(const char *suite, const struct ktest *tests, unsigned int num)
+{
+	unsigned int i;
+
+	report("TAP version 13\n1..%u\n", num);
+	for (i = 0; i < num; i++) {
+		bool ok = tests[i].fn();
+
+		report("%sok %u %s.%s\n", ok ? "" : "not ", i + 1, suite,
+		       tests[i].name);
+	}
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * rmr_test.c - RMRs of in-kernel consumers
+ */
+#include <linux/module.h>
+
+#include "kpair.h"
+#include "report.h"
+
+static struct kpair pair;
+static struct kregion a, b;
+static DAT_RMR_HANDLE rmr;
+
+struct offer {
+	u64 address;
+	u32 context;
+};
+
+/* As the page promises: bind, send, and no wait in between. */
+static bool send_after_bind_can_be_used_at_once(void)
+{
+	struct offer *out = (void *)b.buf, *in = (void *)a.buf;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		size_t offset = 4096 + 13 * i;
+
+		CHECK_EQ(DAT_SUCCESS, kpost_recv(pair.a.ep, &a, 0, 64, 1));
+		CHECK_EQ(DAT_SUCCESS,
+			 kbind(rmr, &b, offset, 777, KREMOTE_ALL, pair.b.ep, 2,
+			       DAT_COMPLETION_SUPPRESS_FLAG, &out->context));
+		out->address = (uintptr_t)b.buf + offset;
+		CHECK_EQ(DAT_SUCCESS, kpost_send(pair.b.ep, &b, 0,
+						 sizeof(*out), 3));
+		CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.a.dto_evd, 1));
+		a.buf[100] = i;
+		CHECK_EQ(DAT_DTO_SUCCESS,
+			 kwrite(&pair, &a, 100, 777, in->context,
+				(void *)(uintptr_t)in->address));
+		CHECK_EQ((u8)i, b.buf[offset]);
+		CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.b.dto_evd, 3));
+	}
+	return true;
+}
+
+static bool lmr_is_in_use_until_unbound(void)
+{
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_PARAM param;
+	struct kregion r;
+
+	CHECK(kregion_open(&pair, pair.b.pz, &r, 4096, DAT_MEM_PRIV_ALL_FLAG));
+	CHECK_EQ(DAT_SUCCESS, kbind(rmr, &r, 1, 10, KREMOTE_ALL, pair.b.ep, 5,
+				    0, &context));
+	CHECK_EQ(DAT_DTO_SUCCESS, kwait_bind(pair.b.dto_evd, 5));
+	CHECK_RET(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE,
+		  dat_lmr_free(r.lmr));
+	CHECK_EQ(DAT_SUCCESS, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	CHECK_EQ(context, param.rmr_context);
+	CHECK_EQ(10, param.lmr_triplet.segment_length);
+	CHECK_EQ(DAT_SUCCESS, kbind(rmr, &r, 0, 0, 0, pair.b.ep, 6, 0,
+				    &context));
+	CHECK_EQ(DAT_DTO_SUCCESS, kwait_bind(pair.b.dto_evd, 6));
+	CHECK_EQ(DAT_SUCCESS, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	CHECK_EQ(0, param.lmr_triplet.segment_length);
+	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	kregion_close(&r);
+	return true;
+}
+
+static bool what_the_lmr_does_not_allow_is_refused(void)
+{
+	DAT_RMR_CONTEXT context;
+	struct kregion r;
+
+	CHECK(kregion_open(&pair, pair.b.pz, &r, 4096,
+			   DAT_MEM_PRIV_LOCAL_READ_FLAG));
+	CHECK_RET(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_RDMA_WRITE,
+		  kbind(rmr, &r, 0, 10, DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+			pair.b.ep, 5, 0, &context));
+	CHECK_EQ(DAT_PROTECTION_VIOLATION,
+		 DAT_GET_TYPE(kbind(rmr, &a, 0, 10, KREMOTE_ALL, pair.b.ep, 5,
+				    0, &context)));
+	CHECK_EQ(DAT_PROTECTION_VIOLATION,
+		 DAT_GET_TYPE(kbind(rmr, &b, 0, 10, KREMOTE_ALL, pair.a.ep, 5,
+				    0, &context)));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
+		  kbind(rmr, &b, b.len - 9, 10, KREMOTE_ALL, pair.b.ep, 5, 0,
+			&context));
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR,
+		  kbind(pair.b.ep, &b, 0, 10, KREMOTE_ALL, pair.b.ep, 5, 0,
+			&context));
+	kregion_close(&r);
+	return true;
+}
+
+/* The last one: it costs the connection. */
+static bool old_context_is_dead_once_the_bind_has_completed(void)
+{
+	DAT_RMR_CONTEXT old, new;
+
+	CHECK_EQ(DAT_SUCCESS, kbind(rmr, &b, 8192, 4096, KREMOTE_ALL,
+				    pair.b.ep, 7, 0, &old));
+	CHECK_EQ(DAT_DTO_SUCCESS, kwait_bind(pair.b.dto_evd, 7));
+	CHECK_EQ(DAT_SUCCESS, kbind(rmr, &b, 8192, 4096, KREMOTE_ALL,
+				    pair.b.ep, 8, 0, &new));
+	CHECK_EQ(DAT_DTO_SUCCESS, kwait_bind(pair.b.dto_evd, 8));
+	CHECK(old != new);
+	CHECK_EQ(DAT_DTO_SUCCESS,
+		 kwrite(&pair, &a, 0, 4096, new, b.buf + 8192));
+	memset(b.buf + 8192, 0, 4096);
+	memset(a.buf, 0xff, 4096);
+	CHECK_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		 kwrite(&pair, &a, 0, 4096, old, b.buf + 8192));
+	CHECK(!memchr_inv(b.buf + 8192, 0, 4096));
+	CHECK(kwait_number(pair.a.conn_evd, DAT_CONNECTION_EVENT_BROKEN));
+	CHECK(kwait_number(pair.b.conn_evd, DAT_CONNECTION_EVENT_BROKEN));
+	return true;
+}
+
+static bool bind_on_a_disconnected_ep_is_flushed(void)
+{
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_PARAM before, after;
+
+	CHECK_EQ(DAT_SUCCESS, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &before));
+	CHECK_EQ(DAT_SUCCESS, kbind(rmr, &b, 0, 100, KREMOTE_ALL, pair.b.ep, 9,
+				    0, &context));
+	CHECK_EQ(DAT_DTO_ERR_FLUSHED, kwait_bind(pair.b.dto_evd, 9));
+	CHECK_EQ(DAT_SUCCESS, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &after));
+	CHECK_EQ(before.rmr_context, after.rmr_context);
+	CHECK_EQ(DAT_SUCCESS, dat_rmr_free(rmr));
+	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(b.lmr));
+	return true;
+}
+
+#define TEST(name)	{ #name, name }
+
+static const struct ktest tests[] = {
+	TEST(send_after_bind_can_be_used_at_once),
+	TEST(lmr_is_in_use_until_unbound),
+	TEST(what_the_lmr_does_not_allow_is_refused),
+	TEST(old_context_is_dead_once_the_bind_has_completed),
+	TEST(bind_on_a_disconnected_ep_is_flushed),
+};
+
+static int __init rmr_test_init(void)
+{
+	int ret = report_open("kdapl_rmr_test");
+
+	if (ret)
+		return ret;
+	if (kpair_open(&pair) && kpair_connect(&pair) &&
+	    kregion_open(&pair, pair.a.pz, &a, 65536, DAT_MEM_PRIV_ALL_FLAG) &&
+	    kregion_open(&pair, pair.b.pz, &b, 65536, DAT_MEM_PRIV_ALL_FLAG) &&
+	    !dat_rmr_create(pair.b.pz, &rmr))
+		report_run("kdapl_rmr_test", tests, ARRAY_SIZE(tests));
+	else
+		report("not ok 1 kdapl_rmr_test.setup\n");
+	kpair_close(&pair);
+	kregion_close(&a);
+	kregion_close(&b);
+	return 0;
+}
+
+static void __exit rmr_test_exit(void)
+{
+	report_close();
+}
+
+module_init(rmr_test_init);
+module_exit(rmr_test_exit);
+MODULE_DESCRIPTION("Tests RMRs of in-kernel consumers");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * pair.c - two connected EPs in one process, for tests
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pair.h"
+
+#define QLEN	256
+
+/**
+ * ia_name - the IA to test: environment variable DAT_TEST_IA, or rxe0
+ */
+const char *ia_name(void)
+{
+	return getenv("DAT_TEST_IA") ?: "rxe0";
+}
+
+/**
+ * dat_str - a DAT_RETURN as text, in a buffer that the next call overwrites
+ * @ret: the value
+ */
+const char *dat_str(DAT_RETURN ret)
+{
+	static char buf[128];
+	const char *major, *minor;
+
+	if (dat_strerror(ret, &major, &minor))
+		snprintf(buf, sizeof(buf), "%#x", ret);
+	else
+		snprintf(buf, sizeof(buf), "%s %s", major, minor);
+	return buf;
+}
+
+/**
+ * side_open - make PZ, EVDs and EP of a side
+ * @pair: whose IA to use
+ * @side: to be filled in
+ */
+DAT_RETURN side_open(struct pair *pair, struct side *side)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG,
+		.max_recv_dtos = 64,
+		.max_request_dtos = 64,
+		.max_recv_iov = 4,
+		.max_request_iov = 4,
+		.max_rdma_read_in = 4,
+		.max_rdma_read_out = 4,
+	};
+	DAT_RETURN ret;
+
+	ret = dat_pz_create(pair->ia, &side->pz);
+	if (!ret)
+		ret = dat_evd_create(pair->ia, QLEN, DAT_HANDLE_NULL,
+				     DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
+				     &side->dto_evd);
+	if (!ret)
+		ret = dat_evd_create(pair->ia, 16, DAT_HANDLE_NULL,
+				     DAT_EVD_CONNECTION_FLAG, &side->conn_evd);
+	if (!ret)
+		ret = dat_ep_create(pair->ia, side->pz, side->dto_evd,
+				    side->dto_evd, side->conn_evd, &attr,
+				    &side->ep);
+	return ret;
+}
+
+/**
+ * pair_open - open the IA and both sides, not connected
+ * @pair: to be filled in
+ */
+DAT_RETURN pair_open(struct pair *pair)
+{
+	static unsigned int next;
+	DAT_RETURN ret;
+
+	memset(pair, 0, sizeof(*pair));
+	ret = dat_ia_open((char *)ia_name(), 8, &pair->async_evd, &pair->ia);
+	if (!ret)
+		ret = dat_evd_create(pair->ia, 8, DAT_HANDLE_NULL,
+				     DAT_EVD_CR_FLAG, &pair->cr_evd);
+	if (!ret)
+		ret = side_open(pair, &pair->a);
+	if (!ret)
+		ret = side_open(pair, &pair->b);
+	/* Tests run in processes of their own, side by side in time. */
+	pair->qual = 20000 + (getpid() * 7 + next++) % 30000;
+	if (!ret)
+		ret = dat_psp_create(pair->ia, pair->qual, pair->cr_evd,
+				     DAT_PSP_CONSUMER_FLAG, &pair->psp);
+	return ret;
+}
+
+/**
+ * pair_connect - connect the two sides
+ * @pair: from pair_open()
+ */
+DAT_RETURN pair_connect(struct pair *pair)
+{
+	DAT_IA_ATTR attr;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	ret = dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
+			   0, NULL);
+	if (!ret)
+		ret = dat_ep_connect(pair->a.ep, attr.ia_address_ptr,
+				     pair->qual, DAT_TIMEOUT_INFINITE, 0, NULL,
+				     DAT_QOS_BEST_EFFORT,
+				     DAT_CONNECT_DEFAULT_FLAG);
+	if (!ret)
+		ret = wait_event(pair->cr_evd, &event);
+	if (!ret)
+		ret = dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
+				    pair->b.ep, 0, NULL);
+	if (!ret)
+		ret = wait_number(pair->a.conn_evd,
+				  DAT_CONNECTION_EVENT_ESTABLISHED);
+	if (!ret)
+		ret = wait_number(pair->b.conn_evd,
+				  DAT_CONNECTION_EVENT_ESTABLISHED);
+	return ret;
+}
+
+/**
+ * pair_reconnect - new EPs after a broken connection, everything else as it was
+ * @pair: the pair
+ */
+DAT_RETURN pair_reconnect(struct pair *pair)
+{
+	struct side *sides[] = { &pair->a, &pair->b };
+	DAT_RETURN ret = DAT_SUCCESS;
+	DAT_EVENT event;
+	unsigned int i;
+
+	for (i = 0; i < 2 && !ret; i++) {
+		DAT_EP_PARAM param;
+
+		ret = dat_ep_query(sides[i]->ep, DAT_EP_FIELD_ALL, &param);
+		dat_ep_free(sides[i]->ep);
+		while (!dat_evd_dequeue(sides[i]->dto_evd, &event))
+			;
+		while (!dat_evd_dequeue(sides[i]->conn_evd, &event))
+			;
+		if (!ret)
+			ret = dat_ep_create(pair->ia, sides[i]->pz,
+					    sides[i]->dto_evd,
+					    sides[i]->dto_evd,
+					    sides[i]->conn_evd, &param.ep_attr,
+					    &sides[i]->ep);
+	}
+	return ret ?: pair_connect(pair);
+}
+
+/**
+ * pair_close - close the IA with all that was made on it
+ * @pair: from pair_open(), even if that failed
+ */
+void pair_close(struct pair *pair)
+{
+	if (pair->ia)
+		dat_ia_close(pair->ia, DAT_CLOSE_ABRUPT_FLAG);
+	pair->ia = DAT_HANDLE_NULL;
+}
+
+/**
+ * region_open - allocate zeroed memory and register it
+ * @pair: whose IA to use
+ * @pz: its PZ
+ * @region: to be filled in
+ * @len: bytes
+ * @privileges: what for
+ */
+DAT_RETURN region_open(struct pair *pair, DAT_PZ_HANDLE pz,
+		       struct region *region, size_t len,
+		       DAT_MEM_PRIV_FLAGS privileges)
+{
+	DAT_REGION_DESCRIPTION desc;
+	DAT_VADDR address;
+	DAT_VLEN size;
+
+	region->len = len;
+	region->buf = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (region->buf == MAP_FAILED)
+		return DAT_INSUFFICIENT_RESOURCES;
+	desc.for_va = region->buf;
+	return dat_lmr_create(pair->ia, DAT_MEM_TYPE_VIRTUAL, desc, len, pz,
+			      privileges, &region->lmr, &region->lmr_context,
+			      &region->rmr_context, &size, &address);
+}
+
+/**
+ * region_close - free the LMR, if it is there, and the memory
+ * @region: from region_open()
+ */
+void region_close(struct region *region)
+{
+	dat_lmr_free(region->lmr);
+	munmap(region->buf, region->len);
+}
+
+/**
+ * segment - part of a region as a triplet
+ */
+DAT_LMR_TRIPLET segment(const struct region *region, size_t offset, size_t len)
+{
+	DAT_LMR_TRIPLET t = {
+		.lmr_context = region->lmr_context,
+		.virtual_address = (uintptr_t)region->buf + offset,
+		.segment_length = len,
+	};
+
+	return t;
+}
+
+/**
+ * remote - remote memory as a triplet
+ */
+DAT_RMR_TRIPLET remote(DAT_RMR_CONTEXT context, const void *addr, size_t len)
+{
+	DAT_RMR_TRIPLET t = {
+		.rmr_context = context,
+		.target_address = (uintptr_t)addr,
+		.segment_length = len,
+	};
+
+	return t;
+}
+
+/**
+ * wait_event - wait for an event, at most PAIR_TIMEOUT
+ */
+DAT_RETURN wait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	DAT_COUNT nmore;
+
+	return dat_evd_wait(evd, PAIR_TIMEOUT, 1, event, &nmore);
+}
+
+/**
+ * wait_number - wait for an event that must be of a certain kind
+ */
+DAT_RETURN wait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT event;
+	DAT_RETURN ret = wait_event(evd, &event);
+
+	if (!ret && event.event_number != number) {
+		fprintf(stderr, "# event %#x instead of %#x\n",
+			event.event_number, number);
+		ret = DAT_INTERNAL_ERROR;
+	}
+	return ret;
+}
+
+/**
+ * wait_dto - wait for the completion of a DTO
+ * @evd: where
+ * @cookie: which
+ *
+ * Completions of others are passed over. Return: its status, or -1.
+ */
+int wait_dto(DAT_EVD_HANDLE evd, uint64_t cookie)
+{
+	DAT_EVENT event;
+
+	while (!wait_event(evd, &event)) {
+		DAT_DTO_COMPLETION_EVENT_DATA *d =
+			&event.event_data.dto_completion_event_data;
+
+		if (event.event_number == DAT_DTO_COMPLETION_EVENT &&
+		    d->user_cookie.as_64 == cookie)
+			return d->status;
+	}
+	return -1;
+}
+
+/**
+ * wait_bind - wait for the completion of a bind
+ * @evd: where
+ * @cookie: which
+ *
+ * Completions of others are passed over. Return: its status, or -1.
+ */
+int wait_bind(DAT_EVD_HANDLE evd, uint64_t cookie)
+{
+	DAT_EVENT event;
+
+	while (!wait_event(evd, &event)) {
+		DAT_RMR_BIND_COMPLETION_EVENT_DATA *d =
+			&event.event_data.rmr_completion_event_data;
+
+		if (event.event_number == DAT_RMR_BIND_COMPLETION_EVENT &&
+		    d->user_cookie.as_64 == cookie)
+			return d->status;
+	}
+	return -1;
+}
+
+/**
+ * ep_state - the state of an EP
+ */
+DAT_EP_STATE ep_state(DAT_EP_HANDLE ep)
+{
+	DAT_BOOLEAN recv_idle, request_idle;
+	DAT_EP_STATE state = (DAT_EP_STATE)-1;
+
+	dat_ep_get_status(ep, &state, &recv_idle, &request_idle);
+	return state;
+}
+
+DAT_RETURN post_send(DAT_EP_HANDLE ep, const struct region *region,
+		     size_t offset, size_t len, uint64_t cookie)
+{
+	DAT_LMR_TRIPLET seg = segment(region, offset, len);
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	return dat_ep_post_send(ep, 1, &seg, c, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+DAT_RETURN post_recv(DAT_EP_HANDLE ep, const struct region *region,
+		     size_t offset, size_t len, uint64_t cookie)
+{
+	DAT_LMR_TRIPLET seg = segment(region, offset, len);
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	return dat_ep_post_recv(ep, 1, &seg, c, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+DAT_RETURN post_write(DAT_EP_HANDLE ep, const struct region *region,
+		      size_t offset, size_t len, DAT_RMR_CONTEXT context,
+		      const void *addr, uint64_t cookie)
+{
+	DAT_LMR_TRIPLET seg = segment(region, offset, len);
+	DAT_RMR_TRIPLET dst = remote(context, addr, len);
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	return dat_ep_post_rdma_write(ep, 1, &seg, c, &dst,
+				      DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+DAT_RETURN post_read(DAT_EP_HANDLE ep, const struct region *region,
+		     size_t offset, size_t len, DAT_RMR_CONTEXT context,
+		     const void *addr, uint64_t cookie)
+{
+	DAT_LMR_TRIPLET seg = segment(region, offset, len);
+	DAT_RMR_TRIPLET src = remote(context, addr, len);
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	return dat_ep_post_rdma_read(ep, 1, &seg, c, &src,
+				     DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/**
+ * write_status - let side a write to memory of side b
+ *
+ * Return: the status of the completion, or -1.
+ */
+int write_status(struct pair *pair, const struct region *from,
+		 DAT_RMR_CONTEXT context, const void *addr, size_t len)
+{
+	if (post_write(pair->a.ep, from, 0, len, context, addr, 0x77))
+		return -1;
+	return wait_dto(pair->a.dto_evd, 0x77);
+}
+
+/**
+ * read_status - let side a read from memory of side b
+ *
+ * Return: the status of the completion, or -1.
+ */
+int read_status(struct pair *pair, const struct region *to,
+		DAT_RMR_CONTEXT context, const void *addr, size_t len)
+{
+	if (post_read(pair->a.ep, to, 0, len, context, addr, 0x78))
+		return -1;
+	return wait_dto(pair->a.dto_evd, 0x78);
+}
+
+/**
+ * bind_window - bind an RMR to part of a region
+ */
+DAT_RETURN bind_window(DAT_RMR_HANDLE rmr, const struct region *region,
+		       size_t offset, size_t len, DAT_MEM_PRIV_FLAGS privileges,
+		       DAT_EP_HANDLE ep, uint64_t cookie,
+		       DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+{
+	DAT_LMR_TRIPLET seg = segment(region, offset, len);
+	DAT_RMR_COOKIE c = { .as_64 = cookie };
+
+	return dat_rmr_bind(rmr, &seg, privileges, ep, c, flags, context);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * pair.h - two connected EPs in one process, for tests
+ */
+#ifndef SELFTESTS_PAIR_H
+#define SELFTESTS_PAIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dat/udat.h>
+
+/* Long enough for an emulated machine under a sanitizer. */
+#define PAIR_TIMEOUT	(20 * 1000 * 1000)
+
+/**
+ * struct side - one end of a connection, with EVDs of its own
+ * @pz: its PZ
+ * @dto_evd: requests and receives
+ * @conn_evd: connection events
+ * @ep: the EP
+ */
+struct side {
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE dto_evd;
+	DAT_EVD_HANDLE conn_evd;
+	DAT_EP_HANDLE ep;
+};
+
+/**
+ * struct pair - two sides on one IA
+ * @ia: the IA
+ * @async_evd: its asynchronous EVD
+ * @cr_evd: connection requests
+ * @psp: the service point of @b
+ * @qual: its connection qualifier
+ * @a: the active side
+ * @b: the passive side
+ */
+struct pair {
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async_evd;
+	DAT_EVD_HANDLE cr_evd;
+	DAT_PSP_HANDLE psp;
+	DAT_CONN_QUAL qual;
+	struct side a;
+	struct side b;
+};
+
+/* A region of memory of ours, and what registering it gave. */
+struct region {
+	unsigned char *buf;
+	size_t len;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+};
+
+const char *ia_name(void);
+const char *dat_str(DAT_RETURN ret);
+
+DAT_RETURN side_open(struct pair *pair, struct side *side);
+DAT_RETURN pair_open(struct pair *pair);
+DAT_RETURN pair_connect(struct pair *pair);
+DAT_RETURN pair_reconnect(struct pair *pair);
+void pair_close(struct pair *pair);
+
+DAT_RETURN region_open(struct pair *pair, DAT_PZ_HANDLE pz,
+		       struct region *region, size_t len,
+		       DAT_MEM_PRIV_FLAGS privileges);
+void region_close(struct region *region);
+
+DAT_LMR_TRIPLET segment(const struct region *region, size_t offset, size_t len);
+DAT_RMR_TRIPLET remote(DAT_RMR_CONTEXT context, const void *addr, size_t len);
+
+DAT_RETURN wait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event);
+DAT_RETURN wait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
+int wait_dto(DAT_EVD_HANDLE evd, uint64_t cookie);
+int wait_bind(DAT_EVD_HANDLE evd, uint64_t cookie);
+DAT_EP_STATE ep_state(DAT_EP_HANDLE ep);
+
+DAT_RETURN post_send(DAT_EP_HANDLE ep, const struct region *region,
+		     size_t offset, size_t len, uint64_t cookie);
+DAT_RETURN post_recv(DAT_EP_HANDLE ep, const struct region *region,
+		     size_t offset, size_t len, uint64_t cookie);
+DAT_RETURN post_write(DAT_EP_HANDLE ep, const struct region *region,
+		      size_t offset, size_t len, DAT_RMR_CONTEXT context,
+		      const void *addr, uint64_t cookie);
+DAT_RETURN post_read(DAT_EP_HANDLE ep, const struct region *region,
+		     size_t offset, size_t len, DAT_RMR_CONTEXT context,
+		     const void *addr, uint64_t cookie);
+int write_status(struct pair *pair, const struct region *from,
+		 DAT_RMR_CONTEXT context, const void *addr, size_t len);
+int read_status(struct pair *pair, const struct region *to,
+		DAT_RMR_CONTEXT context, const void *addr, size_t len);
+DAT_RETURN bind_window(DAT_RMR_HANDLE rmr, const struct region *region,
+		       size_t offset, size_t len, DAT_MEM_PRIV_FLAGS privileges,
+		       DAT_EP_HANDLE ep, uint64_t cookie,
+		       DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context);
+
+#endif /* SELFTESTS_PAIR_H */
