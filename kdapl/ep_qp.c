@@ -8,6 +8,7 @@
 #include "evd.h"
 #include "ia.h"
 #include "kdapl.h"
+#include "post.h"
 #include "pz.h"
 
 /* A queue pair in the error state flushes at once. This is a device at fault. */
@@ -132,9 +133,15 @@ void dat_ep_qp_destroy(struct dat_ep *ep)
 
 	if (!ep->qp)
 		return;
+	dat_ep_fail_qp(ep);
+	/*
+	 * The last ones may have succeeded without a completion. A QP in the
+	 * error state gives one for whatever is posted now.
+	 */
+	if (!dat_workq_is_idle(&ep->sq))
+		dat_post_marker(ep);
 	workq_stop(&ep->sq);
 	workq_stop(&ep->rq);
-	dat_ep_fail_qp(ep);
 
 	for (waited = 0; waited < FLUSH_TIMEOUT_MS; waited++) {
 		dat_ep_collect(ep);
