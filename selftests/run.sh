@@ -38,6 +38,27 @@ run_module() {
 	end "$1" $rc
 }
 
+# The examples of README.md, as a reader would run them.
+run_examples() {
+	begin examples
+	rc=0
+	echo "1..2"
+	if /selftests/examples/udapl; then
+		echo "ok 1 examples.udapl"
+	else
+		echo "not ok 1 examples.udapl"
+		rc=1
+	fi
+	if insmod /selftests/modules/example_kdapl.ko && rmmod example_kdapl &&
+	   dmesg | grep -q 'a peer reaches us with rmr_context'; then
+		echo "ok 2 examples.kdapl"
+	else
+		echo "not ok 2 examples.kdapl"
+		rc=1
+	fi
+	end examples $rc
+}
+
 if [ $# -eq 0 ]; then
 	for f in /selftests/*; do
 		[ -f "$f" ] && [ -x "$f" ] && [ "${f%.[od]}" = "$f" ] || continue
@@ -58,7 +79,9 @@ for name; do
 	fi
 done
 
-# Loaded again and unloaded, the module leaves nothing behind.
+run_examples
+
+# Whatever the tests did, nothing is in use now.
 begin unload
 if rmmod kdapl; then
 	echo "1..1"

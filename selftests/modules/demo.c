@@ -39,7 +39,7 @@ static void step_begin(void)
 		step_begin();						\
 	} while (0)
 
-#define proves(text)	report("                      => " text "\n")
+#define proves(text)	report("          =>          " text "\n")
 
 #define EXPECT(cond, why)						\
 	do {								\

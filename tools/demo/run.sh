@@ -29,7 +29,7 @@ EOT
 	/demo/server
 	echo $? >/tmp/server.status
 } | tee /tmp/story &
-for i in 1 2 3 4 5 6 7 8 9 10; do
+for _ in 1 2 3 4 5 6 7 8 9 10; do
 	grep -q listens /tmp/story 2>/dev/null && break
 	sleep 0.5
 done
@@ -49,7 +49,7 @@ if ! grep -q 'closed the IA' /tmp/client.story; then
 fi
 
 pinned=$(balance)
-echo "                      => pages that are still pinned now: $pinned"
+echo "          =>          pages that are still pinned now: $pinned"
 [ "$pinned" -eq 0 ] || {
 	echo "demo: pages were left pinned"
 	exit 1

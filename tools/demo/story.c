@@ -70,11 +70,12 @@ void step_done(const struct peer *peer, const char *fmt, ...)
  */
 void proves(const struct peer *peer, const char *fmt, ...)
 {
+	char prefix[64];
 	va_list args;
 
-	(void)peer;
+	snprintf(prefix, sizeof(prefix), "          =>  %-7s ", peer->who);
 	va_start(args, fmt);
-	say("                      => ", fmt, args);
+	say(prefix, fmt, args);
 	va_end(args);
 }
 
