@@ -137,6 +137,7 @@ void dat_uevd_upcall(DAT_PVOID instance_data, const DAT_EVENT *kevent,
 		     DAT_BOOLEAN more_events)
 {
 	const DAT_EVENT_DATA *data = &kevent->event_data;
+	const DAT_ASYNCH_ERROR_EVENT_DATA *async = &data->asynch_error_event_data;
 	struct dat_dev_event event = { .number = kevent->event_number };
 	struct dat_uevd *evd = instance_data;
 
@@ -155,9 +156,8 @@ void dat_uevd_upcall(DAT_PVOID instance_data, const DAT_EVENT *kevent,
 	case DAT_ASYNC_ERROR_EP_BROKEN:
 	case DAT_ASYNC_ERROR_TIMED_OUT:
 	case DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR:
-		event.handle = dat_uobj_user_handle(
-			data->asynch_error_event_data.dat_handle);
-		event.status = data->asynch_error_event_data.reason;
+		event.handle = dat_uobj_user_handle(async->dat_handle);
+		event.status = async->reason;
 		break;
 	default:
 		translate_connection(evd, &data->connect_event_data, &event);

@@ -57,10 +57,12 @@ static void attr_to_user(const DAT_EP_ATTR *k, struct dat_dev_ep_attr *u)
 int dat_ioctl_ep_create(struct dat_file *file, void *arg)
 {
 	struct dat_dev_ep_create *p = arg;
+	DAT_EVD_HANDLE recv, request, connect;
 	DAT_EP_HANDLE khandle;
 	struct dat_uobj *ia;
 	struct dat_uep *ep;
 	DAT_EP_ATTR attr;
+	DAT_PZ_HANDLE pz;
 
 	if (p->__reserved || p->has_attr > 1)
 		return -EOPNOTSUPP;
@@ -74,13 +76,12 @@ int dat_ioctl_ep_create(struct dat_file *file, void *arg)
 	if (!ep)
 		goto put_ia;
 	attr_from_user(&p->attr, &attr);
-	p->result = dat_ep_create(
-		ia->khandle,
-		dat_uobj_khandle(file, p->pz, DAT_HANDLE_TYPE_PZ),
-		dat_uobj_khandle(file, p->recv_evd, DAT_HANDLE_TYPE_EVD),
-		dat_uobj_khandle(file, p->request_evd, DAT_HANDLE_TYPE_EVD),
-		dat_uobj_khandle(file, p->connect_evd, DAT_HANDLE_TYPE_EVD),
-		p->has_attr ? &attr : NULL, &khandle);
+	pz = dat_uobj_khandle(file, p->pz, DAT_HANDLE_TYPE_PZ);
+	recv = dat_uobj_khandle(file, p->recv_evd, DAT_HANDLE_TYPE_EVD);
+	request = dat_uobj_khandle(file, p->request_evd, DAT_HANDLE_TYPE_EVD);
+	connect = dat_uobj_khandle(file, p->connect_evd, DAT_HANDLE_TYPE_EVD);
+	p->result = dat_ep_create(ia->khandle, pz, recv, request, connect,
+				  p->has_attr ? &attr : NULL, &khandle);
 	if (!p->result)
 		p->ep = ep->uobj.handle;
 	dat_usimple_finish(&ep->uobj, p->result, khandle);

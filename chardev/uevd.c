@@ -254,6 +254,11 @@ static void end_wait(struct dat_uevd *evd)
 	spin_unlock_bh(&evd->lock);
 }
 
+static bool wait_is_over(struct dat_uevd *evd, u32 threshold)
+{
+	return ring_used(evd) >= threshold || READ_ONCE(evd->is_dead);
+}
+
 static DAT_RETURN wait_result(struct dat_uevd *evd, u32 threshold, long err)
 {
 	if (ring_used(evd) >= threshold)
@@ -291,8 +296,8 @@ int dat_ioctl_evd_wait(struct dat_file *file, void *arg)
 	timeout = p->timeout == DAT_TIMEOUT_INFINITE ?
 			  KTIME_MAX : ns_to_ktime((u64)p->timeout * NSEC_PER_USEC);
 	err = wait_event_interruptible_hrtimeout(evd->wq,
-		ring_used(evd) >= p->threshold || READ_ONCE(evd->is_dead),
-		timeout);
+						 wait_is_over(evd, p->threshold),
+						 timeout);
 	end_wait(evd);
 	p->result = wait_result(evd, p->threshold, err);
 put:

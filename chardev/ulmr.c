@@ -79,10 +79,9 @@ static DAT_RETURN register_lmr(struct dat_dev_lmr_create *p,
 		.first_offset = offset_in_page(p->address),
 		.virtual_address = p->address,
 	};
+	DAT_REGION_DESCRIPTION desc = { .for_platform = &region };
 
-	return dat_lmr_kcreate(ia->khandle, DAT_MEM_TYPE_PLATFORM,
-			       (DAT_REGION_DESCRIPTION){
-				       .for_platform = &region },
+	return dat_lmr_kcreate(ia->khandle, DAT_MEM_TYPE_PLATFORM, desc,
 			       p->length, kpz, p->privileges, DAT_VA_TYPE_VA,
 			       DAT_MEM_OPTIMIZE_DONT_CARE, khandle,
 			       &p->lmr_context, &p->rmr_context,

@@ -249,13 +249,13 @@ static DAT_RETURN start_error(int err)
  * DAT_INVALID_ADDRESS, DAT_INVALID_STATE, DAT_MODEL_NOT_SUPPORTED,
  * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device has gone).
  */
-DAT_RETURN dat_ep_connect(IN DAT_EP_HANDLE ep_handle,
-			  IN DAT_IA_ADDRESS_PTR remote_ia_address,
-			  IN DAT_CONN_QUAL remote_conn_qual,
-			  IN DAT_TIMEOUT timeout,
-			  IN DAT_COUNT private_data_size,
-			  IN const void *private_data,
-			  IN DAT_QOS qos, IN DAT_CONNECT_FLAGS connect_flags)
+DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
+			  DAT_IA_ADDRESS_PTR remote_ia_address,
+			  DAT_CONN_QUAL remote_conn_qual,
+			  DAT_TIMEOUT timeout,
+			  DAT_COUNT private_data_size,
+			  const void *private_data,
+			  DAT_QOS qos, DAT_CONNECT_FLAGS connect_flags)
 {
 	struct dat_object *obj;
 	struct rdma_cm_id *id;

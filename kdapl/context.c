@@ -20,8 +20,8 @@ static DAT_RETURN invalid(void)
  * Context: any; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  */
-DAT_RETURN dat_get_handle_type(IN DAT_HANDLE dat_handle,
-			       OUT DAT_HANDLE_TYPE *handle_type)
+DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle,
+			       DAT_HANDLE_TYPE *handle_type)
 {
 	struct dat_object *obj;
 
@@ -46,8 +46,8 @@ EXPORT_SYMBOL_GPL(dat_get_handle_type);
  * Context: any; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
  */
-DAT_RETURN dat_set_consumer_context(IN DAT_HANDLE dat_handle,
-				    IN DAT_CONTEXT context)
+DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle,
+				    DAT_CONTEXT context)
 {
 	struct dat_object *obj;
 
@@ -70,8 +70,8 @@ EXPORT_SYMBOL_GPL(dat_set_consumer_context);
  * Context: any; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  */
-DAT_RETURN dat_get_consumer_context(IN DAT_HANDLE dat_handle,
-				    OUT DAT_CONTEXT *context)
+DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle,
+				    DAT_CONTEXT *context)
 {
 	struct dat_object *obj;
 

@@ -67,7 +67,7 @@ int dat_cr_arrived(struct dat_psp *psp, struct rdma_cm_id *id,
 	if (dat_object_publish(&cr->obj))
 		goto drop;
 
-	data.cr_arrival_event_data = (DAT_CR_ARRIVAL_EVENT_DATA){
+	data.cr_arrival_event_data = (struct dat_cr_arrival_event_data){
 		.sp_handle.psp_handle = psp->obj.handle,
 		.local_ia_address_ptr = (DAT_SOCK_ADDR *)&ia->addr,
 		.conn_qual = psp->conn_qual,
@@ -100,9 +100,9 @@ drop:
  * Context: process or softirq; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  */
-DAT_RETURN dat_cr_query(IN DAT_CR_HANDLE cr_handle,
-			IN DAT_CR_PARAM_MASK cr_param_mask,
-			OUT DAT_CR_PARAM *cr_param)
+DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle,
+			DAT_CR_PARAM_MASK cr_param_mask,
+			DAT_CR_PARAM *cr_param)
 {
 	struct dat_object *obj;
 	struct dat_cr *cr;
@@ -115,7 +115,7 @@ DAT_RETURN dat_cr_query(IN DAT_CR_HANDLE cr_handle,
 	if (!obj)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
 	cr = to_cr(obj);
-	*cr_param = (DAT_CR_PARAM){
+	*cr_param = (struct dat_cr_param){
 		.remote_ia_address_ptr = (DAT_SOCK_ADDR *)&cr->remote_addr,
 		.remote_port_qual = dat_addr_port(&cr->remote_addr),
 		.private_data_size = cr->data_len,
@@ -195,10 +195,10 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep,
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INVALID_STATE (of the EP), DAT_INTERNAL_ERROR (the device has gone).
  */
-DAT_RETURN dat_cr_accept(IN DAT_CR_HANDLE cr_handle,
-			 IN DAT_EP_HANDLE ep_handle,
-			 IN DAT_COUNT private_data_size,
-			 IN const void *private_data)
+DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle,
+			 DAT_EP_HANDLE ep_handle,
+			 DAT_COUNT private_data_size,
+			 const void *private_data)
 {
 	struct dat_object *cr_obj, *ep_obj;
 	DAT_RETURN ret;
@@ -247,7 +247,7 @@ EXPORT_SYMBOL_GPL(dat_cr_accept);
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
  */
-DAT_RETURN dat_cr_reject(IN DAT_CR_HANDLE cr_handle)
+DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
 {
 	struct dat_object *obj;
 	struct dat_cr *cr;

@@ -83,6 +83,7 @@ bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry);
  */
 static inline bool dat_workq_is_idle(const struct dat_workq *wq)
 {
+	/* Pairs with the release of the slots: what they hold is done with. */
 	return READ_ONCE(wq->head) == smp_load_acquire(&wq->tail);
 }
 

@@ -204,13 +204,13 @@ static DAT_RETURN ep_get_pz(struct dat_ep *ep, struct dat_ia *ia,
  * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the
  * device has gone).
  */
-DAT_RETURN dat_ep_create(IN DAT_IA_HANDLE ia_handle,
-			 IN DAT_PZ_HANDLE pz_handle,
-			 IN DAT_EVD_HANDLE recv_evd_handle,
-			 IN DAT_EVD_HANDLE request_evd_handle,
-			 IN DAT_EVD_HANDLE connect_evd_handle,
-			 IN const DAT_EP_ATTR *ep_attributes,
-			 OUT DAT_EP_HANDLE *ep_handle)
+DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle,
+			 DAT_PZ_HANDLE pz_handle,
+			 DAT_EVD_HANDLE recv_evd_handle,
+			 DAT_EVD_HANDLE request_evd_handle,
+			 DAT_EVD_HANDLE connect_evd_handle,
+			 const DAT_EP_ATTR *ep_attributes,
+			 DAT_EP_HANDLE *ep_handle)
 {
 	struct dat_object *ia_obj;
 	struct dat_ia *ia;
@@ -284,9 +284,9 @@ EXPORT_SYMBOL_GPL(dat_ep_create);
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INTERNAL_ERROR (the device has gone).
  */
-DAT_RETURN dat_ep_query(IN DAT_EP_HANDLE ep_handle,
-			IN DAT_EP_PARAM_MASK ep_param_mask,
-			OUT DAT_EP_PARAM *ep_param)
+DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
+			DAT_EP_PARAM_MASK ep_param_mask,
+			DAT_EP_PARAM *ep_param)
 {
 	struct dat_object *obj;
 	struct dat_ep *ep;
@@ -302,7 +302,7 @@ DAT_RETURN dat_ep_query(IN DAT_EP_HANDLE ep_handle,
 		return ret;
 	ep = to_ep(obj);
 
-	*ep_param = (DAT_EP_PARAM){
+	*ep_param = (struct dat_ep_param){
 		.ia_handle = obj->ia->obj.handle,
 		.ep_state = dat_ep_state(ep),
 		.local_ia_address_ptr = (DAT_SOCK_ADDR *)&obj->ia->addr,
@@ -341,10 +341,10 @@ EXPORT_SYMBOL_GPL(dat_ep_query);
  * Context: process or softirq; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
  */
-DAT_RETURN dat_ep_get_status(IN DAT_EP_HANDLE ep_handle,
-			     OUT DAT_EP_STATE *ep_state,
-			     OUT DAT_BOOLEAN *recv_idle,
-			     OUT DAT_BOOLEAN *request_idle)
+DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle,
+			     DAT_EP_STATE *ep_state,
+			     DAT_BOOLEAN *recv_idle,
+			     DAT_BOOLEAN *request_idle)
 {
 	struct dat_object *obj;
 	struct dat_ep *ep;
@@ -375,7 +375,7 @@ EXPORT_SYMBOL_GPL(dat_ep_get_status);
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
  */
-DAT_RETURN dat_ep_free(IN DAT_EP_HANDLE ep_handle)
+DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 {
 	return dat_object_free(ep_handle, DAT_HANDLE_TYPE_EP,
 			       DAT_INVALID_HANDLE_EP,

@@ -203,8 +203,8 @@ static void disconnect_gracefully(struct dat_ep *ep)
  * DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE (UNCONNECTED),
  * DAT_INTERNAL_ERROR (the device has gone).
  */
-DAT_RETURN dat_ep_disconnect(IN DAT_EP_HANDLE ep_handle,
-			     IN DAT_CLOSE_FLAGS disconnect_flags)
+DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle,
+			     DAT_CLOSE_FLAGS disconnect_flags)
 {
 	struct dat_object *obj;
 	DAT_EP_STATE state;

@@ -192,12 +192,12 @@ void dat_evd_drop(struct dat_evd *evd)
  * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the
  * device has gone).
  */
-DAT_RETURN dat_evd_kcreate(IN DAT_IA_HANDLE ia_handle,
-			   IN DAT_COUNT evd_min_qlen,
-			   IN DAT_UPCALL_POLICY upcall_policy,
-			   IN const DAT_UPCALL_OBJECT *upcall,
-			   IN DAT_EVD_FLAGS evd_flags,
-			   OUT DAT_EVD_HANDLE *evd_handle)
+DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle,
+			   DAT_COUNT evd_min_qlen,
+			   DAT_UPCALL_POLICY upcall_policy,
+			   const DAT_UPCALL_OBJECT *upcall,
+			   DAT_EVD_FLAGS evd_flags,
+			   DAT_EVD_HANDLE *evd_handle)
 {
 	struct dat_object *ia_obj;
 	struct dat_evd *evd;
@@ -263,7 +263,7 @@ EXPORT_SYMBOL_GPL(dat_evd_kcreate);
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_QUEUE_EMPTY.
  */
-DAT_RETURN dat_evd_dequeue(IN DAT_EVD_HANDLE evd_handle, OUT DAT_EVENT *event)
+DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	struct dat_evd_entry entry;
 	struct dat_object *obj;
@@ -299,7 +299,7 @@ EXPORT_SYMBOL_GPL(dat_evd_dequeue);
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an EP, PSP or IA
  * feeds it).
  */
-DAT_RETURN dat_evd_free(IN DAT_EVD_HANDLE evd_handle)
+DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 {
 	return dat_object_free(evd_handle, DAT_HANDLE_TYPE_EVD,
 			       DAT_INVALID_HANDLE1,

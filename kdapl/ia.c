@@ -285,12 +285,12 @@ static void ia_put_async_evd(struct dat_ia *ia)
  * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER, DAT_PROVIDER_NOT_FOUND,
  * DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
  */
-DAT_RETURN dat_ia_openv(IN const DAT_NAME_PTR ia_name,
-			IN DAT_COUNT async_evd_min_qlen,
-			INOUT DAT_EVD_HANDLE *async_evd_handle,
-			OUT DAT_IA_HANDLE *ia_handle,
-			IN DAT_UINT32 dat_major, IN DAT_UINT32 dat_minor,
-			IN DAT_BOOLEAN thread_safety)
+DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name,
+			DAT_COUNT async_evd_min_qlen,
+			DAT_EVD_HANDLE *async_evd_handle,
+			DAT_IA_HANDLE *ia_handle,
+			DAT_UINT32 dat_major, DAT_UINT32 dat_minor,
+			DAT_BOOLEAN thread_safety)
 {
 	struct dat_dev *dev;
 	struct dat_ia *ia;
@@ -380,8 +380,8 @@ EXPORT_SYMBOL_GPL(dat_ia_openv);
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INVALID_STATE.
  */
-DAT_RETURN dat_ia_close(IN DAT_IA_HANDLE ia_handle,
-			IN DAT_CLOSE_FLAGS close_flags)
+DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle,
+			DAT_CLOSE_FLAGS close_flags)
 {
 	struct dat_object *obj;
 	struct dat_ia *ia;

@@ -102,12 +102,12 @@ static void fill_provider_attr(DAT_PROVIDER_ATTR *attr)
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INTERNAL_ERROR (the device has gone).
  */
-DAT_RETURN dat_ia_query(IN DAT_IA_HANDLE ia_handle,
-			OUT DAT_EVD_HANDLE *async_evd_handle,
-			IN DAT_IA_ATTR_MASK ia_attr_mask,
-			OUT DAT_IA_ATTR *ia_attr,
-			IN DAT_UINT64 provider_attr_mask,
-			OUT DAT_PROVIDER_ATTR *provider_attr)
+DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
+			DAT_EVD_HANDLE *async_evd_handle,
+			DAT_IA_ATTR_MASK ia_attr_mask,
+			DAT_IA_ATTR *ia_attr,
+			DAT_UINT64 provider_attr_mask,
+			DAT_PROVIDER_ATTR *provider_attr)
 {
 	struct dat_object *obj;
 	DAT_RETURN ret;

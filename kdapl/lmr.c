@@ -163,18 +163,18 @@ static DAT_RMR_CONTEXT lmr_rmr_context(const struct dat_lmr *lmr)
  * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the
  * device has gone).
  */
-DAT_RETURN dat_lmr_kcreate(IN DAT_IA_HANDLE ia_handle,
-			   IN DAT_MEM_TYPE mem_type,
-			   IN DAT_REGION_DESCRIPTION region_description,
-			   IN DAT_VLEN length, IN DAT_PZ_HANDLE pz_handle,
-			   IN DAT_MEM_PRIV_FLAGS mem_privileges,
-			   IN DAT_VA_TYPE va_type,
-			   IN DAT_MEM_OPTIMIZE_FLAGS mem_optimization,
-			   OUT DAT_LMR_HANDLE *lmr_handle,
-			   OUT DAT_LMR_CONTEXT *lmr_context,
-			   OUT DAT_RMR_CONTEXT *rmr_context,
-			   OUT DAT_VLEN *registered_size,
-			   OUT DAT_VADDR *registered_address)
+DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle,
+			   DAT_MEM_TYPE mem_type,
+			   DAT_REGION_DESCRIPTION region_description,
+			   DAT_VLEN length, DAT_PZ_HANDLE pz_handle,
+			   DAT_MEM_PRIV_FLAGS mem_privileges,
+			   DAT_VA_TYPE va_type,
+			   DAT_MEM_OPTIMIZE_FLAGS mem_optimization,
+			   DAT_LMR_HANDLE *lmr_handle,
+			   DAT_LMR_CONTEXT *lmr_context,
+			   DAT_RMR_CONTEXT *rmr_context,
+			   DAT_VLEN *registered_size,
+			   DAT_VADDR *registered_address)
 {
 	struct dat_object *ia_obj, *pz_obj;
 	struct dat_lmr *lmr;
@@ -271,9 +271,9 @@ EXPORT_SYMBOL_GPL(dat_lmr_kcreate);
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INTERNAL_ERROR (the device has gone).
  */
-DAT_RETURN dat_lmr_query(IN DAT_LMR_HANDLE lmr_handle,
-			 IN DAT_LMR_PARAM_MASK lmr_param_mask,
-			 OUT DAT_LMR_PARAM *lmr_param)
+DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle,
+			 DAT_LMR_PARAM_MASK lmr_param_mask,
+			 DAT_LMR_PARAM *lmr_param)
 {
 	struct dat_object *obj;
 	struct dat_lmr *lmr;
@@ -289,7 +289,7 @@ DAT_RETURN dat_lmr_query(IN DAT_LMR_HANDLE lmr_handle,
 		return ret;
 
 	lmr = to_lmr(obj);
-	*lmr_param = (DAT_LMR_PARAM){
+	*lmr_param = (struct dat_lmr_param){
 		.ia_handle = obj->ia->obj.handle,
 		.mem_type = lmr->mem_type,
 		.region_desc = lmr->region,
@@ -322,7 +322,7 @@ EXPORT_SYMBOL_GPL(dat_lmr_query);
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an RMR is bound
  * to it).
  */
-DAT_RETURN dat_lmr_free(IN DAT_LMR_HANDLE lmr_handle)
+DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
 	return dat_object_free(lmr_handle, DAT_HANDLE_TYPE_LMR,
 			       DAT_INVALID_HANDLE_LMR,

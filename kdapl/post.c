@@ -221,11 +221,11 @@ static struct dat_ep *peek_ep(DAT_EP_HANDLE handle, DAT_RETURN *ret)
  * another PZ), DAT_PRIVILEGES_VIOLATION, DAT_INSUFFICIENT_RESOURCES (queue
  * full), DAT_INTERNAL_ERROR (the device has gone).
  */
-DAT_RETURN dat_ep_post_send(IN DAT_EP_HANDLE ep_handle,
-			    IN DAT_COUNT num_segments,
-			    IN DAT_LMR_TRIPLET *local_iov,
-			    IN DAT_DTO_COOKIE user_cookie,
-			    IN DAT_COMPLETION_FLAGS completion_flags)
+DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle,
+			    DAT_COUNT num_segments,
+			    DAT_LMR_TRIPLET *local_iov,
+			    DAT_DTO_COOKIE user_cookie,
+			    DAT_COMPLETION_FLAGS completion_flags)
 {
 	struct ib_send_wr wr = {
 		.sg_list = (struct ib_sge *)local_iov,
@@ -327,12 +327,12 @@ static DAT_RETURN post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
  * Context: process or softirq; does not sleep.
  * Return: as dat_ep_post_send().
  */
-DAT_RETURN dat_ep_post_rdma_write(IN DAT_EP_HANDLE ep_handle,
-				  IN DAT_COUNT num_segments,
-				  IN DAT_LMR_TRIPLET *local_iov,
-				  IN DAT_DTO_COOKIE user_cookie,
-				  IN const DAT_RMR_TRIPLET *remote_buffer,
-				  IN DAT_COMPLETION_FLAGS completion_flags)
+DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
+				  DAT_COUNT num_segments,
+				  DAT_LMR_TRIPLET *local_iov,
+				  DAT_DTO_COOKIE user_cookie,
+				  const DAT_RMR_TRIPLET *remote_buffer,
+				  DAT_COMPLETION_FLAGS completion_flags)
 {
 	return post_rdma(ep_handle, num_segments, local_iov, user_cookie,
 			 remote_buffer, completion_flags, DAT_DTO_RDMA_WRITE);
@@ -354,12 +354,12 @@ EXPORT_SYMBOL_GPL(dat_ep_post_rdma_write);
  * Context: process or softirq; does not sleep.
  * Return: as dat_ep_post_send().
  */
-DAT_RETURN dat_ep_post_rdma_read(IN DAT_EP_HANDLE ep_handle,
-				 IN DAT_COUNT num_segments,
-				 IN DAT_LMR_TRIPLET *local_iov,
-				 IN DAT_DTO_COOKIE user_cookie,
-				 IN const DAT_RMR_TRIPLET *remote_buffer,
-				 IN DAT_COMPLETION_FLAGS completion_flags)
+DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle,
+				 DAT_COUNT num_segments,
+				 DAT_LMR_TRIPLET *local_iov,
+				 DAT_DTO_COOKIE user_cookie,
+				 const DAT_RMR_TRIPLET *remote_buffer,
+				 DAT_COMPLETION_FLAGS completion_flags)
 {
 	return post_rdma(ep_handle, num_segments, local_iov, user_cookie,
 			 remote_buffer, completion_flags, DAT_DTO_RDMA_READ);
@@ -417,11 +417,11 @@ unlock:
  * Context: process or softirq; does not sleep.
  * Return: as dat_ep_post_send(), without DAT_INVALID_STATE.
  */
-DAT_RETURN dat_ep_post_recv(IN DAT_EP_HANDLE ep_handle,
-			    IN DAT_COUNT num_segments,
-			    IN DAT_LMR_TRIPLET *local_iov,
-			    IN DAT_DTO_COOKIE user_cookie,
-			    IN DAT_COMPLETION_FLAGS completion_flags)
+DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle,
+			    DAT_COUNT num_segments,
+			    DAT_LMR_TRIPLET *local_iov,
+			    DAT_DTO_COOKIE user_cookie,
+			    DAT_COMPLETION_FLAGS completion_flags)
 {
 	struct ib_recv_wr wr = {
 		.sg_list = (struct ib_sge *)local_iov,

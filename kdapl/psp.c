@@ -76,11 +76,11 @@ static DAT_RETURN psp_bind(struct dat_psp *psp)
  * DAT_INSUFFICIENT_RESOURCES (also: the IA has no address),
  * DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the device has gone).
  */
-DAT_RETURN dat_psp_create(IN DAT_IA_HANDLE ia_handle,
-			  IN DAT_CONN_QUAL conn_qual,
-			  IN DAT_EVD_HANDLE evd_handle,
-			  IN DAT_PSP_FLAGS psp_flags,
-			  OUT DAT_PSP_HANDLE *psp_handle)
+DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle,
+			  DAT_CONN_QUAL conn_qual,
+			  DAT_EVD_HANDLE evd_handle,
+			  DAT_PSP_FLAGS psp_flags,
+			  DAT_PSP_HANDLE *psp_handle)
 {
 	struct dat_object *ia_obj, *evd_obj;
 	struct dat_psp *psp;
@@ -168,7 +168,7 @@ EXPORT_SYMBOL_GPL(dat_psp_create);
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
  */
-DAT_RETURN dat_psp_free(IN DAT_PSP_HANDLE psp_handle)
+DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle)
 {
 	return dat_object_free(psp_handle, DAT_HANDLE_TYPE_PSP,
 			       DAT_INVALID_HANDLE_PSP, DAT_NO_SUBTYPE);

@@ -36,8 +36,8 @@ static const struct dat_object_ops pz_ops = {
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device has gone).
  */
-DAT_RETURN dat_pz_create(IN DAT_IA_HANDLE ia_handle,
-			 OUT DAT_PZ_HANDLE *pz_handle)
+DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle,
+			 DAT_PZ_HANDLE *pz_handle)
 {
 	struct dat_object *ia_obj;
 	struct dat_pz *pz;
@@ -90,9 +90,9 @@ EXPORT_SYMBOL_GPL(dat_pz_create);
  * Context: any; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  */
-DAT_RETURN dat_pz_query(IN DAT_PZ_HANDLE pz_handle,
-			IN DAT_PZ_PARAM_MASK pz_param_mask,
-			OUT DAT_PZ_PARAM *pz_param)
+DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle,
+			DAT_PZ_PARAM_MASK pz_param_mask,
+			DAT_PZ_PARAM *pz_param)
 {
 	struct dat_object *obj;
 
@@ -120,7 +120,7 @@ EXPORT_SYMBOL_GPL(dat_pz_query);
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an LMR, RMR or
  * EP is in it).
  */
-DAT_RETURN dat_pz_free(IN DAT_PZ_HANDLE pz_handle)
+DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle)
 {
 	return dat_object_free(pz_handle, DAT_HANDLE_TYPE_PZ,
 			       DAT_INVALID_HANDLE_PZ,

@@ -140,8 +140,8 @@ static const struct dat_object_ops rmr_ops = {
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device has gone).
  */
-DAT_RETURN dat_rmr_create(IN DAT_PZ_HANDLE pz_handle,
-			  OUT DAT_RMR_HANDLE *rmr_handle)
+DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle,
+			  DAT_RMR_HANDLE *rmr_handle)
 {
 	struct dat_object *pz_obj;
 	struct dat_rmr *rmr;
@@ -210,9 +210,9 @@ EXPORT_SYMBOL_GPL(dat_rmr_create);
  * Context: process or softirq; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  */
-DAT_RETURN dat_rmr_query(IN DAT_RMR_HANDLE rmr_handle,
-			 IN DAT_RMR_PARAM_MASK rmr_param_mask,
-			 OUT DAT_RMR_PARAM *rmr_param)
+DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
+			 DAT_RMR_PARAM_MASK rmr_param_mask,
+			 DAT_RMR_PARAM *rmr_param)
 {
 	struct dat_object *obj;
 	struct dat_rmr *rmr;
@@ -226,7 +226,7 @@ DAT_RETURN dat_rmr_query(IN DAT_RMR_HANDLE rmr_handle,
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
 
 	rmr = to_rmr(obj);
-	*rmr_param = (DAT_RMR_PARAM){
+	*rmr_param = (struct dat_rmr_param){
 		.ia_handle = obj->ia->obj.handle,
 		.pz_handle = rmr->pz->obj.handle,
 		.rmr_scope = DAT_RMR_SCOPE_PZ,
@@ -258,7 +258,7 @@ EXPORT_SYMBOL_GPL(dat_rmr_query);
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
  */
-DAT_RETURN dat_rmr_free(IN DAT_RMR_HANDLE rmr_handle)
+DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {
 	return dat_object_free(rmr_handle, DAT_HANDLE_TYPE_RMR,
 			       DAT_INVALID_HANDLE_RMR, DAT_NO_SUBTYPE);

@@ -316,13 +316,13 @@ static DAT_RETURN try_bind(struct dat_rmr *rmr, struct dat_ep *ep,
  * DAT_PROTECTION_VIOLATION (RMR, LMR and EP are not in the same PZ),
  * DAT_INSUFFICIENT_RESOURCES (the send queue is full, or both windows busy).
  */
-DAT_RETURN dat_rmr_bind(IN DAT_RMR_HANDLE rmr_handle,
-			IN const DAT_LMR_TRIPLET *lmr_triplet,
-			IN DAT_MEM_PRIV_FLAGS mem_privileges,
-			IN DAT_EP_HANDLE ep_handle,
-			IN DAT_RMR_COOKIE user_cookie,
-			IN DAT_COMPLETION_FLAGS completion_flags,
-			OUT DAT_RMR_CONTEXT *rmr_context)
+DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
+			const DAT_LMR_TRIPLET *lmr_triplet,
+			DAT_MEM_PRIV_FLAGS mem_privileges,
+			DAT_EP_HANDLE ep_handle,
+			DAT_RMR_COOKIE user_cookie,
+			DAT_COMPLETION_FLAGS completion_flags,
+			DAT_RMR_CONTEXT *rmr_context)
 {
 	struct dat_object *rmr_obj, *ep_obj;
 	struct dat_lmr *lmr = NULL;

@@ -7,10 +7,12 @@
 
 #include <dat/kdat.h>
 
-#define NAME(value)	[value] = #value
+#define NAME(value) \
+	[value] = #value
 
 /* By type, shifted down to where the subtype begins. */
-#define TYPE(value)	[(value) >> 16] = #value
+#define TYPE(value) \
+	[(value) >> 16] = #value
 
 static const char *const type_names[] = {
 	TYPE(DAT_SUCCESS),
@@ -157,8 +159,8 @@ static const char *const subtype_names[] = {
  * Context: any; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (also: no call returns @value).
  */
-DAT_RETURN dat_strerror(IN DAT_RETURN value, OUT const char **major_message,
-			OUT const char **minor_message)
+DAT_RETURN dat_strerror(DAT_RETURN value, const char **major_message,
+			const char **minor_message)
 {
 	DAT_UINT32 type = DAT_GET_TYPE(value);
 	DAT_UINT32 subtype = DAT_GET_SUBTYPE(value);

@@ -100,9 +100,9 @@ static DAT_RETURN sync_segments(DAT_IA_HANDLE ia_handle,
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (then no
  * segment has been synchronised), DAT_INTERNAL_ERROR (the device has gone).
  */
-DAT_RETURN dat_lmr_sync_rdma_read(IN DAT_IA_HANDLE ia_handle,
-				  IN const DAT_LMR_TRIPLET *local_segments,
-				  IN DAT_VLEN num_segments)
+DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
+				  const DAT_LMR_TRIPLET *local_segments,
+				  DAT_VLEN num_segments)
 {
 	return sync_segments(ia_handle, local_segments, num_segments,
 			     DMA_TO_DEVICE);
@@ -122,9 +122,9 @@ EXPORT_SYMBOL_GPL(dat_lmr_sync_rdma_read);
  * Context: process, may sleep.
  * Return: as dat_lmr_sync_rdma_read().
  */
-DAT_RETURN dat_lmr_sync_rdma_write(IN DAT_IA_HANDLE ia_handle,
-				   IN const DAT_LMR_TRIPLET *local_segments,
-				   IN DAT_VLEN num_segments)
+DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
+				   const DAT_LMR_TRIPLET *local_segments,
+				   DAT_VLEN num_segments)
 {
 	return sync_segments(ia_handle, local_segments, num_segments,
 			     DMA_FROM_DEVICE);

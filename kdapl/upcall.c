@@ -146,10 +146,10 @@ static DAT_RETURN check_upcall(DAT_UPCALL_POLICY policy,
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the device has gone).
  */
-DAT_RETURN dat_evd_modify_upcall(IN DAT_EVD_HANDLE evd_handle,
-				 IN DAT_UPCALL_POLICY upcall_policy,
-				 IN const DAT_UPCALL_OBJECT *upcall,
-				 IN DAT_UPCALL_FLAG upcall_flag)
+DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
+				 DAT_UPCALL_POLICY upcall_policy,
+				 const DAT_UPCALL_OBJECT *upcall,
+				 DAT_UPCALL_FLAG upcall_flag)
 {
 	DAT_UPCALL_OBJECT wanted;
 	struct dat_object *obj;

@@ -2,18 +2,80 @@
 /*
  * lmr_free.c - dat_lmr_free(3DAT), sentence by sentence
  */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <kselftest_harness.h>
 
 #include "pair.h"
+
+#define BAD_LMR \
+	(DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_LMR)
+#define LMR_IN_USE \
+	(DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_LMR_IN_USE)
+#define REMOTE \
+	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+/* The number behind a name in a file of /proc. */
+static long long number_in(const char *path, const char *name)
+{
+	static char text[16384];
+	char *found = NULL;
+	ssize_t len;
+	int fd;
+
+	fd = open(path, O_RDONLY);
+	len = read(fd, text, sizeof(text) - 1);
+	if (len >= 0) {
+		text[len] = '\0';
+		found = strstr(text, name);
+	}
+	close(fd);
+	return found ? atoll(found + strlen(name)) : -1;
+}
+
+/* Pages that are pinned, by whomever. */
+static long long pinned_pages(void)
+{
+	/* Each processor keeps a count of its own until this is read. */
+	number_in("/proc/sys/vm/stat_refresh", "");
+	return number_in("/proc/vmstat", "\nnr_foll_pin_acquired ") -
+	       number_in("/proc/vmstat", "\nnr_foll_pin_released ");
+}
+
+/* Memory that this process is charged for, in kilobytes. */
+static long long charged(void)
+{
+	return number_in("/proc/self/status", "\nVmPin:");
+}
+
+static bool is_all(const unsigned char *buf, size_t len, unsigned char value)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (buf[i] != value)
+			return false;
+	return true;
+}
 
 FIXTURE(lmr_free)
 {
 	struct pair pair;
 	struct region a, b;
+	DAT_RMR_HANDLE rmr;
+	long long pinned;
 };
 
 FIXTURE_SETUP(lmr_free)
 {
+	self->pinned = pinned_pages();
+	ASSERT_LE(0, self->pinned);
 	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
 	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
 	ASSERT_EQ(DAT_SUCCESS,
@@ -22,11 +84,281 @@ FIXTURE_SETUP(lmr_free)
 	ASSERT_EQ(DAT_SUCCESS,
 		  region_open(&self->pair, self->pair.b.pz, &self->b, 65536,
 			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &self->rmr));
 }
 
 FIXTURE_TEARDOWN(lmr_free)
 {
 	pair_close(&self->pair);
+	EXPECT_EQ(0, charged());
+	EXPECT_EQ(self->pinned, pinned_pages());
+}
+
+/* Binds an RMR of b's to all of a region, or with a length of 0 to nothing. */
+static int bound(struct pair *pair, DAT_RMR_HANDLE rmr,
+		 const struct region *region, size_t len,
+		 DAT_RMR_CONTEXT *context)
+{
+	if (bind_window(rmr, region, 0, len, REMOTE, pair->b.ep, 0xb1,
+			DAT_COMPLETION_DEFAULT_FLAG, context))
+		return -1;
+	return wait_bind(pair->b.dto_evd, 0xb1);
+}
+
+/* The connection carries data from a's region to b's. */
+static int still_connected(struct pair *pair, struct region *a,
+			   struct region *b)
+{
+	return write_status(pair, a, b->rmr_context, b->buf, 64);
+}
+
+TEST_F(lmr_free, it_cannot_be_destroyed_while_an_rmr_is_bound_to_it)
+{
+	struct pair *p = &self->pair;
+	DAT_RMR_CONTEXT context;
+	DAT_LMR_PARAM param;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 100, 1, REMOTE, p->b.ep, 1,
+			      DAT_COMPLETION_DEFAULT_FLAG, &context));
+	/* From the call on, not only from its completion. */
+	EXPECT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(p->b.dto_evd, 1));
+	EXPECT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
+
+	/* It has not been harmed. */
+	EXPECT_EQ(DAT_SUCCESS,
+		  dat_lmr_query(self->b.lmr, DAT_LMR_FIELD_ALL, &param));
+	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a, context,
+						self->b.buf + 100, 1));
+	EXPECT_EQ(DAT_DTO_SUCCESS, still_connected(p, &self->a, &self->b));
+	EXPECT_EQ(DAT_SUCCESS, post_recv(p->b.ep, &self->b, 0, 64, 2));
+}
+
+TEST_F(lmr_free, it_can_be_destroyed_once_the_rmr_is_unbound)
+{
+	DAT_RMR_CONTEXT context;
+
+	ASSERT_EQ(0, bound(&self->pair, self->rmr, &self->b, 4096, &context));
+	ASSERT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
+	ASSERT_EQ(0, bound(&self->pair, self->rmr, &self->b, 0, &context));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+}
+
+TEST_F(lmr_free, it_can_be_destroyed_once_the_rmr_is_freed)
+{
+	DAT_RMR_CONTEXT context;
+
+	ASSERT_EQ(0, bound(&self->pair, self->rmr, &self->b, 4096, &context));
+	ASSERT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+}
+
+TEST_F(lmr_free, it_can_be_destroyed_once_the_rmr_is_bound_to_another)
+{
+	DAT_RMR_CONTEXT context;
+	struct region other;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.b.pz, &other, 4096,
+			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(0, bound(&self->pair, self->rmr, &self->b, 4096, &context));
+	ASSERT_EQ(0, bound(&self->pair, self->rmr, &other, 4096, &context));
+	EXPECT_EQ(LMR_IN_USE, dat_lmr_free(other.lmr));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(&self->pair, &self->a, context,
+						other.buf, 4096));
+}
+
+TEST_F(lmr_free, it_can_be_destroyed_once_the_last_of_two_rmrs_is_unbound)
+{
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE second;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &second));
+	ASSERT_EQ(0, bound(&self->pair, self->rmr, &self->b, 4096, &context));
+	ASSERT_EQ(0, bound(&self->pair, second, &self->b, 4096, &context));
+	ASSERT_EQ(0, bound(&self->pair, self->rmr, &self->b, 0, &context));
+	EXPECT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(second));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+}
+
+TEST_F(lmr_free, a_bind_that_was_flushed_makes_no_use_of_it)
+{
+	struct pair *p = &self->pair;
+	DAT_RMR_CONTEXT context;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_disconnect(p->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, wait_number(p->b.conn_evd,
+					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	EXPECT_EQ(DAT_DTO_ERR_FLUSHED,
+		  bound(p, self->rmr, &self->b, 4096, &context));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+}
+
+TEST_F(lmr_free, an_rmr_uses_it_beyond_the_end_of_the_connection)
+{
+	struct pair *p = &self->pair;
+	DAT_RMR_CONTEXT context;
+
+	ASSERT_EQ(0, bound(p, self->rmr, &self->b, 4096, &context));
+	ASSERT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		  write_status(p, &self->a, context, self->b.buf, 4097));
+	ASSERT_EQ(DAT_SUCCESS, wait_number(p->b.conn_evd,
+					   DAT_CONNECTION_EVENT_BROKEN));
+	EXPECT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+}
+
+TEST_F(lmr_free, the_memory_region_is_not_deallocated)
+{
+	memset(self->a.buf, 0x5a, 65536);
+	ASSERT_EQ(DAT_DTO_SUCCESS,
+		  write_status(&self->pair, &self->a, self->b.rmr_context,
+			       self->b.buf, 65536));
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_TRUE(is_all(self->b.buf, 65536, 0x5a));
+	memset(self->b.buf, 0xa5, 65536);
+	EXPECT_TRUE(is_all(self->b.buf, 65536, 0xa5));
+}
+
+TEST_F(lmr_free, what_was_pinned_for_it_is_unpinned_when_it_returns)
+{
+	struct region r;
+
+	EXPECT_EQ(2 * 64, charged());
+	EXPECT_EQ(self->pinned + 2 * 16, pinned_pages());
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_EQ(64, charged());
+	EXPECT_EQ(self->pinned + 16, pinned_pages());
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->a.lmr));
+	EXPECT_EQ(0, charged());
+	EXPECT_EQ(self->pinned, pinned_pages());
+
+	/* Even if the memory itself went first. */
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.a.pz, &r, 65536,
+			      DAT_MEM_PRIV_NONE_FLAG));
+	ASSERT_EQ(0, munmap(r.buf, 65536));
+	EXPECT_EQ(64, charged());
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	EXPECT_EQ(0, charged());
+	EXPECT_EQ(self->pinned, pinned_pages());
+}
+
+TEST_F(lmr_free, use_of_the_handle_afterwards_fails)
+{
+	DAT_REGION_DESCRIPTION desc = { .for_lmr_handle = self->b.lmr };
+	DAT_CONTEXT consumer = { .as_64 = 1 };
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_HANDLE_TYPE type;
+	DAT_LMR_PARAM param;
+	DAT_LMR_HANDLE lmr;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_get_handle_type(self->b.lmr, &type));
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_EQ(BAD_LMR, dat_lmr_free(self->b.lmr));
+	EXPECT_EQ(BAD_LMR,
+		  dat_lmr_query(self->b.lmr, DAT_LMR_FIELD_ALL, &param));
+	EXPECT_EQ(DAT_INVALID_HANDLE,
+		  DAT_GET_TYPE(dat_get_handle_type(self->b.lmr, &type)));
+	EXPECT_EQ(DAT_INVALID_HANDLE,
+		  DAT_GET_TYPE(dat_set_consumer_context(self->b.lmr,
+							consumer)));
+	EXPECT_EQ(DAT_INVALID_HANDLE,
+		  DAT_GET_TYPE(dat_get_consumer_context(self->b.lmr,
+							&consumer)));
+	EXPECT_NE(DAT_SUCCESS,
+		  dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_LMR, desc, 4096,
+				 self->pair.b.pz, DAT_MEM_PRIV_ALL_FLAG, &lmr,
+				 &lmr_context, NULL, NULL, NULL));
+}
+
+TEST_F(lmr_free, dtos_that_use_it_afterwards_report_a_protection_violation)
+{
+	struct pair *p = &self->pair;
+	struct region dead;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(p, p->a.pz, &dead, 4096, DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, post_recv(p->a.ep, &dead, 0, 64, 1));
+	ASSERT_EQ(DAT_DTO_SUCCESS, write_status(p, &dead, self->b.rmr_context,
+						self->b.buf, 4096));
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(dead.lmr));
+	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
+		  DAT_GET_TYPE(post_send(p->a.ep, &dead, 0, 64, 2)));
+	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
+		  DAT_GET_TYPE(post_recv(p->a.ep, &dead, 0, 64, 2)));
+	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
+		  DAT_GET_TYPE(post_write(p->a.ep, &dead, 0, 64,
+					  self->b.rmr_context, self->b.buf,
+					  2)));
+	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
+		  DAT_GET_TYPE(post_read(p->a.ep, &dead, 0, 64,
+					 self->b.rmr_context, self->b.buf,
+					 2)));
+	/* They were not posted, so the connection is as it was. */
+	EXPECT_EQ(DAT_DTO_SUCCESS, still_connected(p, &self->a, &self->b));
+	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(p->a.ep));
+}
+
+TEST_F(lmr_free, a_receive_posted_before_writes_nothing_afterwards)
+{
+	struct pair *p = &self->pair;
+	int status;
+
+	memset(self->a.buf, 0xaa, 64);
+	ASSERT_EQ(DAT_SUCCESS, post_recv(p->b.ep, &self->b, 0, 64, 1));
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	ASSERT_EQ(DAT_SUCCESS, post_send(p->a.ep, &self->a, 0, 64, 2));
+	status = wait_dto(p->b.dto_evd, 1);
+	/* The device's word for it; rxe says that the queue was at fault. */
+	EXPECT_TRUE(status == DAT_DTO_ERR_LOCAL_PROTECTION ||
+		    status == DAT_DTO_ERR_LOCAL_EP)
+		TH_LOG("status %d", status);
+	EXPECT_TRUE(is_all(self->b.buf, 65536, 0));
+	EXPECT_EQ(DAT_SUCCESS, wait_number(p->b.conn_evd,
+					   DAT_CONNECTION_EVENT_BROKEN));
+}
+
+TEST_F(lmr_free, a_send_posted_before_sends_nothing_afterwards)
+{
+	struct pair *p = &self->pair;
+
+	memset(self->a.buf, 0xaa, 64);
+	/* It has to be tried again until b has a receive for it. */
+	ASSERT_EQ(DAT_SUCCESS, post_send(p->a.ep, &self->a, 0, 64, 1));
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->a.lmr));
+	memset(self->a.buf, 0xdd, 64);
+	ASSERT_EQ(DAT_SUCCESS, post_recv(p->b.ep, &self->b, 0, 64, 2));
+	EXPECT_EQ(DAT_DTO_ERR_LOCAL_PROTECTION, wait_dto(p->a.dto_evd, 1));
+	EXPECT_EQ(DAT_DTO_ERR_FLUSHED, wait_dto(p->b.dto_evd, 2));
+	EXPECT_TRUE(is_all(self->b.buf, 64, 0));
+}
+
+TEST_F(lmr_free, an_rmr_cannot_be_bound_to_it_afterwards)
+{
+	struct pair *p = &self->pair;
+	DAT_RMR_CONTEXT context;
+	struct region dead;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(p, p->b.pz, &dead, 4096, DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(0, bound(p, self->rmr, &self->b, 64, &context));
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(dead.lmr));
+	EXPECT_EQ(DAT_INVALID_PARAMETER,
+		  DAT_GET_TYPE(bind_window(self->rmr, &dead, 0, 64, REMOTE,
+					   p->b.ep, 1,
+					   DAT_COMPLETION_DEFAULT_FLAG,
+					   &context)));
+	/* The RMR is where it was. */
+	EXPECT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
+	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a, context,
+						self->b.buf, 64));
 }
 
 TEST_F(lmr_free, remote_use_of_the_dead_rmr_context_breaks_the_connection)
@@ -44,6 +376,332 @@ TEST_F(lmr_free, remote_use_of_the_dead_rmr_context_breaks_the_connection)
 					   DAT_CONNECTION_EVENT_BROKEN));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.b.ep));
+}
+
+TEST_F(lmr_free, remote_reads_of_the_dead_rmr_context_read_nothing)
+{
+	memset(self->b.buf, 0xbb, 4096);
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		  read_status(&self->pair, &self->a, self->b.rmr_context,
+			      self->b.buf, 4096));
+	EXPECT_TRUE(is_all(self->a.buf, 4096, 0));
+	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
+					   DAT_CONNECTION_EVENT_BROKEN));
+}
+
+TEST_F(lmr_free, only_the_connection_on_which_it_was_used_breaks)
+{
+	struct region a, b;
+	struct pair other;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&other));
+	ASSERT_EQ(DAT_SUCCESS, region_open(&other, other.a.pz, &a, 4096,
+					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, region_open(&other, other.b.pz, &b, 4096,
+					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		  write_status(&self->pair, &self->a, self->b.rmr_context,
+			       self->b.buf, 64));
+	EXPECT_EQ(DAT_DTO_SUCCESS, still_connected(&other, &a, &b));
+	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(other.a.ep));
+	pair_close(&other);
+}
+
+static int compare_handles(const void *a, const void *b)
+{
+	uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+TEST_F(lmr_free, a_dead_handle_is_not_the_handle_of_one_of_the_next_thousand)
+{
+	static uintptr_t handles[1001];
+	long long pinned = pinned_pages();
+	DAT_LMR_PARAM param;
+	unsigned int i;
+
+	handles[1000] = (uintptr_t)self->b.lmr;
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	for (i = 0; i < 1000; i++) {
+		DAT_REGION_DESCRIPTION desc = { .for_va = self->b.buf };
+		DAT_LMR_CONTEXT context;
+		DAT_LMR_HANDLE lmr;
+
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL,
+					 desc, 4096, self->pair.b.pz,
+					 DAT_MEM_PRIV_ALL_FLAG, &lmr, &context,
+					 NULL, NULL, NULL));
+		handles[i] = (uintptr_t)lmr;
+		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(lmr));
+		ASSERT_EQ(BAD_LMR, dat_lmr_query(self->b.lmr,
+						 DAT_LMR_FIELD_ALL, &param));
+	}
+	EXPECT_EQ(BAD_LMR, dat_lmr_free(self->b.lmr));
+	EXPECT_EQ(64, charged());
+	EXPECT_EQ(pinned - 16, pinned_pages());
+	qsort(handles, 1001, sizeof(handles[0]), compare_handles);
+	for (i = 0; i < 1000; i++)
+		EXPECT_NE(handles[i], handles[i + 1]);
+	/* The one that lived through all that is as it was. */
+	EXPECT_EQ(DAT_SUCCESS, post_recv(self->pair.a.ep, &self->a, 0, 64, 1));
+}
+
+#define FREERS	4
+#define ROUNDS	50
+
+struct freer {
+	pthread_barrier_t *barrier;
+	const DAT_LMR_HANDLE *lmr;
+	DAT_RETURN ret[ROUNDS];
+};
+
+static void *free_it(void *arg)
+{
+	struct freer *f = arg;
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		pthread_barrier_wait(f->barrier);
+		f->ret[i] = dat_lmr_free(f->lmr[i]);
+	}
+	return NULL;
+}
+
+TEST_F(lmr_free, of_those_who_free_it_at_once_exactly_one_succeeds)
+{
+	static struct freer freers[FREERS];
+	pthread_t threads[FREERS];
+	DAT_LMR_HANDLE lmr[ROUNDS];
+	pthread_barrier_t barrier;
+	struct region r;
+	unsigned int i, j;
+
+	ASSERT_EQ(0, pthread_barrier_init(&barrier, NULL, FREERS));
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  region_open(&self->pair, self->pair.a.pz, &r, 4096,
+				      DAT_MEM_PRIV_ALL_FLAG));
+		lmr[i] = r.lmr;
+	}
+	for (j = 0; j < FREERS; j++) {
+		freers[j].barrier = &barrier;
+		freers[j].lmr = lmr;
+		ASSERT_EQ(0, pthread_create(&threads[j], NULL, free_it,
+					    &freers[j]));
+	}
+	for (j = 0; j < FREERS; j++)
+		pthread_join(threads[j], NULL);
+	for (i = 0; i < ROUNDS; i++) {
+		unsigned int succeeded = 0, failed = 0;
+
+		for (j = 0; j < FREERS; j++) {
+			succeeded += freers[j].ret[i] == DAT_SUCCESS;
+			failed += freers[j].ret[i] == BAD_LMR;
+		}
+		EXPECT_EQ(1, succeeded);
+		EXPECT_EQ(FREERS - 1, failed);
+	}
+	EXPECT_EQ(2 * 64, charged());
+}
+
+/* A thread that keeps a peer's memory busy, until the peer has had enough. */
+struct busy {
+	struct pair *pair;
+	struct region *local;
+	DAT_RMR_CONTEXT context;
+	void *addr;
+	unsigned int done;
+	int status;
+	bool tainted;
+};
+
+static unsigned int progress(struct busy *busy)
+{
+	return __atomic_load_n(&busy->done, __ATOMIC_ACQUIRE);
+}
+
+static void *keep_writing(void *arg)
+{
+	struct busy *busy = arg;
+
+	do {
+		memset(busy->local->buf, progress(busy), busy->local->len);
+		busy->status = write_status(busy->pair, busy->local,
+					    busy->context, busy->addr,
+					    busy->local->len);
+		__atomic_add_fetch(&busy->done, 1, __ATOMIC_RELEASE);
+	} while (busy->status == DAT_DTO_SUCCESS);
+	return NULL;
+}
+
+static void *keep_reading(void *arg)
+{
+	struct busy *busy = arg;
+
+	do {
+		busy->status = read_status(busy->pair, busy->local,
+					   busy->context, busy->addr,
+					   busy->local->len);
+		if (busy->status == DAT_DTO_SUCCESS &&
+		    !is_all(busy->local->buf, busy->local->len, 0xbb))
+			busy->tainted = true;
+		__atomic_add_fetch(&busy->done, 1, __ATOMIC_RELEASE);
+	} while (busy->status == DAT_DTO_SUCCESS);
+	return NULL;
+}
+
+static void begin_busy(struct busy *busy, struct pair *pair, struct region *a,
+		       struct region *b, void *(*fn)(void *), pthread_t *thread)
+{
+	*busy = (struct busy){
+		.pair = pair,
+		.local = a,
+		.context = b->rmr_context,
+		.addr = b->buf,
+	};
+	pthread_create(thread, NULL, fn, busy);
+	while (progress(busy) < 3)
+		sched_yield();
+}
+
+TEST_F(lmr_free, remote_writes_under_way_succeed_or_report_remote_access)
+{
+	static unsigned char seen[65536];
+	struct pair *p = &self->pair;
+	pthread_t thread;
+	struct busy busy;
+	unsigned int i;
+
+	for (i = 0; i < 6; i++) {
+		begin_busy(&busy, p, &self->a, &self->b, keep_writing,
+			   &thread);
+		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+		/* From now on the memory is the consumer's alone. */
+		memcpy(seen, self->b.buf, 65536);
+		pthread_join(thread, NULL);
+		EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, busy.status);
+		EXPECT_EQ(0, memcmp(seen, self->b.buf, 65536));
+		ASSERT_EQ(DAT_SUCCESS, pair_reconnect(p));
+		ASSERT_EQ(DAT_SUCCESS,
+			  region_open(p, p->b.pz, &self->b, 65536,
+				      DAT_MEM_PRIV_ALL_FLAG));
+	}
+}
+
+TEST_F(lmr_free, remote_reads_under_way_succeed_or_report_remote_access)
+{
+	struct pair *p = &self->pair;
+	pthread_t thread;
+	struct busy busy;
+	unsigned int i;
+
+	for (i = 0; i < 6; i++) {
+		memset(self->b.buf, 0xbb, 65536);
+		begin_busy(&busy, p, &self->a, &self->b, keep_reading,
+			   &thread);
+		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+		/* Nobody may read what is written there now. */
+		memset(self->b.buf, 0xdd, 65536);
+		pthread_join(thread, NULL);
+		EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, busy.status);
+		EXPECT_FALSE(busy.tainted);
+		ASSERT_EQ(DAT_SUCCESS, pair_reconnect(p));
+		ASSERT_EQ(DAT_SUCCESS,
+			  region_open(p, p->b.pz, &self->b, 65536,
+				      DAT_MEM_PRIV_ALL_FLAG));
+	}
+}
+
+/* A thread that asks all the time about an LMR that somebody else frees. */
+struct asker {
+	DAT_LMR_HANDLE lmr;
+	bool stop;
+};
+
+static void *keep_asking(void *arg)
+{
+	struct asker *asker = arg;
+	DAT_LMR_PARAM param;
+
+	while (!__atomic_load_n(&asker->stop, __ATOMIC_RELAXED))
+		dat_lmr_query(__atomic_load_n(&asker->lmr, __ATOMIC_RELAXED),
+			      DAT_LMR_FIELD_ALL, &param);
+	return NULL;
+}
+
+TEST_F(lmr_free, whoever_looks_at_it_meanwhile_does_not_keep_it_alive)
+{
+	struct asker asker = { .lmr = DAT_HANDLE_NULL };
+	struct pair *p = &self->pair;
+	unsigned int i, alive = 0;
+	pthread_t threads[2];
+	struct pair idle;
+
+	/* A receive can be posted in every state, and here does no harm. */
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&idle));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, keep_asking,
+					    &asker));
+	for (i = 0; i < 300 && alive < 60; i++) {
+		DAT_REGION_DESCRIPTION desc = { .for_va = self->a.buf };
+		struct region r = { .buf = self->a.buf };
+
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_lmr_create(idle.ia, DAT_MEM_TYPE_VIRTUAL, desc,
+					 4096, idle.a.pz,
+					 DAT_MEM_PRIV_ALL_FLAG, &r.lmr,
+					 &r.lmr_context, NULL, NULL, NULL));
+		__atomic_store_n(&asker.lmr, r.lmr, __ATOMIC_RELAXED);
+		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+		if (!post_recv(idle.a.ep, &r, 0, 64, 1))
+			alive++;
+	}
+	__atomic_store_n(&asker.stop, true, __ATOMIC_RELAXED);
+	for (i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	EXPECT_EQ(0, alive);
+	pair_close(&idle);
+	EXPECT_EQ(DAT_DTO_SUCCESS, still_connected(p, &self->a, &self->b));
+}
+
+TEST_F(lmr_free, the_lmr_of_a_process_that_has_ended_is_freed_like_any_other)
+{
+	struct pair *p = &self->pair;
+	struct region r;
+	int fds[2];
+	pid_t pid;
+
+	/* The child shares the file, and registers memory of its own. */
+	ASSERT_EQ(0, pipe(fds));
+	pid = fork();
+	if (!pid) {
+		if (region_open(p, p->b.pz, &r, 65536, DAT_MEM_PRIV_ALL_FLAG))
+			_exit(1);
+		_exit(write(fds[1], &r, sizeof(r)) != sizeof(r));
+	}
+	ASSERT_EQ(sizeof(r), read(fds[0], &r, sizeof(r)));
+	waitpid(pid, NULL, 0);
+	/* It was charged to the child. */
+	EXPECT_EQ(2 * 64, charged());
+	EXPECT_EQ(self->pinned + 3 * 16, pinned_pages());
+	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a, r.rmr_context,
+						r.buf, 65536));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	EXPECT_EQ(2 * 64, charged());
+	EXPECT_EQ(self->pinned + 2 * 16, pinned_pages());
+}
+
+TEST_F(lmr_free, the_end_of_the_ia_frees_it)
+{
+	pair_close(&self->pair);
+	EXPECT_EQ(0, charged());
+	EXPECT_EQ(self->pinned, pinned_pages());
+	EXPECT_EQ(BAD_LMR, dat_lmr_free(self->a.lmr));
 }
 
 TEST_HARNESS_MAIN

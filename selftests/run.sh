@@ -61,8 +61,9 @@ run_examples() {
 
 if [ $# -eq 0 ]; then
 	for f in /selftests/*; do
-		[ -f "$f" ] && [ -x "$f" ] && [ "${f%.[od]}" = "$f" ] || continue
-		set -- "$@" "${f##*/}"
+		if [ -f "$f" ] && [ -x "$f" ]; then
+			set -- "$@" "${f##*/}"
+		fi
 	done
 	for f in /selftests/modules/*_test.ko; do
 		[ -f "$f" ] || continue

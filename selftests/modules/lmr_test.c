@@ -269,7 +269,7 @@ static bool dto_outside_what_the_lmr_allows_fails(void)
 	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
 		  kpost_send(pair.a.ep, &r, 4095, 2, 1));
 	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
-		  kpost_send(pair.a.ep, &r, -1, 2, 1));
+		  kpost_send(pair.a.ep, &r, SIZE_MAX, 2, 1));
 	CHECK_RET(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE,
 		  kpost_recv(pair.a.ep, &r, 0, 64, 1));
 	CHECK_RET(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_READ,

@@ -82,7 +82,8 @@ static void count_alone(DAT_PVOID instance_data, const DAT_EVENT *event,
 {
 	if (atomic_inc_return(&seen.running) != 1)
 		seen.overlapped = true;
-	udelay(20);
+	/* Long enough for another to come meanwhile; sleeping is not allowed. */
+	ndelay(20000);
 	atomic_dec(&seen.running);
 	if (atomic_inc_return(&seen.rounds) == ROUNDS)
 		complete(&seen.done);
@@ -133,10 +134,10 @@ static struct {
 static void accept_in_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
 			     DAT_BOOLEAN more_events)
 {
+	DAT_CR_HANDLE cr = event->event_data.cr_arrival_event_data.cr_handle;
+
 	might_sleep();
-	answer.accepted = dat_cr_accept(
-		event->event_data.cr_arrival_event_data.cr_handle, pair.b.ep,
-		0, NULL);
+	answer.accepted = dat_cr_accept(cr, pair.b.ep, 0, NULL);
 	complete(&answer.done);
 }
 

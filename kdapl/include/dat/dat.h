@@ -83,7 +83,7 @@ typedef enum dat_dtos {
 	DAT_DTO_LMR_INVALIDATE
 } DAT_DTOS;
 
-typedef DAT_SOCK_ADDR	*DAT_IA_ADDRESS_PTR;
+typedef struct sockaddr *DAT_IA_ADDRESS_PTR;
 typedef DAT_UINT64	DAT_CONN_QUAL;
 typedef DAT_UINT64	DAT_PORT_QUAL;
 
@@ -528,131 +528,131 @@ typedef struct dat_event {
 
 /* Calls; each is described where it is defined, in kdapl/ */
 
-DAT_RETURN dat_ia_openv(IN const DAT_NAME_PTR ia_name,
-			IN DAT_COUNT async_evd_min_qlen,
-			INOUT DAT_EVD_HANDLE *async_evd_handle,
-			OUT DAT_IA_HANDLE *ia_handle,
-			IN DAT_UINT32 dat_major, IN DAT_UINT32 dat_minor,
-			IN DAT_BOOLEAN thread_safety);
+DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name,
+			DAT_COUNT async_evd_min_qlen,
+			DAT_EVD_HANDLE *async_evd_handle,
+			DAT_IA_HANDLE *ia_handle,
+			DAT_UINT32 dat_major, DAT_UINT32 dat_minor,
+			DAT_BOOLEAN thread_safety);
 
 #define dat_ia_open(name, qlen, async_evd, ia) \
 	dat_ia_openv((name), (qlen), (async_evd), (ia), \
 		     DAT_VERSION_MAJOR, DAT_VERSION_MINOR, DAT_THREADSAFE)
 
-DAT_RETURN dat_ia_query(IN DAT_IA_HANDLE ia_handle,
-			OUT DAT_EVD_HANDLE *async_evd_handle,
-			IN DAT_IA_ATTR_MASK ia_attr_mask,
-			OUT DAT_IA_ATTR *ia_attr,
-			IN DAT_UINT64 provider_attr_mask,
-			OUT DAT_PROVIDER_ATTR *provider_attr);
-DAT_RETURN dat_ia_close(IN DAT_IA_HANDLE ia_handle,
-			IN DAT_CLOSE_FLAGS close_flags);
+DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
+			DAT_EVD_HANDLE *async_evd_handle,
+			DAT_IA_ATTR_MASK ia_attr_mask,
+			DAT_IA_ATTR *ia_attr,
+			DAT_UINT64 provider_attr_mask,
+			DAT_PROVIDER_ATTR *provider_attr);
+DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle,
+			DAT_CLOSE_FLAGS close_flags);
 
-DAT_RETURN dat_set_consumer_context(IN DAT_HANDLE dat_handle,
-				    IN DAT_CONTEXT context);
-DAT_RETURN dat_get_consumer_context(IN DAT_HANDLE dat_handle,
-				    OUT DAT_CONTEXT *context);
-DAT_RETURN dat_get_handle_type(IN DAT_HANDLE dat_handle,
-			       OUT DAT_HANDLE_TYPE *handle_type);
+DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle,
+				    DAT_CONTEXT context);
+DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle,
+				    DAT_CONTEXT *context);
+DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle,
+			       DAT_HANDLE_TYPE *handle_type);
 
-DAT_RETURN dat_cr_query(IN DAT_CR_HANDLE cr_handle,
-			IN DAT_CR_PARAM_MASK cr_param_mask,
-			OUT DAT_CR_PARAM *cr_param);
-DAT_RETURN dat_cr_accept(IN DAT_CR_HANDLE cr_handle,
-			 IN DAT_EP_HANDLE ep_handle,
-			 IN DAT_COUNT private_data_size,
-			 IN const void *private_data);
-DAT_RETURN dat_cr_reject(IN DAT_CR_HANDLE cr_handle);
+DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle,
+			DAT_CR_PARAM_MASK cr_param_mask,
+			DAT_CR_PARAM *cr_param);
+DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle,
+			 DAT_EP_HANDLE ep_handle,
+			 DAT_COUNT private_data_size,
+			 const void *private_data);
+DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle);
 
-DAT_RETURN dat_evd_dequeue(IN DAT_EVD_HANDLE evd_handle,
-			   OUT DAT_EVENT *event);
-DAT_RETURN dat_evd_free(IN DAT_EVD_HANDLE evd_handle);
+DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle,
+			   DAT_EVENT *event);
+DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle);
 
-DAT_RETURN dat_ep_create(IN DAT_IA_HANDLE ia_handle,
-			 IN DAT_PZ_HANDLE pz_handle,
-			 IN DAT_EVD_HANDLE recv_evd_handle,
-			 IN DAT_EVD_HANDLE request_evd_handle,
-			 IN DAT_EVD_HANDLE connect_evd_handle,
-			 IN const DAT_EP_ATTR *ep_attributes,
-			 OUT DAT_EP_HANDLE *ep_handle);
-DAT_RETURN dat_ep_query(IN DAT_EP_HANDLE ep_handle,
-			IN DAT_EP_PARAM_MASK ep_param_mask,
-			OUT DAT_EP_PARAM *ep_param);
-DAT_RETURN dat_ep_connect(IN DAT_EP_HANDLE ep_handle,
-			  IN DAT_IA_ADDRESS_PTR remote_ia_address,
-			  IN DAT_CONN_QUAL remote_conn_qual,
-			  IN DAT_TIMEOUT timeout,
-			  IN DAT_COUNT private_data_size,
-			  IN const void *private_data,
-			  IN DAT_QOS qos, IN DAT_CONNECT_FLAGS connect_flags);
-DAT_RETURN dat_ep_disconnect(IN DAT_EP_HANDLE ep_handle,
-			     IN DAT_CLOSE_FLAGS disconnect_flags);
-DAT_RETURN dat_ep_get_status(IN DAT_EP_HANDLE ep_handle,
-			     OUT DAT_EP_STATE *ep_state,
-			     OUT DAT_BOOLEAN *recv_idle,
-			     OUT DAT_BOOLEAN *request_idle);
-DAT_RETURN dat_ep_free(IN DAT_EP_HANDLE ep_handle);
+DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle,
+			 DAT_PZ_HANDLE pz_handle,
+			 DAT_EVD_HANDLE recv_evd_handle,
+			 DAT_EVD_HANDLE request_evd_handle,
+			 DAT_EVD_HANDLE connect_evd_handle,
+			 const DAT_EP_ATTR *ep_attributes,
+			 DAT_EP_HANDLE *ep_handle);
+DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
+			DAT_EP_PARAM_MASK ep_param_mask,
+			DAT_EP_PARAM *ep_param);
+DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
+			  DAT_IA_ADDRESS_PTR remote_ia_address,
+			  DAT_CONN_QUAL remote_conn_qual,
+			  DAT_TIMEOUT timeout,
+			  DAT_COUNT private_data_size,
+			  const void *private_data,
+			  DAT_QOS qos, DAT_CONNECT_FLAGS connect_flags);
+DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle,
+			     DAT_CLOSE_FLAGS disconnect_flags);
+DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle,
+			     DAT_EP_STATE *ep_state,
+			     DAT_BOOLEAN *recv_idle,
+			     DAT_BOOLEAN *request_idle);
+DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle);
 
-DAT_RETURN dat_ep_post_send(IN DAT_EP_HANDLE ep_handle,
-			    IN DAT_COUNT num_segments,
-			    IN DAT_LMR_TRIPLET *local_iov,
-			    IN DAT_DTO_COOKIE user_cookie,
-			    IN DAT_COMPLETION_FLAGS completion_flags);
-DAT_RETURN dat_ep_post_recv(IN DAT_EP_HANDLE ep_handle,
-			    IN DAT_COUNT num_segments,
-			    IN DAT_LMR_TRIPLET *local_iov,
-			    IN DAT_DTO_COOKIE user_cookie,
-			    IN DAT_COMPLETION_FLAGS completion_flags);
-DAT_RETURN dat_ep_post_rdma_read(IN DAT_EP_HANDLE ep_handle,
-				 IN DAT_COUNT num_segments,
-				 IN DAT_LMR_TRIPLET *local_iov,
-				 IN DAT_DTO_COOKIE user_cookie,
-				 IN const DAT_RMR_TRIPLET *remote_buffer,
-				 IN DAT_COMPLETION_FLAGS completion_flags);
-DAT_RETURN dat_ep_post_rdma_write(IN DAT_EP_HANDLE ep_handle,
-				  IN DAT_COUNT num_segments,
-				  IN DAT_LMR_TRIPLET *local_iov,
-				  IN DAT_DTO_COOKIE user_cookie,
-				  IN const DAT_RMR_TRIPLET *remote_buffer,
-				  IN DAT_COMPLETION_FLAGS completion_flags);
+DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle,
+			    DAT_COUNT num_segments,
+			    DAT_LMR_TRIPLET *local_iov,
+			    DAT_DTO_COOKIE user_cookie,
+			    DAT_COMPLETION_FLAGS completion_flags);
+DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle,
+			    DAT_COUNT num_segments,
+			    DAT_LMR_TRIPLET *local_iov,
+			    DAT_DTO_COOKIE user_cookie,
+			    DAT_COMPLETION_FLAGS completion_flags);
+DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle,
+				 DAT_COUNT num_segments,
+				 DAT_LMR_TRIPLET *local_iov,
+				 DAT_DTO_COOKIE user_cookie,
+				 const DAT_RMR_TRIPLET *remote_buffer,
+				 DAT_COMPLETION_FLAGS completion_flags);
+DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
+				  DAT_COUNT num_segments,
+				  DAT_LMR_TRIPLET *local_iov,
+				  DAT_DTO_COOKIE user_cookie,
+				  const DAT_RMR_TRIPLET *remote_buffer,
+				  DAT_COMPLETION_FLAGS completion_flags);
 
-DAT_RETURN dat_lmr_free(IN DAT_LMR_HANDLE lmr_handle);
-DAT_RETURN dat_lmr_sync_rdma_read(IN DAT_IA_HANDLE ia_handle,
-				  IN const DAT_LMR_TRIPLET *local_segments,
-				  IN DAT_VLEN num_segments);
-DAT_RETURN dat_lmr_sync_rdma_write(IN DAT_IA_HANDLE ia_handle,
-				   IN const DAT_LMR_TRIPLET *local_segments,
-				   IN DAT_VLEN num_segments);
+DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
+DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
+				  const DAT_LMR_TRIPLET *local_segments,
+				  DAT_VLEN num_segments);
+DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
+				   const DAT_LMR_TRIPLET *local_segments,
+				   DAT_VLEN num_segments);
 
-DAT_RETURN dat_rmr_create(IN DAT_PZ_HANDLE pz_handle,
-			  OUT DAT_RMR_HANDLE *rmr_handle);
-DAT_RETURN dat_rmr_query(IN DAT_RMR_HANDLE rmr_handle,
-			 IN DAT_RMR_PARAM_MASK rmr_param_mask,
-			 OUT DAT_RMR_PARAM *rmr_param);
-DAT_RETURN dat_rmr_bind(IN DAT_RMR_HANDLE rmr_handle,
-			IN const DAT_LMR_TRIPLET *lmr_triplet,
-			IN DAT_MEM_PRIV_FLAGS mem_privileges,
-			IN DAT_EP_HANDLE ep_handle,
-			IN DAT_RMR_COOKIE user_cookie,
-			IN DAT_COMPLETION_FLAGS completion_flags,
-			OUT DAT_RMR_CONTEXT *rmr_context);
-DAT_RETURN dat_rmr_free(IN DAT_RMR_HANDLE rmr_handle);
+DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle,
+			  DAT_RMR_HANDLE *rmr_handle);
+DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
+			 DAT_RMR_PARAM_MASK rmr_param_mask,
+			 DAT_RMR_PARAM *rmr_param);
+DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
+			const DAT_LMR_TRIPLET *lmr_triplet,
+			DAT_MEM_PRIV_FLAGS mem_privileges,
+			DAT_EP_HANDLE ep_handle,
+			DAT_RMR_COOKIE user_cookie,
+			DAT_COMPLETION_FLAGS completion_flags,
+			DAT_RMR_CONTEXT *rmr_context);
+DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
 
-DAT_RETURN dat_psp_create(IN DAT_IA_HANDLE ia_handle,
-			  IN DAT_CONN_QUAL conn_qual,
-			  IN DAT_EVD_HANDLE evd_handle,
-			  IN DAT_PSP_FLAGS psp_flags,
-			  OUT DAT_PSP_HANDLE *psp_handle);
-DAT_RETURN dat_psp_free(IN DAT_PSP_HANDLE psp_handle);
+DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle,
+			  DAT_CONN_QUAL conn_qual,
+			  DAT_EVD_HANDLE evd_handle,
+			  DAT_PSP_FLAGS psp_flags,
+			  DAT_PSP_HANDLE *psp_handle);
+DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle);
 
-DAT_RETURN dat_pz_create(IN DAT_IA_HANDLE ia_handle,
-			 OUT DAT_PZ_HANDLE *pz_handle);
-DAT_RETURN dat_pz_query(IN DAT_PZ_HANDLE pz_handle,
-			IN DAT_PZ_PARAM_MASK pz_param_mask,
-			OUT DAT_PZ_PARAM *pz_param);
-DAT_RETURN dat_pz_free(IN DAT_PZ_HANDLE pz_handle);
+DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle,
+			 DAT_PZ_HANDLE *pz_handle);
+DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle,
+			DAT_PZ_PARAM_MASK pz_param_mask,
+			DAT_PZ_PARAM *pz_param);
+DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle);
 
-DAT_RETURN dat_strerror(IN DAT_RETURN value, OUT const char **major_message,
-			OUT const char **minor_message);
+DAT_RETURN dat_strerror(DAT_RETURN value, const char **major_message,
+			const char **minor_message);
 
 #endif /* _DAT_H_ */

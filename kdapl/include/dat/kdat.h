@@ -67,7 +67,7 @@ typedef struct dat_upcall_object {
 	DAT_UPCALL_FUNC	upcall_func;
 } DAT_UPCALL_OBJECT;
 
-#define DAT_UPCALL_NULL		((DAT_UPCALL_OBJECT){ NULL, NULL })
+#define DAT_UPCALL_NULL		((struct dat_upcall_object){ NULL, NULL })
 #define DAT_UPCALL_SAME		((DAT_UPCALL_OBJECT *)NULL)
 
 typedef enum dat_upcall_flag {
@@ -257,31 +257,31 @@ struct dat_provider_attr {
 
 /* Calls that only the kernel API has */
 
-DAT_RETURN dat_lmr_kcreate(IN DAT_IA_HANDLE ia_handle,
-			   IN DAT_MEM_TYPE mem_type,
-			   IN DAT_REGION_DESCRIPTION region_description,
-			   IN DAT_VLEN length, IN DAT_PZ_HANDLE pz_handle,
-			   IN DAT_MEM_PRIV_FLAGS mem_privileges,
-			   IN DAT_VA_TYPE va_type,
-			   IN DAT_MEM_OPTIMIZE_FLAGS mem_optimization,
-			   OUT DAT_LMR_HANDLE *lmr_handle,
-			   OUT DAT_LMR_CONTEXT *lmr_context,
-			   OUT DAT_RMR_CONTEXT *rmr_context,
-			   OUT DAT_VLEN *registered_size,
-			   OUT DAT_VADDR *registered_address);
-DAT_RETURN dat_lmr_query(IN DAT_LMR_HANDLE lmr_handle,
-			 IN DAT_LMR_PARAM_MASK lmr_param_mask,
-			 OUT DAT_LMR_PARAM *lmr_param);
+DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle,
+			   DAT_MEM_TYPE mem_type,
+			   DAT_REGION_DESCRIPTION region_description,
+			   DAT_VLEN length, DAT_PZ_HANDLE pz_handle,
+			   DAT_MEM_PRIV_FLAGS mem_privileges,
+			   DAT_VA_TYPE va_type,
+			   DAT_MEM_OPTIMIZE_FLAGS mem_optimization,
+			   DAT_LMR_HANDLE *lmr_handle,
+			   DAT_LMR_CONTEXT *lmr_context,
+			   DAT_RMR_CONTEXT *rmr_context,
+			   DAT_VLEN *registered_size,
+			   DAT_VADDR *registered_address);
+DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle,
+			 DAT_LMR_PARAM_MASK lmr_param_mask,
+			 DAT_LMR_PARAM *lmr_param);
 
-DAT_RETURN dat_evd_kcreate(IN DAT_IA_HANDLE ia_handle,
-			   IN DAT_COUNT evd_min_qlen,
-			   IN DAT_UPCALL_POLICY upcall_policy,
-			   IN const DAT_UPCALL_OBJECT *upcall,
-			   IN DAT_EVD_FLAGS evd_flags,
-			   OUT DAT_EVD_HANDLE *evd_handle);
-DAT_RETURN dat_evd_modify_upcall(IN DAT_EVD_HANDLE evd_handle,
-				 IN DAT_UPCALL_POLICY upcall_policy,
-				 IN const DAT_UPCALL_OBJECT *upcall,
-				 IN DAT_UPCALL_FLAG upcall_flag);
+DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle,
+			   DAT_COUNT evd_min_qlen,
+			   DAT_UPCALL_POLICY upcall_policy,
+			   const DAT_UPCALL_OBJECT *upcall,
+			   DAT_EVD_FLAGS evd_flags,
+			   DAT_EVD_HANDLE *evd_handle);
+DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
+				 DAT_UPCALL_POLICY upcall_policy,
+				 const DAT_UPCALL_OBJECT *upcall,
+				 DAT_UPCALL_FLAG upcall_flag);
 
 #endif /* _KDAT_H_ */
