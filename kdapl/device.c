@@ -105,8 +105,7 @@ bool dat_dev_add_ia(struct dat_dev *dev, struct dat_ia *ia)
  * @dev: the device
  * @ia: the IA
  *
- * When this returns, the device's removal no longer touches the IA.
- * Context: process, may sleep.
+ * To be called when nothing of the device is left in it. Context: process, may sleep.
  */
 void dat_dev_del_ia(struct dat_dev *dev, struct dat_ia *ia)
 {
@@ -169,6 +168,22 @@ static int dev_add(struct ib_device *ibdev)
 	return 0;
 }
 
+/* The next IA to unplug, referenced; no new ones come. */
+static struct dat_ia *dev_take_ia(struct dat_dev *dev)
+{
+	struct dat_ia *ia;
+
+	mutex_lock(&dev->lock);
+	dev->removed = true;
+	ia = list_first_entry_or_null(&dev->ias, struct dat_ia, dev_node);
+	if (ia) {
+		list_del_init(&ia->dev_node);
+		kref_get(&ia->obj.ref);
+	}
+	mutex_unlock(&dev->lock);
+	return ia;
+}
+
 static void dev_remove(struct ib_device *ibdev, void *client_data)
 {
 	struct dat_dev *dev = client_data;
@@ -179,11 +194,11 @@ static void dev_remove(struct ib_device *ibdev, void *client_data)
 	mutex_unlock(&dat_devs_lock);
 	ib_unregister_event_handler(&dev->event_handler);
 
-	mutex_lock(&dev->lock);
-	dev->removed = true;
-	list_for_each_entry(ia, &dev->ias, dev_node)
+	/* An IA that is being opened or closed is waited for. */
+	while ((ia = dev_take_ia(dev))) {
 		dat_ia_unplug(ia);
-	mutex_unlock(&dev->lock);
+		dat_object_put(&ia->obj);
+	}
 	dat_dev_put(dev);
 }
 
