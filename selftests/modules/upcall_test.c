@@ -83,7 +83,7 @@ static void count_alone(DAT_PVOID instance_data, const DAT_EVENT *event,
 	if (atomic_inc_return(&seen.running) != 1)
 		seen.overlapped = true;
 	/* Long enough for another to come meanwhile; sleeping is not allowed. */
-	ndelay(20000);
+	ndelay(9999);
 	atomic_dec(&seen.running);
 	if (atomic_inc_return(&seen.rounds) == ROUNDS)
 		complete(&seen.done);
