@@ -9,11 +9,13 @@
 #include "ia.h"
 #include "lmr.h"
 #include "pz.h"
+#include "rmr.h"
 
 static void lmr_shutdown(struct dat_object *obj)
 {
 	struct dat_lmr *lmr = to_lmr(obj);
 
+	/* Not there yet if it could not be inserted. */
 	dat_lmr_remove(lmr);
 	/* Both keys are dead when this returns. */
 	ib_dereg_mr(lmr->mr);
@@ -106,8 +108,7 @@ static DAT_RETURN lmr_register(struct dat_lmr *lmr)
 			       lmr_access(lmr->privileges)))
 		goto dereg;
 	lmr->lkey = lmr->mr->lkey;
-	if (dat_lmr_insert(lmr))
-		goto dereg;
+	lmr->rkey = lmr->mr->rkey;
 	return DAT_SUCCESS;
 
 dereg:
@@ -134,7 +135,7 @@ static struct dat_object *enter_pz(DAT_PZ_HANDLE handle, struct dat_ia *ia,
 
 static DAT_RMR_CONTEXT lmr_rmr_context(const struct dat_lmr *lmr)
 {
-	return lmr->privileges & DAT_MEM_PRIV_REMOTE_FLAGS ? lmr->mr->rkey : 0;
+	return lmr->privileges & DAT_MEM_PRIV_REMOTE_FLAGS ? lmr->rkey : 0;
 }
 
 /**
@@ -216,7 +217,8 @@ DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 				DAT_RESOURCE_MEMORY);
 		goto put_pz;
 	}
-	lmr->obj.ia = to_ia(ia_obj);
+	dat_object_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, to_ia(ia_obj),
+			&lmr_ops);
 	lmr->pz = to_pz(pz_obj);
 	lmr->mem_type = mem_type;
 	lmr->region = region_description;
@@ -227,16 +229,22 @@ DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 			       DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
 	ret = lmr_register(lmr);
 	if (ret) {
-		kfree(lmr);
-		goto put_pz;
+		dat_object_unuse(pz_obj);
+		dat_object_put(&lmr->obj);
+		goto leave;
 	}
-
-	dat_object_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, to_ia(ia_obj),
-			&lmr_ops);
 	ret = dat_object_publish(&lmr->obj);
 	if (ret) {
 		dat_object_shutdown(&lmr->obj);
 		dat_object_put(&lmr->obj);
+		goto leave;
+	}
+	/* Last: whoever guesses the context may use it at once. */
+	if (dat_lmr_insert(lmr)) {
+		dat_object_claim(&lmr->obj);
+		dat_object_retire(&lmr->obj);
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				DAT_RESOURCE_MEMORY);
 		goto leave;
 	}
 
@@ -324,6 +332,13 @@ EXPORT_SYMBOL_GPL(dat_lmr_query);
  */
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
+	struct dat_object *obj;
+
+	obj = dat_object_get(lmr_handle, DAT_HANDLE_TYPE_LMR);
+	if (obj) {
+		dat_rmr_wait_for_repair(to_lmr(obj));
+		dat_object_put(obj);
+	}
 	return dat_object_free(lmr_handle, DAT_HANDLE_TYPE_LMR,
 			       DAT_INVALID_HANDLE_LMR,
 			       DAT_INVALID_STATE_LMR_IN_USE);

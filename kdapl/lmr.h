@@ -26,6 +26,8 @@ struct dat_pz;
  * @dma_dir: how they are mapped
  * @mr: its registration
  * @lkey: its lmr_context; kept here because look-ups outlive @mr
+ * @rkey: its rmr_context; likewise
+ * @broken: broken windows that show a part of it, and are being closed
  */
 struct dat_lmr {
 	struct dat_object obj;
@@ -39,6 +41,8 @@ struct dat_lmr {
 	enum dma_data_direction dma_dir;
 	struct ib_mr *mr;
 	u32 lkey;
+	u32 rkey;
+	atomic_t broken;
 };
 
 static inline struct dat_lmr *to_lmr(struct dat_object *obj)

@@ -28,14 +28,15 @@ int dat_lmr_insert(struct dat_lmr *lmr)
 }
 
 /**
- * dat_lmr_remove - the reverse of dat_lmr_insert()
+ * dat_lmr_remove - the reverse of dat_lmr_insert(), if that was done
  * @lmr: the LMR
  *
  * Context: process.
  */
 void dat_lmr_remove(struct dat_lmr *lmr)
 {
-	xa_erase_bh(&lmr->obj.ia->lmrs, key_index(lmr->lkey));
+	xa_cmpxchg_bh(&lmr->obj.ia->lmrs, key_index(lmr->lkey), lmr, NULL,
+		      GFP_KERNEL);
 }
 
 /**

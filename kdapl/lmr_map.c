@@ -3,6 +3,7 @@
  * lmr_map.c - the pages of an LMR, as the device sees them
  */
 #include <linux/mm.h>
+#include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 #include "ia.h"
@@ -130,6 +131,27 @@ struct scatterlist *dat_lmr_find_sg(const struct dat_lmr *lmr, u64 offset,
 	return sg;
 }
 
+/* Copies DMA segments that hold a range, cut to the range at both ends. */
+static void cut_sg(struct scatterlist *to, struct scatterlist *from,
+		   unsigned int num, u32 offset, u32 length)
+{
+	unsigned int i;
+
+	sg_init_table(to, num);
+	for (i = 0; i < num; i++) {
+		u32 len = min(length, sg_dma_len(from) - offset);
+
+		sg_dma_address(&to[i]) = sg_dma_address(from) + offset;
+		sg_dma_len(&to[i]) = len;
+		length -= len;
+		offset = 0;
+		from = sg_next(from);
+	}
+}
+
+/* Enough for memory that is in one or two pieces. */
+#define FEW_SEGMENTS	4
+
 /**
  * dat_lmr_map_mr - map a range of an LMR into an MR that nobody uses
  * @lmr: the LMR
@@ -143,28 +165,29 @@ struct scatterlist *dat_lmr_find_sg(const struct dat_lmr *lmr, u64 offset,
 int dat_lmr_map_mr(const struct dat_lmr *lmr, struct ib_mr *mr, u64 address,
 		   u32 length)
 {
+	struct scatterlist few[FEW_SEGMENTS], *cut = few, *first;
 	u64 offset = address - lmr->address;
-	struct scatterlist *first, *last;
-	unsigned int left, left_of_last;
+	unsigned int num, left, left_of_last;
 	u32 sg_offset, last_offset;
-	int num, mapped;
+	int mapped;
 
 	first = dat_lmr_find_sg(lmr, offset, &sg_offset, &left);
-	last = dat_lmr_find_sg(lmr, offset + length - 1, &last_offset,
-			       &left_of_last);
+	dat_lmr_find_sg(lmr, offset + length - 1, &last_offset, &left_of_last);
 	num = left - left_of_last + 1;
-
-	mapped = ib_map_mr_sg(mr, first, num, &sg_offset, PAGE_SIZE);
+	if (num > FEW_SEGMENTS) {
+		cut = kmalloc_array(num, sizeof(*cut), GFP_ATOMIC);
+		if (!cut)
+			return -ENOMEM;
+	}
+	/* Not an offset: there are drivers that overlook it. */
+	cut_sg(cut, first, num, sg_offset, length);
+	mapped = ib_map_mr_sg(mr, cut, num, NULL, PAGE_SIZE);
+	if (cut != few)
+		kfree(cut);
 	if (mapped != num)
 		return mapped < 0 ? mapped : -ENOMEM;
 
-	/*
-	 * The list of pages is right, but it ends with the last segment and
-	 * its addresses are the bus's. As with the iova, drivers take what is
-	 * here when the work request is posted.
-	 */
-	WARN_ON_ONCE(last_offset >= sg_dma_len(last));
-	mr->length = length;
+	/* The device shall know the memory by the consumer's addresses. */
 	mr->iova = address;
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	return 0;

@@ -31,6 +31,36 @@ static struct ib_mr *window_alloc_mr(struct dat_rmr *rmr)
 			   dat_dev_max_pages(rmr->pz->pd->device));
 }
 
+static DECLARE_WAIT_QUEUE_HEAD(repair_wq);
+
+/**
+ * dat_rmr_wait_for_repair - wait until no broken window shows an LMR
+ * @lmr: the LMR
+ *
+ * A bind that failed is no reason to refuse dat_lmr_free(). Context: process,
+ * sleeps.
+ */
+void dat_rmr_wait_for_repair(struct dat_lmr *lmr)
+{
+	wait_event(repair_wq, !atomic_read(&lmr->broken));
+}
+
+/* The window has no MR any more. */
+static void window_close(struct dat_window *w)
+{
+	struct dat_lmr *lmr = w->lmr;
+	bool broken = lmr && w->state == DAT_WINDOW_BROKEN;
+
+	if (broken)
+		kref_get(&lmr->obj.ref);
+	dat_window_clear(w);
+	if (broken) {
+		if (atomic_dec_and_test(&lmr->broken))
+			wake_up_all(&repair_wq);
+		dat_object_put(&lmr->obj);
+	}
+}
+
 static void rmr_repair(struct work_struct *work)
 {
 	struct dat_rmr *rmr = container_of(work, struct dat_rmr, repair_work);
@@ -47,7 +77,7 @@ static void rmr_repair(struct work_struct *work)
 		if (w->mr)
 			ib_dereg_mr(w->mr);
 		w->mr = NULL;
-		dat_window_clear(w);
+		window_close(w);
 		mr = window_alloc_mr(rmr);
 		if (IS_ERR(mr))
 			continue;
@@ -85,6 +115,9 @@ static void rmr_wait_for_binds(struct dat_rmr *rmr)
 		dat_ep_collect(ep);
 		if (waited == BIND_WAIT_MS)
 			dat_ep_break(ep);
+		/* A consumer that does not dequeue must not stop us for ever. */
+		if (waited > BIND_WAIT_MS)
+			dat_ep_drain(ep);
 		dat_object_put(&ep->obj);
 		usleep_range(1000, 1500);
 	}
@@ -110,8 +143,8 @@ static void rmr_shutdown(struct dat_object *obj)
 		if (w->mr)
 			ib_dereg_mr(w->mr);
 		w->mr = NULL;
+		window_close(w);
 		w->state = DAT_WINDOW_BROKEN;
-		dat_window_clear(w);
 	}
 	dat_object_unuse(&rmr->pz->obj);
 }

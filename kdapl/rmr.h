@@ -25,7 +25,8 @@ struct dat_pz;
  * @DAT_WINDOW_BINDING: its registration has been posted
  * @DAT_WINDOW_BOUND: open to peers
  * @DAT_WINDOW_UNBINDING: its invalidation has been posted
- * @DAT_WINDOW_BROKEN: its bind failed half-way; it gets a new MR
+ * @DAT_WINDOW_BROKEN: a bind failed and nobody knows what the device has done;
+ *	it keeps its LMR until its MR is gone, and gets a new one
  */
 enum dat_window_state {
 	DAT_WINDOW_IDLE,
@@ -85,5 +86,6 @@ void dat_window_clear(struct dat_window *window);
 
 /* rmr.c */
 DAT_HANDLE dat_rmr_handle(const struct dat_rmr *rmr);
+void dat_rmr_wait_for_repair(struct dat_lmr *lmr);
 
 #endif /* _KDAPL_RMR_H */

@@ -19,6 +19,13 @@
 			 DAT_COMPLETION_UNSIGNALLED_FLAG | \
 			 DAT_COMPLETION_BARRIER_FENCE_FLAG)
 
+static void rmr_repair_later(struct dat_rmr *rmr)
+{
+	kref_get(&rmr->obj.ref);
+	if (!queue_work(kdapl_wq, &rmr->repair_work))
+		dat_object_put(&rmr->obj);
+}
+
 /* In dto->bind: the window being bound, and above it the one being unbound. */
 #define BIND_NEW(bind)		((bind) & 3)
 #define BIND_OLD(bind)		((bind) >> 2)
@@ -49,43 +56,39 @@ static void window_retire(struct dat_window *window)
 	window->state = DAT_WINDOW_IDLE;
 }
 
+static void window_break(struct dat_rmr *rmr, struct dat_window *window)
+{
+	window->state = DAT_WINDOW_BROKEN;
+	if (window->lmr)
+		atomic_inc(&window->lmr->broken);
+	rmr_repair_later(rmr);
+}
+
 static unsigned int rmr_open_window(const struct dat_rmr *rmr)
 {
-	unsigned int i, found = DAT_RMR_NO_WINDOW;
+	unsigned int i;
 
 	for (i = 0; i < DAT_RMR_WINDOWS; i++)
-		if (rmr->windows[i].state == DAT_WINDOW_BINDING ||
-		    (rmr->windows[i].state == DAT_WINDOW_BOUND &&
-		     found == DAT_RMR_NO_WINDOW))
-			found = i;
-	return found;
+		if (rmr->windows[i].state == DAT_WINDOW_BINDING)
+			break;
+	return i;
 }
 
 /*
- * The connection is gone. The window that was open may well be open still; the
- * new one is closed, unless it was the invalidation alone that failed.
+ * The connection is gone, and what was flushed may have been carried out all
+ * the same: rxe for one flushes what it has done already. So neither window is
+ * trusted; both are closed for certain, by way of new MRs.
  */
 static void rmr_bind_failed(struct dat_rmr *rmr, const struct dat_dto *dto)
 {
 	unsigned int new = BIND_NEW(dto->bind), old = BIND_OLD(dto->bind);
 
-	/* It is idle if the bind that should have opened it failed as well. */
+	/* It is broken already if the bind that should have opened it failed. */
 	if (old != DAT_RMR_NO_WINDOW &&
 	    rmr->windows[old].state == DAT_WINDOW_UNBINDING)
-		rmr->windows[old].state = DAT_WINDOW_BOUND;
-	if (new != DAT_RMR_NO_WINDOW) {
-		bool registered = old != DAT_RMR_NO_WINDOW &&
-				  dto->first_status == IB_WC_SUCCESS;
-
-		if (registered) {
-			rmr->windows[new].state = DAT_WINDOW_BROKEN;
-			kref_get(&rmr->obj.ref);
-			if (!queue_work(kdapl_wq, &rmr->repair_work))
-				dat_object_put(&rmr->obj);
-		} else {
-			window_retire(&rmr->windows[new]);
-		}
-	}
+		window_break(rmr, &rmr->windows[old]);
+	if (new != DAT_RMR_NO_WINDOW)
+		window_break(rmr, &rmr->windows[new]);
 	rmr->current_window = rmr_open_window(rmr);
 }
 
@@ -112,7 +115,8 @@ void dat_rmr_bound(struct dat_dto *dto, enum ib_wc_status status)
 		if (new != DAT_RMR_NO_WINDOW &&
 		    rmr->windows[new].state == DAT_WINDOW_BINDING)
 			rmr->windows[new].state = DAT_WINDOW_BOUND;
-		if (old != DAT_RMR_NO_WINDOW)
+		if (old != DAT_RMR_NO_WINDOW &&
+		    rmr->windows[old].state == DAT_WINDOW_UNBINDING)
 			window_retire(&rmr->windows[old]);
 	}
 	if (!--rmr->outstanding)
@@ -166,13 +170,17 @@ static DAT_RETURN find_lmr(struct dat_rmr *rmr, const DAT_LMR_TRIPLET *triplet,
 }
 
 /* The window for the next bind; the other must not be needed any more. */
-static unsigned int rmr_idle_window(const struct dat_rmr *rmr)
+static unsigned int rmr_idle_window(struct dat_rmr *rmr)
 {
 	unsigned int i;
 
-	for (i = 0; i < DAT_RMR_WINDOWS; i++)
+	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
 		if (rmr->windows[i].state == DAT_WINDOW_IDLE)
 			break;
+		/* There was no memory for its new MR; there may be now. */
+		if (rmr->windows[i].state == DAT_WINDOW_BROKEN)
+			rmr_repair_later(rmr);
+	}
 	return i;
 }
 
@@ -304,6 +312,9 @@ static DAT_RETURN try_bind(struct dat_rmr *rmr, struct dat_ep *ep,
  * which the former context is dead. What is posted on the EP after it does not
  * start before it has completed.
  *
+ * If a bind fails, flushed with its connection say, the RMR is bound to nothing
+ * and its former context is dead as well.
+ *
  * An RMR has two windows. One bind can be under way behind another, if both go
  * to the same EP; a further one finds no window until the device has carried
  * out the first.
@@ -372,8 +383,8 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
 
 	ret = try_bind(rmr, ep, lmr, lmr_triplet, mem_privileges, user_cookie,
 		       completion_flags, rmr_context);
-	if (ret == no_window()) {
-		/* The bind before may be done, and nobody have looked. */
+	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES) {
+		/* What was posted before may be done, and nobody have looked. */
 		dat_ep_collect(ep);
 		ret = try_bind(rmr, ep, lmr, lmr_triplet, mem_privileges,
 			       user_cookie, completion_flags, rmr_context);
