@@ -27,10 +27,19 @@ static void save_private_data(struct dat_ep *ep, struct rdma_cm_event *event)
 
 static void established(struct dat_ep *ep)
 {
-	if (dat_ep_move(ep, ESTABLISHING, DAT_EP_STATE_CONNECTED)) {
-		cancel_delayed_work(&ep->timeout_work);
-		dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-	}
+	if (!dat_ep_move(ep, ESTABLISHING, DAT_EP_STATE_CONNECTED))
+		return;
+	cancel_delayed_work(&ep->timeout_work);
+	dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	/* A receive may have failed before the last message of the set-up. */
+	if (READ_ONCE(ep->failed))
+		queue_work(kdapl_wq, &ep->error_work);
+}
+
+/* The consumer may have called it off meanwhile. */
+static bool is_connecting(struct dat_ep *ep)
+{
+	return dat_ep_state(ep) == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
 }
 
 /* The passive side learns of every failure by the same event. */
@@ -61,8 +70,10 @@ static void rejected(struct dat_ep *ep, struct rdma_cm_id *id,
 static void accepted_by_peer(struct dat_ep *ep, struct rdma_cm_id *id,
 			     struct rdma_cm_event *event)
 {
-	if (dat_ep_state(ep) != DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
+	if (!is_connecting(ep)) {
+		rdma_reject(id, NULL, 0, IB_CM_REJ_CONSUMER_DEFINED);
 		return;
+	}
 	save_private_data(ep, event);
 	if (dat_ep_qp_connect(ep, id)) {
 		rdma_reject(id, NULL, 0, IB_CM_REJ_CONSUMER_DEFINED);
@@ -101,6 +112,8 @@ static void disconnected(struct dat_ep *ep, struct rdma_cm_id *id)
 
 static void resolve_route(struct dat_ep *ep, struct rdma_cm_id *id)
 {
+	if (!is_connecting(ep))
+		return;
 	if (id->device != dat_ia_ibdev(ep->obj.ia) ||
 	    id->port_num != ep->obj.ia->port ||
 	    rdma_resolve_route(id, RESOLVE_TIMEOUT_MS))
@@ -109,7 +122,7 @@ static void resolve_route(struct dat_ep *ep, struct rdma_cm_id *id)
 
 static void request(struct dat_ep *ep, struct rdma_cm_id *id)
 {
-	if (rdma_connect_locked(id, &ep->conn))
+	if (is_connecting(ep) && rdma_connect_locked(id, &ep->conn))
 		failed(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 

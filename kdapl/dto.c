@@ -65,6 +65,31 @@ struct dat_dto *dat_workq_slot(struct dat_workq *wq)
 	return dto;
 }
 
+/**
+ * dat_workq_reap - take back what will never complete
+ * @wq: the queue, whose QP is gone
+ * @evd: the EVD of its completions, drained
+ *
+ * Context: process.
+ * Return: how many completions the device has lost.
+ */
+u32 dat_workq_reap(struct dat_workq *wq, struct dat_evd *evd)
+{
+	u32 tail, lost;
+
+	spin_lock_bh(&evd->lock);
+	lost = wq->head - wq->tail;
+	for (tail = wq->tail; tail != wq->head; tail++) {
+		struct dat_dto *dto = &wq->slots[tail & wq->mask];
+
+		if (dto->rmr)
+			dat_rmr_bound(dto, IB_WC_WR_FLUSH_ERR);
+	}
+	smp_store_release(&wq->tail, tail);
+	spin_unlock_bh(&evd->lock);
+	return lost;
+}
+
 static const u8 dto_status[] = {
 	[IB_WC_SUCCESS]			= DAT_DTO_SUCCESS,
 	[IB_WC_LOC_LEN_ERR]		= DAT_DTO_ERR_LOCAL_LENGTH,
@@ -100,6 +125,7 @@ static DAT_DTO_COMPLETION_STATUS to_dto_status(enum ib_wc_status status)
 /*
  * Gives back the slots up to that of @dto. Those in front of it were not
  * signalled; they have succeeded, else they would have completed themselves.
+ * Binds are always signalled: the completion of one in front was lost.
  */
 static void workq_advance(struct dat_workq *wq, struct dat_dto *dto)
 {
@@ -111,7 +137,7 @@ static void workq_advance(struct dat_workq *wq, struct dat_dto *dto)
 		if (done == dto)
 			break;
 		if (done->rmr)
-			dat_rmr_bound(done, IB_WC_SUCCESS);
+			dat_rmr_bound(done, IB_WC_WR_FLUSH_ERR);
 	}
 	/* After the last look at the slots; pairs with dat_workq_slot(). */
 	smp_store_release(&wq->tail, tail);
@@ -171,7 +197,7 @@ bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry)
 	bool wanted;
 
 	if (unlikely(status != IB_WC_SUCCESS))
-		dat_ep_dto_failed(wq->ep, status);
+		dat_ep_dto_failed(wq->ep);
 
 	if (wc->wr_id & DAT_DTO_WR_FIRST) {
 		dto->first_status = status;

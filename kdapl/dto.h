@@ -11,6 +11,7 @@
 #include "object.h"
 
 struct dat_ep;
+struct dat_evd;
 struct dat_evd_entry;
 struct dat_rmr;
 struct dat_workq;
@@ -72,6 +73,7 @@ struct dat_workq {
 int dat_workq_init(struct dat_workq *wq, struct dat_ep *ep, u32 max);
 void dat_workq_destroy(struct dat_workq *wq);
 struct dat_dto *dat_workq_slot(struct dat_workq *wq);
+u32 dat_workq_reap(struct dat_workq *wq, struct dat_evd *evd);
 bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry);
 
 /**

@@ -12,6 +12,19 @@
 #include "pz.h"
 
 /**
+ * dat_ep_drain - process all completions of an EP, even if events are lost
+ * @ep: the EP
+ *
+ * Context: process.
+ */
+void dat_ep_drain(struct dat_ep *ep)
+{
+	dat_evd_drain(ep->request_evd);
+	if (ep->recv_evd != ep->request_evd)
+		dat_evd_drain(ep->recv_evd);
+}
+
+/**
  * dat_ep_collect - process the completions of an EP that are there by now
  * @ep: the EP
  *
@@ -24,12 +37,13 @@ void dat_ep_collect(struct dat_ep *ep)
 		dat_evd_collect(ep->recv_evd);
 }
 
-static void put_evd(struct dat_evd *evd, bool is_private)
+/* The memory stays: calls that found the EP before look at its EVDs yet. */
+static void leave_evd(struct dat_evd *evd, bool is_private)
 {
 	if (!evd)
 		return;
 	if (is_private)
-		dat_evd_drop(evd);
+		dat_object_shutdown(&evd->obj);
 	else
 		dat_object_unuse(&evd->obj);
 }
@@ -38,14 +52,24 @@ static void ep_shutdown(struct dat_object *obj)
 {
 	struct dat_ep *ep = to_ep(obj);
 	struct rdma_cm_id *id = NULL;
-	bool connected;
+	bool connected, connecting;
 
-	/* No event of its own: the handle is gone, or the device is. */
+	/* Under the mutex nobody is about to queue the works cancelled below. */
+	mutex_lock(&ep->mutex);
 	connected = dat_ep_move(ep, EP_IN(CONNECTED) |
 				    EP_IN(DISCONNECT_PENDING),
 				DAT_EP_STATE_DISCONNECTED);
-	if (connected && obj->ia->unplugged)
+	connecting = dat_ep_move(ep, EP_IN(ACTIVE_CONNECTION_PENDING) |
+				     EP_IN(COMPLETION_PENDING),
+				 DAT_EP_STATE_DISCONNECTED);
+	mutex_unlock(&ep->mutex);
+	/* Who frees the EP needs no event; who loses the device does. */
+	if (obj->ia->unplugged && connected)
 		dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_BROKEN);
+	if (obj->ia->unplugged && connecting)
+		dat_ep_connect_event(ep, ep->passive ?
+			DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR :
+			DAT_CONNECTION_EVENT_UNREACHABLE);
 	dat_ep_end_cancel(ep);
 
 	mutex_lock(&ep->mutex);
@@ -59,9 +83,9 @@ static void ep_shutdown(struct dat_object *obj)
 
 	dat_ep_qp_destroy(ep);
 	dat_ep_end_cancel(ep);
-	put_evd(ep->recv_evd, ep->recv_evd_is_private);
-	put_evd(ep->request_evd, ep->request_evd_is_private);
-	put_evd(ep->connect_evd, false);
+	leave_evd(ep->recv_evd, ep->recv_evd_is_private);
+	leave_evd(ep->request_evd, ep->request_evd_is_private);
+	leave_evd(ep->connect_evd, false);
 	dat_object_unuse(&ep->pz->obj);
 }
 
@@ -71,10 +95,8 @@ static void ep_release(struct dat_object *obj)
 
 	dat_workq_destroy(&ep->sq);
 	dat_workq_destroy(&ep->rq);
-	if (!ep->recv_evd_is_private)
-		dat_object_put(&ep->recv_evd->obj);
-	if (!ep->request_evd_is_private)
-		dat_object_put(&ep->request_evd->obj);
+	dat_object_put(&ep->recv_evd->obj);
+	dat_object_put(&ep->request_evd->obj);
 	if (ep->connect_evd)
 		dat_object_put(&ep->connect_evd->obj);
 	dat_object_put(&ep->pz->obj);
@@ -125,9 +147,8 @@ static void unuse_evd(struct dat_evd *evd, bool is_private)
 {
 	if (!evd)
 		return;
-	put_evd(evd, is_private);
-	if (!is_private)
-		dat_object_put(&evd->obj);
+	leave_evd(evd, is_private);
+	dat_object_put(&evd->obj);
 }
 
 static DAT_RETURN ep_get_evds(struct dat_ep *ep, struct dat_ia *ia,
@@ -246,6 +267,8 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle,
 			  connect_evd_handle);
 	if (ret)
 		goto unget;
+	dat_evd_expect(ep->recv_evd, ep->attr.max_recv_dtos);
+	dat_evd_expect(ep->request_evd, 2 * ep->attr.max_request_dtos + 1);
 
 	/* From here on the EP ends as any other does. */
 	dat_object_init(&ep->obj, DAT_HANDLE_TYPE_EP, ia, &ep_ops);

@@ -39,6 +39,8 @@ struct dat_pz;
  * @sq: sends, RDMA, binds
  * @rq: receives
  * @error_work: ends a broken connection
+ * @notify_work: tells rdma_cm that data has come
+ * @failed: a DTO has failed
  * @drain_work: ends a connection gracefully
  * @timeout_work: ends an attempt to connect
  * @drain_deadline: when @drain_work gives up, in jiffies
@@ -68,10 +70,12 @@ struct dat_ep {
 	struct dat_workq rq;
 
 	struct work_struct error_work;
+	struct work_struct notify_work;
 	struct delayed_work drain_work;
 	struct delayed_work timeout_work;
 	unsigned long drain_deadline;
 
+	bool failed;
 	bool passive;
 	struct rdma_conn_param conn;
 	u8 out_data[DAT_MAX_PRIVATE_DATA];
@@ -87,6 +91,7 @@ static inline struct dat_ep *to_ep(struct dat_object *obj)
 
 /* ep.c */
 void dat_ep_collect(struct dat_ep *ep);
+void dat_ep_drain(struct dat_ep *ep);
 
 /* ep_attr.c */
 DAT_RETURN dat_ep_attr_check(struct dat_ia *ia, const DAT_EP_ATTR *wanted,
@@ -102,7 +107,7 @@ DAT_RETURN dat_ep_state_error(DAT_EP_STATE state);
 /* ep_end.c */
 void dat_ep_end_init(struct dat_ep *ep);
 void dat_ep_end_cancel(struct dat_ep *ep);
-void dat_ep_dto_failed(struct dat_ep *ep, enum ib_wc_status status);
+void dat_ep_dto_failed(struct dat_ep *ep);
 void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number);
 void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number);
 void dat_ep_break(struct dat_ep *ep);

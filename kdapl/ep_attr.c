@@ -9,6 +9,9 @@
 #define DEFAULT_IOV	4
 #define DEFAULT_READS	4
 
+/* Drivers allocate queues without asking who pays. */
+#define MAX_DTOS	16384
+
 /**
  * dat_ep_max_dtos - how many DTOs an EP can have outstanding
  * @ibdev: the device
@@ -18,7 +21,7 @@
 u32 dat_ep_max_dtos(const struct ib_device *ibdev)
 {
 	/* A bind takes two work requests, a graceful disconnect one. */
-	return (ibdev->attrs.max_qp_wr - 1) / 2;
+	return min((ibdev->attrs.max_qp_wr - 1) / 2, MAX_DTOS);
 }
 
 /* Takes @wanted, or @preset where it is 0; false if it is not in 1..@max. */

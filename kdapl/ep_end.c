@@ -97,17 +97,29 @@ static void ep_error_work(struct work_struct *work)
 	dat_ep_break(container_of(work, struct dat_ep, error_work));
 }
 
+/* The transport wants to know, if the last message of the set-up was lost. */
+static void ep_notify_work(struct work_struct *work)
+{
+	struct dat_ep *ep = container_of(work, struct dat_ep, notify_work);
+
+	mutex_lock(&ep->mutex);
+	if (ep->cm_id)
+		rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
+	mutex_unlock(&ep->mutex);
+}
+
 /**
  * dat_ep_dto_failed - a DTO or bind has failed: so has the connection
  * @ep: the EP
- * @status: how it failed
  *
  * Context: any.
  */
-void dat_ep_dto_failed(struct dat_ep *ep, enum ib_wc_status status)
+void dat_ep_dto_failed(struct dat_ep *ep)
 {
 	DAT_EP_STATE state = dat_ep_state(ep);
 
+	/* Should it be established yet, it has failed already. */
+	WRITE_ONCE(ep->failed, true);
 	if (state == DAT_EP_STATE_CONNECTED ||
 	    state == DAT_EP_STATE_DISCONNECT_PENDING)
 		queue_work(kdapl_wq, &ep->error_work);
@@ -154,6 +166,7 @@ static void ep_timeout_work(struct work_struct *work)
 void dat_ep_end_init(struct dat_ep *ep)
 {
 	INIT_WORK(&ep->error_work, ep_error_work);
+	INIT_WORK(&ep->notify_work, ep_notify_work);
 	INIT_DELAYED_WORK(&ep->drain_work, ep_drain_work);
 	INIT_DELAYED_WORK(&ep->timeout_work, ep_timeout_work);
 }
@@ -167,6 +180,7 @@ void dat_ep_end_init(struct dat_ep *ep)
 void dat_ep_end_cancel(struct dat_ep *ep)
 {
 	cancel_work_sync(&ep->error_work);
+	cancel_work_sync(&ep->notify_work);
 	cancel_delayed_work_sync(&ep->drain_work);
 	cancel_delayed_work_sync(&ep->timeout_work);
 }
@@ -179,14 +193,16 @@ void dat_ep_end_cancel(struct dat_ep *ep)
 
 static void disconnect_gracefully(struct dat_ep *ep)
 {
-	if (!dat_ep_move(ep, EP_IN(CONNECTED),
-			 DAT_EP_STATE_DISCONNECT_PENDING))
-		return;
-	/* Without it the last ones may complete and nobody know. */
-	if (!dat_workq_is_idle(&ep->sq))
-		dat_post_marker(ep);
-	ep->drain_deadline = jiffies + DRAIN_TIMEOUT;
-	queue_delayed_work(kdapl_wq, &ep->drain_work, 0);
+	mutex_lock(&ep->mutex);
+	if (dat_ep_move(ep, EP_IN(CONNECTED),
+			DAT_EP_STATE_DISCONNECT_PENDING)) {
+		/* Without it the last ones may complete and nobody know. */
+		if (!dat_workq_is_idle(&ep->sq))
+			dat_post_marker(ep);
+		ep->drain_deadline = jiffies + DRAIN_TIMEOUT;
+		queue_delayed_work(kdapl_wq, &ep->drain_work, 0);
+	}
+	mutex_unlock(&ep->mutex);
 }
 
 /**

@@ -11,21 +11,17 @@
 #include "post.h"
 #include "pz.h"
 
-/* A queue pair in the error state flushes at once. This is a device at fault. */
-#define FLUSH_TIMEOUT_MS	10000
+/* A queue pair in the error state flushes at once, unless its CQ is full. */
+#define FLUSH_TIMEOUT_MS	2000
 
 static void qp_event(struct ib_event *event, void *context)
 {
 	struct dat_ep *ep = context;
 
 	switch (event->event) {
-	case IB_EVENT_COMM_EST: {
-		struct rdma_cm_id *id = READ_ONCE(ep->cm_id);
-
-		if (id)
-			rdma_notify(id, event->event);
+	case IB_EVENT_COMM_EST:
+		queue_work(kdapl_wq, &ep->notify_work);
 		break;
-	}
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
@@ -122,14 +118,15 @@ static bool ep_is_idle(const struct dat_ep *ep)
  * dat_ep_qp_destroy - flush and free the QP
  * @ep: the EP, which has no connection any more
  *
- * Waits until everything that was posted has completed: the slots are not
- * looked at afterwards.
+ * Waits until everything that was posted has completed, so that nothing looks
+ * at the slots afterwards. Completions that a CQ was too small for are given up.
  *
  * Context: process, may sleep.
  */
 void dat_ep_qp_destroy(struct dat_ep *ep)
 {
 	unsigned int waited;
+	u32 lost;
 
 	if (!ep->qp)
 		return;
@@ -144,7 +141,7 @@ void dat_ep_qp_destroy(struct dat_ep *ep)
 	workq_stop(&ep->rq);
 
 	for (waited = 0; waited < FLUSH_TIMEOUT_MS; waited++) {
-		dat_ep_collect(ep);
+		dat_ep_drain(ep);
 		if (ep_is_idle(ep))
 			break;
 		usleep_range(1000, 1500);
@@ -152,12 +149,13 @@ void dat_ep_qp_destroy(struct dat_ep *ep)
 	ib_destroy_qp(ep->qp);
 	ep->qp = NULL;
 
-	if (WARN_ONCE(!ep_is_idle(ep), "kdapl: %s did not flush a QP\n",
-		      dev_name(&dat_ia_ibdev(ep->obj.ia)->dev))) {
-		/* Its completions may yet come; leaked slots do no harm. */
-		ep->sq.slots = NULL;
-		ep->rq.slots = NULL;
-	}
+	dat_ep_drain(ep);
+	lost = dat_workq_reap(&ep->sq, ep->request_evd) +
+	       dat_workq_reap(&ep->rq, ep->recv_evd);
+	if (lost)
+		pr_warn_ratelimited("kdapl: %s lost %u completions\n",
+				    dev_name(&dat_ia_ibdev(ep->obj.ia)->dev),
+				    lost);
 }
 
 /**

@@ -12,8 +12,8 @@
 
 #define EVD_ALL_FLAGS	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DEFAULT_FLAG)
 
-/* Completions that make no event still pass through the CQ. */
-#define CQ_SLACK	16
+/* Completions that make no event pass through the CQ as well. */
+#define CQ_SIZE(qlen)	max(2 * (qlen) + 16, 256)
 
 /**
  * dat_evd_overflow - an event was lost
@@ -52,14 +52,39 @@ static void evd_unplug(struct dat_object *obj)
 	spin_lock_bh(&evd->lock);
 	evd->cq = NULL;
 	spin_unlock_bh(&evd->lock);
+	/* The poller may be between its end and arming the CQ. */
+	synchronize_rcu();
 	ib_destroy_cq(cq);
 	dat_evd_kick(evd);
 }
 
 static void evd_shutdown(struct dat_object *obj)
 {
-	dat_evd_upcall_stop(to_evd(obj));
+	struct dat_evd *evd = to_evd(obj);
+
+	dat_evd_upcall_stop(evd);
 	evd_unplug(obj);
+	dat_evd_upcall_stop(evd);
+}
+
+/**
+ * dat_evd_expect - an EP is about to feed an EVD
+ * @evd: the EVD
+ * @completions: how many of its completions there can be at once
+ *
+ * A consumer may well ask for less than that: it suppresses completions, or
+ * knows that they cannot all come at once. But when the connection breaks they
+ * do, so the CQ is made large enough where the device can.
+ *
+ * Context: process, may sleep.
+ */
+void dat_evd_expect(struct dat_evd *evd, u32 completions)
+{
+	int wanted = atomic_add_return(completions, &evd->expected);
+	struct ib_cq *cq = evd->cq;
+
+	if (wanted > cq->cqe && wanted <= cq->device->attrs.max_cqe)
+		ib_resize_cq(cq, wanted);
 }
 
 static void evd_release(struct dat_object *obj)
@@ -95,7 +120,7 @@ static DAT_RETURN evd_create_cq(struct dat_evd *evd, DAT_COUNT qlen)
 {
 	struct ib_device *ibdev = dat_ia_ibdev(evd->obj.ia);
 	struct ib_cq_init_attr attr = {
-		.cqe = min(qlen + CQ_SLACK, ibdev->attrs.max_cqe),
+		.cqe = min(CQ_SIZE(qlen), ibdev->attrs.max_cqe),
 	};
 	struct ib_cq *cq;
 

@@ -31,12 +31,13 @@ struct dat_evd_entry {
  * @qlen: events that the consumer asked it to hold
  * @flags: event streams that may feed it
  * @cq: completions of DTOs and binds; NULL if it takes none
+ * @expected: completions that there can be at once, of all EPs that it ever had
  * @lock: guards all below, and the order of events
  * @head: next entry of @ring to take out
  * @tail: next entry of @ring to fill
  * @mask: entries in @ring - 1
  * @notify: entries in @ring that are not silent
- * @overflown: an event was lost, and reported
+ * @overflown: an event was lost, and reported, since the last was taken out
  * @deliver_silent: make upcalls for silent events too, until there is none left
  * @policy: whether events make upcalls
  * @upcall: whom they call
@@ -50,6 +51,7 @@ struct dat_evd {
 	DAT_COUNT qlen;
 	DAT_EVD_FLAGS flags;
 	struct ib_cq *cq;
+	atomic_t expected;
 
 	spinlock_t lock;
 	u32 head;
@@ -81,11 +83,13 @@ DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 		       struct dat_evd **evdp);
 void dat_evd_drop(struct dat_evd *evd);
 void dat_evd_overflow(struct dat_evd *evd);
+void dat_evd_expect(struct dat_evd *evd, u32 completions);
 
 /* evd_queue.c */
 bool dat_evd_post(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 		  const DAT_EVENT_DATA *data);
 void dat_evd_collect(struct dat_evd *evd);
+void dat_evd_drain(struct dat_evd *evd);
 bool dat_evd_pop(struct dat_evd *evd, struct dat_evd_entry *entry);
 bool dat_evd_pop_for_upcall(struct dat_evd *evd, struct dat_evd_entry *entry,
 			    bool *more);
@@ -95,5 +99,6 @@ bool dat_evd_is_full(struct dat_evd *evd);
 void dat_evd_upcall_init(struct dat_evd *evd);
 void dat_evd_upcall_stop(struct dat_evd *evd);
 void dat_evd_kick(struct dat_evd *evd);
+bool dat_evd_in_upcall(void);
 
 #endif /* _KDAPL_EVD_H */

@@ -36,6 +36,7 @@ static bool ring_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
 	if (evd->head == evd->tail)
 		return false;
 	*entry = evd->ring[evd->head++ & evd->mask];
+	evd->overflown = false;
 	if (!entry->silent)
 		evd->notify--;
 	return true;
@@ -101,6 +102,24 @@ void dat_evd_collect(struct dat_evd *evd)
 	spin_lock_bh(&evd->lock);
 	while (cq_to_ring(evd))
 		;
+	spin_unlock_bh(&evd->lock);
+	dat_evd_kick(evd);
+}
+
+/**
+ * dat_evd_drain - process the completions that are there by now, all of them
+ * @evd: the EVD
+ *
+ * Events that the ring has no room for are lost, and reported as an overflow.
+ * Context: process.
+ */
+void dat_evd_drain(struct dat_evd *evd)
+{
+	struct dat_evd_entry entry;
+
+	spin_lock_bh(&evd->lock);
+	while (cq_pop(evd, &entry))
+		ring_push(evd, &entry);
 	spin_unlock_bh(&evd->lock);
 	dat_evd_kick(evd);
 }

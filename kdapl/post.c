@@ -85,13 +85,13 @@ DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 		last->send_flags |= IB_SEND_SOLICITED;
 
 	spin_lock_bh(&wq->lock);
+	if (unlikely(!wq->qp)) {
+		ret = gone();
+		goto unlock;
+	}
 	dto = dat_workq_slot(wq);
 	if (unlikely(!dto)) {
 		ret = queue_full();
-		goto unlock;
-	}
-	if (unlikely(!wq->qp)) {
-		ret = gone();
 		goto unlock;
 	}
 	dto->op = post->op;
@@ -113,11 +113,12 @@ DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 		last->send_flags |= IB_SEND_SIGNALED;
 
 	if (unlikely(ib_post_send(wq->qp, first, &bad))) {
-		/* Half a bind cannot be taken back: the connection must go. */
-		if (bad != first)
-			dat_ep_dto_failed(ep, IB_WC_LOC_QP_OP_ERR);
-		ret = queue_full();
-		goto unlock;
+		if (bad == first) {
+			ret = queue_full();
+			goto unlock;
+		}
+		/* Half a bind cannot be taken back; it ends with the EP. */
+		dat_ep_dto_failed(ep);
 	}
 	if (last->send_flags & IB_SEND_SIGNALED)
 		wq->unsignalled = 0;
@@ -191,6 +192,18 @@ static DAT_RETURN check_iov(struct dat_ep *ep, DAT_COUNT num_segments,
 	return DAT_SUCCESS;
 }
 
+static DAT_RETURN post_dto(struct dat_ep *ep, const struct dat_post *post,
+			   struct ib_send_wr *wr)
+{
+	DAT_RETURN ret = dat_post_send_queue(ep, post, wr, wr);
+
+	if (likely(ret != queue_full()))
+		return ret;
+	/* With all completions suppressed nobody looks how far it has come. */
+	dat_evd_collect(ep->request_evd);
+	return dat_post_send_queue(ep, post, wr, wr);
+}
+
 static struct dat_ep *peek_ep(DAT_EP_HANDLE handle, DAT_RETURN *ret)
 {
 	struct dat_object *obj = dat_object_peek(handle, DAT_HANDLE_TYPE_EP);
@@ -254,7 +267,7 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle,
 				DAT_MEM_PRIV_LOCAL_READ_FLAG,
 				ep->attr.max_message_size, &post.length);
 	if (!ret)
-		ret = dat_post_send_queue(ep, &post, &wr, &wr);
+		ret = post_dto(ep, &post, &wr);
 	rcu_read_unlock();
 	return ret;
 }
@@ -307,7 +320,7 @@ static DAT_RETURN post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				DAT_RESOURCE_CREDITS);
 	if (!ret)
-		ret = dat_post_send_queue(ep, &post, &wr.wr, &wr.wr);
+		ret = post_dto(ep, &post, &wr.wr);
 	rcu_read_unlock();
 	return ret;
 }
@@ -380,13 +393,13 @@ static DAT_RETURN post_recv(struct dat_ep *ep, struct ib_recv_wr *wr,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
 
 	spin_lock_bh(&wq->lock);
+	if (unlikely(!wq->qp)) {
+		ret = gone();
+		goto unlock;
+	}
 	dto = dat_workq_slot(wq);
 	if (unlikely(!dto)) {
 		ret = queue_full();
-		goto unlock;
-	}
-	if (unlikely(!wq->qp)) {
-		ret = gone();
 		goto unlock;
 	}
 	dto->op = DAT_DTO_RECEIVE;

@@ -37,10 +37,15 @@ static int evd_irq_poll(struct irq_poll *iop, int budget)
 	while (done < budget && evd_upcall(evd))
 		done++;
 	if (done < budget) {
+		struct ib_cq *cq;
+
 		irq_poll_complete(iop);
-		if (READ_ONCE(evd->policy) == DAT_UPCALL_SINGLE_INSTANCE &&
-		    ib_req_notify_cq(evd->cq, IB_CQ_NEXT_COMP |
-				     IB_CQ_REPORT_MISSED_EVENTS) > 0)
+		/* Softirq is an RCU read-side section: evd_unplug() waits. */
+		cq = READ_ONCE(evd->cq);
+		if (cq &&
+		    READ_ONCE(evd->policy) == DAT_UPCALL_SINGLE_INSTANCE &&
+		    ib_req_notify_cq(cq, IB_CQ_NEXT_COMP |
+					 IB_CQ_REPORT_MISSED_EVENTS) > 0)
 			irq_poll_sched(iop);
 	}
 	return done;
@@ -68,16 +73,33 @@ static void evd_upcall_work(struct work_struct *work)
  * dat_evd_kick - something was queued: make the upcalls that are due
  * @evd: the EVD
  *
- * Context: any.
+ * Context: process or softirq.
  */
 void dat_evd_kick(struct dat_evd *evd)
 {
 	if (READ_ONCE(evd->policy) != DAT_UPCALL_SINGLE_INSTANCE)
 		return;
-	if (evd->cq)
+	/* Nothing is queued behind the back of dat_evd_upcall_stop(). */
+	spin_lock_bh(&evd->lock);
+	if (evd->policy != DAT_UPCALL_SINGLE_INSTANCE)
+		;
+	else if (evd->cq)
 		irq_poll_sched(&evd->iop);
 	else
 		queue_work(kdapl_wq, &evd->work);
+	spin_unlock_bh(&evd->lock);
+}
+
+/**
+ * dat_evd_in_upcall - is the caller an upcall that may sleep?
+ *
+ * Context: any.
+ */
+bool dat_evd_in_upcall(void)
+{
+	struct work_struct *work = current_work();
+
+	return work && work->func == evd_upcall_work;
 }
 
 /**
@@ -165,6 +187,11 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 	if (!obj)
 		return ret;
 	evd = to_evd(obj);
+	/* Freeing it now would stop upcalls that are about to be started. */
+	if (!dat_object_use(obj)) {
+		dat_object_leave(obj);
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	}
 
 	wanted = upcall ? *upcall : evd->upcall;
 	ret = check_upcall(upcall_policy, &wanted);
@@ -188,6 +215,7 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 	else if (evd->cq)
 		ib_req_notify_cq(evd->cq, IB_CQ_NEXT_COMP);
 leave:
+	dat_object_unuse(obj);
 	dat_object_leave(obj);
 	return ret;
 }
