@@ -150,6 +150,13 @@ static int dev_add(struct ib_device *ibdev)
 		return -EOPNOTSUPP;
 	}
 
+	/* Its QPs cannot be connected to themselves by hand: see regqp.c. */
+	if (rdma_protocol_iwarp(ibdev, 1)) {
+		pr_info("kdapl: %s is iWARP, not used yet\n",
+			dev_name(&ibdev->dev));
+		return -EOPNOTSUPP;
+	}
+
 	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	if (!dev)
 		return -ENOMEM;

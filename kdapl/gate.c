@@ -9,6 +9,7 @@
  * for upcalls.
  */
 #include "device.h"
+#include "evd.h"
 #include "gate.h"
 #include "ia.h"
 
@@ -21,13 +22,22 @@
  */
 bool dat_ia_enter_for_free(struct dat_ia *ia)
 {
-	while (!refcount_inc_not_zero(&ia->entered)) {
-		if (READ_ONCE(ia->gate) == DAT_IA_CLOSING)
+	for (;;) {
+		enum dat_ia_gate gate = READ_ONCE(ia->gate);
+
+		/*
+		 * A closed gate is closed even while calls are inside, or a
+		 * stream of them would keep it open. But a call inside may be
+		 * waiting for an upcall, and that one must not wait.
+		 */
+		if ((gate == DAT_IA_OPEN || dat_evd_in_upcall()) &&
+		    refcount_inc_not_zero(&ia->entered))
+			return true;
+		if (gate == DAT_IA_CLOSING)
 			return false;
 		wait_event(ia->gate_wq,
 			   READ_ONCE(ia->gate) != DAT_IA_UNPLUGGING);
 	}
-	return true;
 }
 
 /**

@@ -17,7 +17,7 @@ static int __init kdapl_init(void)
 {
 	int ret;
 
-	kdapl_wq = alloc_workqueue("kdapl", WQ_UNBOUND, 0);
+	kdapl_wq = alloc_workqueue("kdapl", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!kdapl_wq)
 		return -ENOMEM;
 	ret = dat_dev_register_client();

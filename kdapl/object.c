@@ -19,6 +19,9 @@
 static DEFINE_XARRAY_ALLOC1(dat_objects);
 static atomic_long_t dat_generation;
 
+/* Objects whose memory has not been freed; each keeps its IA's, and so on. */
+static atomic_long_t dat_live_objects;
+
 static DAT_HANDLE make_handle(u32 index)
 {
 	unsigned long generation = atomic_long_inc_return(&dat_generation);
@@ -43,6 +46,7 @@ static unsigned long handle_index(DAT_HANDLE handle)
 void dat_object_init(struct dat_object *obj, DAT_HANDLE_TYPE type,
 		     struct dat_ia *ia, const struct dat_object_ops *ops)
 {
+	atomic_long_inc(&dat_live_objects);
 	kref_init(&obj->ref);
 	atomic_set(&obj->users, 0);
 	INIT_LIST_HEAD(&obj->node);
@@ -138,6 +142,7 @@ static void object_release_rcu(struct rcu_head *rcu)
 	obj->ops->release(obj);
 	if (!is_ia)
 		dat_object_put(&ia->obj);
+	atomic_long_dec(&dat_live_objects);
 }
 
 static void object_release(struct kref *ref)
@@ -202,8 +207,10 @@ void dat_object_retire(struct dat_object *obj)
  */
 void dat_object_table_destroy(void)
 {
-	/* Objects are freed by RCU callbacks of ours, and their IA after them. */
-	rcu_barrier();
+	/* The callbacks that free objects are code of ours. */
+	do
+		rcu_barrier();
+	while (atomic_long_read(&dat_live_objects));
 	rcu_barrier();
 	WARN_ON(!xa_empty(&dat_objects));
 	xa_destroy(&dat_objects);

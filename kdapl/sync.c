@@ -14,6 +14,10 @@ static void sync_range(struct dat_lmr *lmr, u64 address, u32 length,
 	unsigned int nents;
 	u32 offset;
 
+	/* What peers cannot write to has nothing new for us. */
+	if (dir == DMA_FROM_DEVICE && lmr->dma_dir == DMA_TO_DEVICE)
+		return;
+
 	sg = dat_lmr_find_sg(lmr, address - lmr->address, &offset, &nents);
 	while (length) {
 		u32 len = min(length, sg_dma_len(sg) - offset);
