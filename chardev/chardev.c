@@ -7,10 +7,13 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "chardev.h"
 #include "file.h"
 #include "uevd.h"
+
+struct workqueue_struct *dat_chardev_wq;
 
 static int dat_open(struct inode *inode, struct file *filp)
 {
@@ -31,9 +34,11 @@ static int dat_release(struct inode *inode, struct file *filp)
 	unsigned long index;
 
 	/* Devices first let go of the memory; then it is unpinned. */
-	xa_for_each(&file->objects, index, uobj)
+	dat_for_each_uobj(file, index, uobj) {
 		if (uobj->type == DAT_HANDLE_TYPE_IA)
 			dat_ia_close(uobj->khandle, DAT_CLOSE_ABRUPT_FLAG);
+		dat_uobj_put(uobj);
+	}
 	dat_uobj_remove_all(file, NULL);
 	xa_destroy(&file->objects);
 	kfree(file);
@@ -74,7 +79,15 @@ static struct miscdevice dat_miscdev = {
  */
 int dat_chardev_init(void)
 {
-	return misc_register(&dat_miscdev);
+	int ret;
+
+	dat_chardev_wq = alloc_workqueue("dat_chardev", WQ_UNBOUND, 0);
+	if (!dat_chardev_wq)
+		return -ENOMEM;
+	ret = misc_register(&dat_miscdev);
+	if (ret)
+		destroy_workqueue(dat_chardev_wq);
+	return ret;
 }
 
 /**
@@ -83,4 +96,5 @@ int dat_chardev_init(void)
 void dat_chardev_exit(void)
 {
 	misc_deregister(&dat_miscdev);
+	destroy_workqueue(dat_chardev_wq);
 }

@@ -74,7 +74,7 @@ static void reject_later(DAT_CR_HANDLE cr)
 		return;
 	INIT_WORK(&r->work, reject_worker);
 	r->cr = cr;
-	schedule_work(&r->work);
+	queue_work(dat_chardev_wq, &r->work);
 }
 
 static u32 psp_handle(struct dat_uevd *evd, u64 conn_qual)

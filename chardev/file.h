@@ -19,6 +19,9 @@ struct dat_uia;
 /* Bounds on what one open file can have. */
 #define DAT_FILE_MAX_OBJECTS	65536
 #define DAT_FILE_MAX_RING_BYTES	(64UL << 20)
+/* Devices do not say whom their queues and windows are charged to. */
+#define DAT_FILE_MAX_QUEUE	(1L << 20)
+#define DAT_FILE_MAX_RMRS	8192
 
 /**
  * struct dat_file - an open /dev/dat
@@ -27,6 +30,8 @@ struct dat_uia;
  * @next_handle: where the search for a free handle begins
  * @num_objects: entries in @objects
  * @ring_bytes: size of all event rings together
+ * @queue_entries: DTOs that all EPs together can have outstanding
+ * @num_rmrs: RMRs
  * @ends: held for writing while an IA is closed, for reading by other ioctls
  *	that make or free objects
  */
@@ -35,6 +40,8 @@ struct dat_file {
 	u32 next_handle;
 	atomic_t num_objects;
 	atomic_long_t ring_bytes;
+	atomic_long_t queue_entries;
+	atomic_t num_rmrs;
 	struct rw_semaphore ends;
 };
 
@@ -75,11 +82,13 @@ struct dat_uia {
 /**
  * struct dat_uep - an EP
  * @uobj: head
+ * @queue_entries: DTOs that it can have outstanding
  * @private_data_len: bytes of @private_data
  * @private_data: what the peer sent when it accepted or rejected
  */
 struct dat_uep {
 	struct dat_uobj uobj;
+	long queue_entries;
 	u32 private_data_len;
 	u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
 };
@@ -105,12 +114,18 @@ struct dat_uobj *dat_uobj_peek(struct dat_file *file, u32 handle,
 struct dat_uobj *dat_uobj_get(struct dat_file *file, u32 handle,
 			      DAT_HANDLE_TYPE type);
 struct dat_uobj *dat_uobj_get_any(struct dat_file *file, u32 handle);
+struct dat_uobj *dat_uobj_next(struct dat_file *file, unsigned long *index);
 void dat_uobj_put(struct dat_uobj *uobj);
 void dat_uobj_remove(struct dat_uobj *uobj);
 void dat_uobj_remove_all(struct dat_file *file, struct dat_uia *ia);
 DAT_HANDLE dat_uobj_khandle(struct dat_file *file, u32 handle,
 			    DAT_HANDLE_TYPE type);
 u32 dat_uobj_user_handle(DAT_HANDLE khandle);
+
+/* Each @uobj has to be put; upcalls may remove others meanwhile. */
+#define dat_for_each_uobj(file, index, uobj)				\
+	for ((index) = 0; ((uobj) = dat_uobj_next(file, &(index)));	\
+	     (index)++)
 
 /* The ioctls, each in the file of its object; the op table is in ioctl.c. */
 long dat_ioctl(struct dat_file *file, unsigned int cmd, unsigned long arg);

@@ -146,6 +146,9 @@ long dat_ioctl(struct dat_file *file, unsigned int cmd, unsigned long arg)
 		return -EFAULT;
 	if (usize < op->min_size)
 		return -EINVAL;
+	/* Nobody's structure is that large; do not look through all of it. */
+	if (usize > PAGE_SIZE)
+		return -E2BIG;
 	ret = copy_struct_from_user(&karg, op->size, uarg, usize);
 	if (ret)
 		return ret;

@@ -11,6 +11,7 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 
+#include "compat.h"
 #include "pin.h"
 
 static bool charge(struct mm_struct *mm, unsigned long num_pages)
@@ -38,7 +39,8 @@ static bool charge(struct mm_struct *mm, unsigned long num_pages)
  */
 int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 {
-	unsigned int flags = FOLL_LONGTERM | (writable ? FOLL_WRITE : 0);
+	unsigned int flags = FOLL_LONGTERM |
+			     (writable ? FOLL_WRITE : DAT_PIN_TO_READ);
 	unsigned long start, num_pages, done = 0;
 	u64 end;
 	int ret;
@@ -67,6 +69,11 @@ int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 					    min_t(unsigned long,
 						  num_pages - done, INT_MAX),
 					    flags, pin->pages + done);
+		if (ret == -EFAULT && !writable && flags & DAT_PIN_TO_READ) {
+			/* Shared and read-only: there is no sharing to break. */
+			flags = FOLL_LONGTERM;
+			continue;
+		}
 		if (ret <= 0)
 			goto unpin;
 		done += ret;

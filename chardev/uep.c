@@ -53,6 +53,30 @@ static void attr_to_user(const DAT_EP_ATTR *k, struct dat_dev_ep_attr *u)
 	};
 }
 
+static void uep_release(struct dat_uobj *uobj)
+{
+	atomic_long_sub(to_uep(uobj)->queue_entries,
+			&uobj->file->queue_entries);
+}
+
+/* Queues are large and not charged to anybody: bounded for each file. */
+static bool charge_queues(struct dat_uep *ep, bool has_attr,
+			  const DAT_EP_ATTR *attr)
+{
+	const long preset = 64;
+	long recv = preset, request = preset;
+
+	if (has_attr && attr->max_recv_dtos)
+		recv = attr->max_recv_dtos;
+	if (has_attr && attr->max_request_dtos)
+		request = attr->max_request_dtos;
+	ep->queue_entries = recv + request;
+	ep->uobj.release = uep_release;
+	return atomic_long_add_return(ep->queue_entries,
+				      &ep->uobj.file->queue_entries) <=
+	       DAT_FILE_MAX_QUEUE;
+}
+
 /* dat_ep_create() */
 int dat_ioctl_ep_create(struct dat_file *file, void *arg)
 {
@@ -76,6 +100,10 @@ int dat_ioctl_ep_create(struct dat_file *file, void *arg)
 	if (!ep)
 		goto put_ia;
 	attr_from_user(&p->attr, &attr);
+	if (!charge_queues(ep, p->has_attr, &attr)) {
+		dat_uobj_unreserve(&ep->uobj);
+		goto put_ia;
+	}
 	pz = dat_uobj_khandle(file, p->pz, DAT_HANDLE_TYPE_PZ);
 	recv = dat_uobj_khandle(file, p->recv_evd, DAT_HANDLE_TYPE_EVD);
 	request = dat_uobj_khandle(file, p->request_evd, DAT_HANDLE_TYPE_EVD);

@@ -50,6 +50,7 @@ bool dat_uevd_push(struct dat_uevd *evd, const struct dat_dev_event *event)
 	if (ok) {
 		evd->ring->events[evd->tail & (evd->entries - 1)] = *event;
 		evd->tail++;
+		evd->overflown = false;
 		/* The process reads the event after it has seen the tail. */
 		smp_store_release(&evd->ring->tail, evd->tail);
 		wake = evd->threshold && used + 1 >= evd->threshold;

@@ -25,7 +25,7 @@ struct vm_area_struct;
  * @tail: events produced
  * @threshold: events that the waiter wants; 0 if nobody waits
  * @is_dead: the EVD or its IA has been freed
- * @overflown: an event was lost, and reported
+ * @overflown: an event was lost, and reported, since the last that was not
  * @wq: the waiter
  * @psps: PSPs that it serves
  */
@@ -74,6 +74,9 @@ struct dat_uevd *dat_uevd_alloc(struct dat_file *file, struct dat_uia *ia,
 void dat_uevd_kill(struct dat_uevd *evd);
 int dat_uevd_mmap(struct dat_file *file, struct vm_area_struct *vma);
 bool dat_uevd_push(struct dat_uevd *evd, const struct dat_dev_event *event);
+
+/* chardev.c */
+extern struct workqueue_struct *dat_chardev_wq;
 
 /* event.c */
 void dat_uevd_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,

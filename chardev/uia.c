@@ -100,10 +100,12 @@ int dat_ioctl_ia_close(struct dat_file *file, void *arg)
 	if (p->result)
 		goto put;
 
-	xa_for_each(&file->objects, index, other)
+	dat_for_each_uobj(file, index, other) {
 		if (other->type == DAT_HANDLE_TYPE_EVD &&
 		    other->ia == to_uia(uobj))
 			dat_uevd_kill(to_uevd(other));
+		dat_uobj_put(other);
+	}
 	to_uia(uobj)->async_evd = NULL;
 	dat_uobj_remove_all(file, to_uia(uobj));
 put:

@@ -176,6 +176,26 @@ struct dat_uobj *dat_uobj_get(struct dat_file *file, u32 handle,
 }
 
 /**
+ * dat_uobj_next - the object with the lowest handle from a given one on
+ * @file: the file
+ * @index: in: where to begin; out: the handle
+ *
+ * For dat_for_each_uobj(). Context: any.
+ * Return: the object, for dat_uobj_put(), or NULL.
+ */
+struct dat_uobj *dat_uobj_next(struct dat_file *file, unsigned long *index)
+{
+	struct dat_uobj *uobj;
+
+	rcu_read_lock();
+	do
+		uobj = xa_find(&file->objects, index, INT_MAX, XA_PRESENT);
+	while (uobj && !kref_get_unless_zero(&uobj->ref) && ++*index);
+	rcu_read_unlock();
+	return uobj;
+}
+
+/**
  * dat_uobj_put - give a reference back
  * @uobj: the object
  *
@@ -190,14 +210,16 @@ void dat_uobj_put(struct dat_uobj *uobj)
  * dat_uobj_remove - withdraw a handle
  * @uobj: the object; the caller has a reference
  *
- * Works once, however many try. Context: process, may sleep.
+ * Works once, however many try. Context: process, may sleep; for a CR also
+ * softirq.
  */
 void dat_uobj_remove(struct dat_uobj *uobj)
 {
 	struct dat_file *file = uobj->file;
 
+	/* Upcalls in softirq do this; no memory is needed. */
 	if (xa_cmpxchg_bh(&file->objects, uobj->handle, uobj, NULL,
-			  GFP_KERNEL) != uobj)
+			  GFP_ATOMIC) != uobj)
 		return;
 	atomic_dec(&file->num_objects);
 	dat_uobj_put(uobj);
@@ -215,9 +237,11 @@ void dat_uobj_remove_all(struct dat_file *file, struct dat_uia *ia)
 	struct dat_uobj *uobj;
 	unsigned long index;
 
-	xa_for_each(&file->objects, index, uobj)
+	dat_for_each_uobj(file, index, uobj) {
 		if (!ia || uobj->ia == ia || uobj == &ia->uobj)
 			dat_uobj_remove(uobj);
+		dat_uobj_put(uobj);
+	}
 }
 
 /**

@@ -91,10 +91,10 @@ static int copy_and_post(struct dat_file *file, struct dat_dev_post *p,
 		return -EFAULT;
 
 	p->result = post_one(file, &dto, segments);
-	if (!p->result && dto.opcode == DAT_DEV_RMR_BIND &&
-	    put_user(dto.rmr_context,
-		     &((struct dat_dev_dto __user *)udto)->rmr_context))
-		return -EFAULT;
+	/* Posted is posted: who cannot be told the context has no use for it. */
+	if (!p->result && dto.opcode == DAT_DEV_RMR_BIND)
+		put_user(dto.rmr_context,
+			 &((struct dat_dev_dto __user *)udto)->rmr_context);
 	return 0;
 }
 
@@ -108,6 +108,8 @@ int dat_ioctl_post(struct dat_file *file, void *arg)
 		return -EOPNOTSUPP;
 	if (p->dto_size < sizeof(struct dat_dev_dto))
 		return -EINVAL;
+	if (p->dto_size > PAGE_SIZE)
+		return -E2BIG;
 	p->result = DAT_SUCCESS;
 	for (p->posted = 0; p->posted < p->num_dtos; p->posted++) {
 		ret = copy_and_post(file, p,

@@ -4,6 +4,11 @@
  */
 #include "usimple.h"
 
+static void urmr_release(struct dat_uobj *uobj)
+{
+	atomic_dec(&uobj->file->num_rmrs);
+}
+
 /* dat_rmr_create() */
 int dat_ioctl_rmr_create(struct dat_file *file, void *arg)
 {
@@ -22,6 +27,11 @@ int dat_ioctl_rmr_create(struct dat_file *file, void *arg)
 				pz->ia);
 	if (!rmr)
 		goto put_pz;
+	rmr->release = urmr_release;
+	if (atomic_inc_return(&file->num_rmrs) > DAT_FILE_MAX_RMRS) {
+		dat_uobj_unreserve(rmr);
+		goto put_pz;
+	}
 	p->result = dat_rmr_create(pz->khandle, &khandle);
 	if (!p->result)
 		p->rmr = rmr->handle;

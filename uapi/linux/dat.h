@@ -11,7 +11,8 @@
  *
  *  - ENOTTY: no such ioctl
  *  - EINVAL: size is smaller than the structure's first published version
- *  - E2BIG: bytes that this kernel does not know are not zero
+ *  - E2BIG: bytes that this kernel does not know are not zero, or size is
+ *    larger than a page
  *  - EFAULT: a structure, or memory that it points to, cannot be read/written
  *  - EOPNOTSUPP: a field marked __reserved is not zero
  *  - ENOMEM: no memory to carry the ioctl out

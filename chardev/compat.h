@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * compat.h - what differs between the kernels that the module builds for
+ */
+#ifndef _CHARDEV_COMPAT_H
+#define _CHARDEV_COMPAT_H
+
+#include <linux/mm.h>
+#include <linux/version.h>
+
+/*
+ * Before 6.2 a read-only pin of memory that nobody has written to yet pins the
+ * zero page or the page cache, and the device goes on to read that after the
+ * process has written. Breaking the sharing first is what ib_umem did.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define DAT_PIN_TO_READ		(FOLL_WRITE | FOLL_FORCE)
+#else
+#define DAT_PIN_TO_READ		0
+#endif
+
+#endif /* _CHARDEV_COMPAT_H */
