@@ -383,9 +383,7 @@ int read_status(struct pair *pair, const struct region *to,
 	return wait_dto(pair->a.dto_evd, 0x78);
 }
 
-/**
- * bind_window - bind an RMR to part of a region
- */
+/* Binds an RMR to part of a region. */
 DAT_RETURN bind_window(DAT_RMR_HANDLE rmr, const struct region *region,
 		       size_t offset, size_t len, DAT_MEM_PRIV_FLAGS privileges,
 		       DAT_EP_HANDLE ep, uint64_t cookie,

@@ -326,9 +326,7 @@ int kread(struct kpair *pair, const struct kregion *to, size_t offset,
 	return rdma(pair, to, offset, len, context, addr, false);
 }
 
-/**
- * kbind - bind an RMR to part of a region
- */
+/* Binds an RMR to part of a region. */
 DAT_RETURN kbind(DAT_RMR_HANDLE rmr, const struct kregion *region,
 		 size_t offset, size_t len, DAT_MEM_PRIV_FLAGS privileges,
 		 DAT_EP_HANDLE ep, u64 cookie, DAT_COMPLETION_FLAGS flags,
