@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# The front door: builds the module and the tools below build/, and starts the tests.
+
+# The kernel to build for.
+KVER ?= $(shell uname -r)
+KDIR ?= /lib/modules/$(KVER)/build
+PREFIX ?= /usr
+
+top := $(CURDIR)
+# Not called `build` or `O`, which mean something to kbuild when given by hand.
+BUILD_DIR := $(top)/build
+# What the kernel at KDIR calls itself; nothing if there is none. Debian's 6.1
+# headers tell it only here: their kernel.release says something else.
+release := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
+out := $(BUILD_DIR)/$(release)
+
+.PHONY: all modules tools demo-programs selftests selftest-modules demo test test-debug check bench
+.PHONY: install modules_install clean mirror
+
+all: modules tools
+
+# Kbuild puts objects next to the sources. So that kernels can be built for side
+# by side, each has a tree of its own, made of links to the sources. Links whose
+# source is gone are removed.
+mirror:
+	@[ -n "$(release)" ] || { echo "no kernel build directory $(KDIR):" \
+		"install linux-headers-$(KVER), or name another with KDIR=" >&2; exit 1; }
+	@mkdir -p $(out)
+	@cp -rsf $(wildcard $(addprefix $(top)/,Kbuild kdapl chardev uapi selftests)) $(out)
+	@find -L $(out) -type l -delete
+
+modules: mirror
+	$(MAKE) -C $(KDIR) M=$(out) modules
+
+selftest-modules: modules
+	tools/check/example.sh kdapl >$(out)/selftests/modules/example_kdapl.c
+	$(MAKE) -C $(KDIR) M=$(out)/selftests/modules \
+		KBUILD_EXTRA_SYMBOLS=$(out)/Module.symvers modules
+
+tools:
+	$(MAKE) -C tools/libdat O=$(BUILD_DIR)/libdat
+
+selftests: tools
+	kselftest=$$(tools/vm/borrow.sh) && \
+	$(MAKE) -C selftests O=$(BUILD_DIR)/selftests LIBDAT=$(BUILD_DIR)/libdat KSELFTEST=$$kselftest
+
+demo-programs: tools
+	$(MAKE) -C tools/demo O=$(BUILD_DIR)/demo LIBDAT=$(BUILD_DIR)/libdat
+
+demo:
+	@tools/vm/demo.sh
+
+test:
+	tools/vm/run-tests.sh 6.1 6.12
+
+test-debug:
+	tools/vm/run-tests.sh --debug 6.1 6.12
+
+check:
+	@tools/check/check.sh
+
+bench:
+	@echo "make bench does not exist yet" >&2; exit 1
+
+install: tools
+	$(MAKE) -C tools/libdat O=$(BUILD_DIR)/libdat DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
+
+# Into somebody else's tree, a package for instance, depmod comes later.
+modules_install: modules
+	$(MAKE) -C $(KDIR) M=$(out) INSTALL_MOD_DIR=extra modules_install
+	$(if $(INSTALL_MOD_PATH),,depmod $(release))
+
+clean:
+	rm -rf $(BUILD_DIR)

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Builds everything that the demo needs and tells its story from a guest.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+version=${1:-6.1}
+log=$top_dir/build/vm/demo.log
+
+"$vm_dir/deps.sh" demo
+where=$("$vm_dir/kernel.sh" "$version")
+setting() { sed -n "s/^$1=//p" <<<"$where"; }
+out=$top_dir/build/$(setting release)
+
+mkdir -p "$top_dir/build"
+progress "building the module, libdat and the demo" "$top_dir/build/demo-build.log" \
+	make -s -C "$top_dir" selftest-modules demo-programs KDIR="$(setting kdir)"
+say "booting Linux $(setting release) in QEMU ..."
+
+rc=0
+"$vm_dir/boot.sh" --kernel "$version" --timeout 300 --log "$log" \
+	--insmod "$out/kdapl.ko" --lib "$top_dir/build/libdat" \
+	--add "$top_dir/build/demo:/demo" \
+	--add "$out/selftests/modules/kdapl_demo.ko:/demo/kdapl_demo.ko" \
+	--add "$out/selftests/modules/kdapl_testlib.ko:/demo/kdapl_testlib.ko" \
+	-- "$top_dir/tools/demo/run.sh" || rc=$?
+if [ "$rc" -ne 0 ]; then
+	echo "demo: failed with status $rc; the serial log is $log"
+fi
+exit "$rc"

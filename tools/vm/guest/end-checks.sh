@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# After the script: everything must go away, and nothing may be left pinned or leaked.
+# shellcheck disable=SC2317 # await calls functions by name
+status=0
+
+complain() {
+	echo "guest: $*"
+	status=1
+}
+
+# Tries for ten seconds: what is on its way out may need a moment.
+await() {
+	tries=100
+	until "$@"; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+# What the script left running.
+kill_leftovers() {
+	for dir in /proc/[0-9]*; do
+		pid=${dir#/proc/}
+		case $pid in 1 | "$$") continue ;; esac
+		# Kernel threads have no executable.
+		readlink "$dir/exe" >/dev/null 2>&1 && kill -9 "$pid" 2>/dev/null
+	done
+}
+
+unloaded() {
+	[ ! -d "/sys/module/$1" ] || rmmod "$1" 2>/dev/null
+}
+
+unload_modules() {
+	reversed=
+	for file in $KDAPL_INSMOD; do
+		reversed="$file $reversed"
+	done
+	for file in $reversed; do
+		name=$(basename "$file" .ko | tr - _)
+		await unloaded "$name" ||
+			complain "$name cannot be unloaded: $(grep "^$name " /proc/modules)"
+	done
+}
+
+# Removing a device waits for whoever still uses it, so it may wait forever.
+delete_links() {
+	for link in /sys/class/infiniband/*; do
+		[ -d "$link" ] || continue
+		timeout 30 rdma link delete "${link##*/}" ||
+			complain "${link##*/} cannot be deleted"
+	done
+}
+
+pinned_pages() {
+	# Each processor keeps a count of its own until told otherwise.
+	echo 1 >/proc/sys/vm/stat_refresh 2>/dev/null
+	awk '$1 == "nr_foll_pin_acquired" { n += $2; seen++ }
+		$1 == "nr_foll_pin_released" { n -= $2; seen++ }
+		END { print seen == 2 ? n : "unknown" }' /proc/vmstat
+}
+
+nothing_pinned() {
+	[ "$(pinned_pages)" = 0 ]
+}
+
+# An object counts as leaked only once it is five seconds old, and two scans agree.
+check_kmemleak() {
+	leaks=/sys/kernel/debug/kmemleak
+	[ -e $leaks ] || return 0
+	sleep 6
+	echo scan >$leaks || {
+		complain "kmemleak does not work"
+		return
+	}
+	sleep 1
+	echo scan >$leaks
+	[ -n "$(cat $leaks)" ] || return 0
+	cat $leaks
+	complain "kmemleak found leaks"
+}
+
+kill_leftovers
+unload_modules
+delete_links
+await nothing_pinned || complain "pages still pinned: $(pinned_pages)"
+check_kmemleak
+exit $status

@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Brings up the network and rxe, and loads the modules under test.
+fail() {
+	echo "guest: $*"
+	exit 1
+}
+
+# Up to five seconds for something that the kernel does in its own time.
+await() {
+	tries=50
+	until "$@" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+has_ipv6() {
+	ip -6 addr show dev eth0 | grep -q 'inet6 fe80'
+}
+
+# The addresses turn up as GIDs a moment later; the second is 10.0.2.15.
+has_gids() {
+	# The table has a thousand entries, and the addresses are the first.
+	cat /sys/class/infiniband/rxe0/ports/1/gids/[0-3] >/tmp/gids 2>/dev/null
+	grep -q '^fe80:' /tmp/gids && grep -q 'ffff:0a00:020f$' /tmp/gids
+}
+
+is_active() {
+	rdma link show rxe0/1 | grep -q ACTIVE
+}
+
+# In 6.1 rxe asks for "crc32" by name and does not depend on a module for it.
+for name in crc32_generic virtio_pci virtio_net ib_uverbs rdma_ucm rdma_rxe; do
+	[ ! -d "/lib/modules/$(uname -r)" ] || modprobe "$name" || fail "cannot load $name"
+done
+
+# Nobody else is on this network, so an IPv6 address need not wait for a clash.
+echo 0 >/proc/sys/net/ipv6/conf/all/accept_dad
+echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
+ip link set lo up
+await ip link show eth0 || fail "no eth0"
+echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad
+ip addr add 10.0.2.15/24 dev eth0
+ip link set eth0 up
+await has_ipv6 || fail "eth0 gets no IPv6 address"
+
+rdma link add rxe0 type rxe netdev eth0 || fail "cannot create rxe0"
+await is_active || fail "rxe0 does not become active"
+await has_gids || fail "rxe0 has no GIDs for its addresses"
+rm -f /tmp/gids
+
+# Injected failures are not worth a message, let alone a call trace.
+for file in /sys/kernel/debug/fail*/verbose; do
+	[ ! -e "$file" ] || echo 0 >"$file"
+done
+
+# Nothing in a test needs longer than this.
+echo 60 >/proc/sys/kernel/hung_task_timeout_secs
+
+for file in $KDAPL_INSMOD; do
+	insmod "$file" && continue
+	dmesg | tail -n 5
+	fail "cannot insert ${file##*/}"
+done

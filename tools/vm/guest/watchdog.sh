@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Shortly before boot.sh loses patience: writes into the log where everybody is stuck.
+
+sleep $((KDAPL_LIMIT > 40 ? KDAPL_LIMIT - 20 : KDAPL_LIMIT / 2))
+exec >/dev/console 2>/dev/null
+echo "watchdog: almost out of time; tasks and their kernel stacks:"
+for dir in /proc/[0-9]*/task/[0-9]*; do
+	state=$(sed -n 's/^State:[^A-Z]*//p' "$dir/status")
+	command=$(tr '\0' ' ' <"$dir/cmdline")
+	# Kernel threads that merely wait for work say nothing.
+	case $state:$command in
+	:* | I* | S*:) continue ;;
+	esac
+	echo "watchdog: ${dir##*/} $(cat "$dir/comm"), $state: $command"
+	cat "$dir/stack"
+done

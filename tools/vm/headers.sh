@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Prints the build directory of Debian's installed headers for VERSION.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+version=${1:?usage: headers.sh 6.1|6.12}
+case $version in
+6.1) meta=linux-headers-amd64 ;;
+*) meta=linux-headers-$version-amd64 ;;
+esac
+
+headers=$(dpkg-query -W -f '${Depends}' "$meta" 2>/dev/null |
+	sed -n 's/.*\(linux-headers-[^ ,]*\).*/\1/p') || headers=
+[ -n "$headers" ] || die "$meta is not installed: run tools/vm/deps.sh test"
+release=${headers#linux-headers-}
+case $release in
+"$version".*) ;;
+*) die "$meta is for $release here, not for $version" ;;
+esac
+[ -d "/lib/modules/$release/build" ] ||
+	die "$headers is not installed: apt-get install --reinstall $headers"
+printf '%s\n' "/lib/modules/$release/build"

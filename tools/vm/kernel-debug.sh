@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Builds, once, a kernel with sanitizers from Debian's source package and debug.config.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+version=${1:?usage: kernel-debug.sh 6.1|6.12}
+package=linux-source-$version
+config=$vm_dir/debug.config
+package_version=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null) ||
+	die "$package is not installed: run tools/vm/deps.sh debug"
+# A changed comment is no reason to build again.
+dir=$cache_dir/debug/$package_version-$(grep '^CONFIG_' "$config" | sha256sum | cut -c 1-12)
+
+# An empty LOCALVERSION keeps a git tree around the cache out of the release.
+kbuild() {
+	make -C "$source" O="$tmp" LOCALVERSION= -j"$(nproc)" "$@"
+}
+
+configure() {
+	local lost
+	kbuild allnoconfig &&
+		"$source/scripts/kconfig/merge_config.sh" -m -O "$tmp" "$tmp/.config" "$config" &&
+		kbuild olddefconfig || return
+	# A name that this kernel does not have would vanish without a word.
+	lost=$(grep '^CONFIG_' "$config" | grep -vxFf "$tmp/.config" || :)
+	[ -z "$lost" ] || {
+		printf 'not in the resulting configuration: %s\n' "$lost"
+		return 1
+	}
+}
+
+# `modules` is there for Module.symvers: without it nothing outside can be linked.
+compile() {
+	kbuild bzImage modules
+}
+
+# 500 MB of objects are of no more use: building modules takes the headers, the
+# host tools and Module.symvers.
+prune() {
+	find "$tmp" \( -path "$tmp/scripts" -o -path "$tmp/tools" \) -prune -o \
+		-type f \( -name '*.[oa]' -o -name '.*.[oa].cmd' -o -name '.tmp_*' \) \
+		-exec rm -f {} +
+}
+
+build() {
+	local source tmp log
+	[ ! -d "$dir" ] || return 0
+	source=$("$vm_dir/source.sh" "$version")
+	tmp=$(mktemp -d "$cache_dir/debug/.build.XXXXXX")
+	log=$cache_dir/debug/build-$version.log
+	say "the $version debug kernel is built once, in about 8 minutes on two cores"
+	if ! progress "configuring it" "$log" configure ||
+		! progress "building it" "$log" compile; then
+		rm -rf "$tmp"
+		die "cannot build the $version debug kernel"
+	fi
+	prune
+	mv "$tmp" "$dir"
+}
+
+mkdir -p "$cache_dir/debug"
+with_lock "debug-$version" build
+
+printf '%s\n' "image=$dir/arch/x86/boot/bzImage" modules= "kdir=$dir" \
+	"release=$(cat "$dir/include/config/kernel.release")"

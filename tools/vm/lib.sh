@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# What every script of the harness sources: messages, the cache, long commands.
+
+# The flags of a make that called us (-s, -j) are not for those that we call.
+unset MAKEFLAGS MFLAGS
+
+# Results go to stdout, so everything said to people goes to stderr.
+say() {
+	printf '%s\n' "$*" >&2
+}
+
+# The exit status of a failure that is the harness's own; boot.sh changes it.
+die_status=1
+
+die() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	exit "$die_status"
+}
+
+vm_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck disable=SC2034 # for those who source this
+top_dir=${vm_dir%/tools/vm}
+
+cache_dir=${KDAPL_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kdapl}
+mkdir -p "$cache_dir" || die "cannot create the cache $cache_dir; set KDAPL_CACHE"
+
+# Two runs that fill the same part of the cache wait for each other:
+# with_lock NAME COMMAND...
+with_lock() {
+	local name=$1
+	shift
+	(
+		flock -n 9 || {
+			say "waiting for another run that works on $name"
+			flock 9
+		}
+		"$@"
+	) 9>"$cache_dir/.lock-$name"
+}
+
+# progress LABEL LOG COMMAND...: runs a command that may be long with its output
+# in a file, says every ten seconds how far it is, and shows the end of the file
+# if it fails.
+progress() {
+	local label=$1 log=$2 start=$SECONDS pid rc=0
+	shift 2
+	say "$label ..."
+	"$@" >"$log" 2>&1 </dev/null 9>&- &
+	pid=$!
+	while kill -0 "$pid" 2>/dev/null; do
+		# tail ends with the command, timeout after ten seconds.
+		timeout 10 tail -s 0.2 --pid="$pid" -f /dev/null && continue
+		say "$label: $((SECONDS - start)) s, $(wc -l <"$log") lines:" \
+			"$(tail -n 1 "$log" | cut -c 1-60)"
+	done
+	wait "$pid" || rc=$?
+	if [ "$rc" -ne 0 ]; then
+		tail -n 25 "$log" >&2
+		say "$label: failed with status $rc after $((SECONDS - start)) s; all of it in $log"
+	fi
+	return "$rc"
+}
+
+# Runs a command as root; fails quietly if that is impossible.
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		# Without a terminal nobody can type the password.
+		if [ -t 0 ]; then sudo "$@"; else sudo -n "$@"; fi
+	else
+		return 1
+	fi
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Looks for kernel complaints in a console log, prints the first (in one line, then
+# with what surrounds it), and exits 1 if there is one.
+set -euo pipefail
+
+log=${1:?usage: splat.sh LOG}
+
+# Extended regular expressions, matched against what follows the time stamp.
+patterns=(
+	'BUG:' # oopses, KASAN, lockdep's sleeping and corruption reports, restrack
+	'WARNING:' # WARN_ON(), lockdep, suspicious RCU usage
+	'UBSAN:'
+	'KASAN:'
+	'KCSAN:'
+	'KFENCE:'
+	'Oops'
+	'general protection fault'
+	'Kernel panic'
+	'Call Trace:'
+	'cut here'
+	'INFO: (task|rcu|trying|lockdep|possible)'
+	'possible (circular|recursive|irq) lock'
+	'blocked for more than'
+	'(soft|hard) (lockup|LOCKUP)'
+	'rcu.*detected (expedited )?stalls'
+	'refcount_t:'
+	'ODEBUG:'
+	'list_(add|del) corruption'
+	'new suspected memory leaks'
+	'[Bb]ad page'
+	'scheduling while atomic'
+	'unregister_netdevice: waiting for'
+	'Out of memory:'
+)
+
+# What a healthy boot may say all the same.
+harmless=(
+	'UBSAN: .*enabled'
+	'trace_printk\(\) being used'
+)
+
+join() {
+	local IFS='|'
+	printf '%s' "$*"
+}
+
+# Only the kernel's own lines have a time stamp; tests may print what they like.
+stamp='^\[ *[0-9]+\.[0-9]+\]'
+first=$(grep -naE "$stamp.*($(join "${patterns[@]}"))" "$log" |
+	grep -vE "$(join "${harmless[@]}")" | head -n 1 | cut -d : -f 1) || first=
+[ -n "$first" ] || exit 0
+
+printf '%s:%s: %s\n' "$log" "$first" "$(sed -n "${first}s/^\[[^]]*\] *//p" "$log")"
+sed -n "$((first > 3 ? first - 3 : 1)),$((first + 30))p" "$log"
+exit 1

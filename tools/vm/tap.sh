@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Reads what selftests/run.sh printed and prints each failure, then `PASSED FAILED SKIPPED`.
+
+# A program's output stands between `# BEGIN name` and `# END name rc=N`. Only
+# lines that start at the left margin count: indented ones are subtests.
+exec awk '
+function fail(what)
+{
+	print "failed: " program ": " what
+	failed++
+	complaints++
+}
+
+function finish(rc)
+{
+	if (plan == "")
+		fail("no plan, exit status " rc)
+	else if (results != plan)
+		fail(results " of " plan " results, exit status " rc)
+	else if (rc == 4 && skips)
+		;	# how kselftest says that something was skipped
+	else if (rc != 0 && !complaints)
+		fail("exit status " rc " though no test failed")
+	program = ""
+}
+
+/^# BEGIN / {
+	if (program != "")
+		finish("unknown")
+	program = $3
+	plan = ""
+	results = complaints = skips = 0
+	next
+}
+
+program == "" { next }
+
+/^# END / {
+	rc = $4
+	sub(/^rc=/, "", rc)
+	finish(rc)
+	next
+}
+
+/^1\.\.[0-9]+/ {
+	plan = $1
+	sub(/^1\.\./, "", plan)
+	if (plan == 0 && /# SKIP/) {
+		skipped++
+		skips++
+	}
+}
+
+/^ok / {
+	results++
+	if (/# SKIP/) {
+		skipped++
+		skips++
+	} else {
+		passed++
+	}
+}
+
+/^not ok / {
+	results++
+	fail($0)
+}
+
+END {
+	if (program != "")
+		finish("unknown")
+	print passed + 0, failed + 0, skipped + 0
+}
+'
