@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Runs every check, one line each; what a check has to say is shown only if it fails.
+set -uo pipefail
+. "$(dirname "$0")/lib.sh"
+
+status=0
+
+# step LABEL COMMAND...
+step() {
+	local label=$1 start=$SECONDS said
+	shift
+	if said=$("$@" 2>&1); then
+		printf '%-28s ok  %3d s\n' "$label" $((SECONDS - start))
+	else
+		printf '%-28s FAILED  %3d s\n%s\n' "$label" $((SECONDS - start)) "$said"
+		status=1
+	fi
+}
+
+"$vm_dir/deps.sh" check || exit
+step 'W=1 and sparse, 6.1' "$check_dir/kbuild.sh" 6.1
+step 'W=1 and sparse, 6.12' "$check_dir/kbuild.sh" 6.12
+step 'checkpatch' "$check_dir/checkpatch.sh"
+step 'codespell' "$check_dir/spelling.sh"
+step 'shellcheck' "$check_dir/shell.sh"
+exit $status

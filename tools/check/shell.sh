@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Runs shellcheck over every shell script of ours.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+# By the first line, as not all of them have a name that tells.
+our_files . | while IFS= read -r file; do
+	case $(head -n 1 "$file" | tr -d '\0') in
+	'#!'*sh) printf '%s\n' "$file" ;;
+	esac
+done | xargs -P "$(nproc)" -n 10 shellcheck --external-sources --source-path=SCRIPTDIR
