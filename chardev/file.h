@@ -20,7 +20,7 @@ struct dat_uia;
 #define DAT_FILE_MAX_OBJECTS	65536
 #define DAT_FILE_MAX_RING_BYTES	(64UL << 20)
 /* Devices do not say whom their queues and windows are charged to. */
-#define DAT_FILE_MAX_QUEUE	(1L << 20)
+#define DAT_FILE_MAX_QUEUE	(1024L * 1024)
 #define DAT_FILE_MAX_RMRS	8192
 
 /**

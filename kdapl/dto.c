@@ -85,6 +85,7 @@ u32 dat_workq_reap(struct dat_workq *wq, struct dat_evd *evd)
 		if (dto->rmr)
 			dat_rmr_bound(dto, IB_WC_WR_FLUSH_ERR);
 	}
+	/* After the last look at the slots; pairs with dat_workq_slot(). */
 	smp_store_release(&wq->tail, tail);
 	spin_unlock_bh(&evd->lock);
 	return lost;

@@ -72,6 +72,7 @@ if [ $# -eq 0 ]; then
 	done
 fi
 
+insmod /selftests/modules/kdapl_testlib.ko || failed=1
 for name; do
 	if [ -f "/selftests/modules/$name.ko" ]; then
 		run_module "$name"
@@ -81,6 +82,7 @@ for name; do
 done
 
 run_examples
+rmmod kdapl_testlib || failed=1
 
 # Whatever the tests did, nothing is in use now.
 begin unload

@@ -68,6 +68,7 @@ bool kpair_open_with(struct kpair *pair, const DAT_UPCALL_OBJECT *upcall)
 	       side_open(pair, &pair->a, upcall) &&
 	       side_open(pair, &pair->b, upcall);
 }
+EXPORT_SYMBOL_GPL(kpair_open_with);
 
 /**
  * kpair_open - kpair_open_with() no upcall
@@ -77,6 +78,7 @@ bool kpair_open(struct kpair *pair)
 {
 	return kpair_open_with(pair, NULL);
 }
+EXPORT_SYMBOL_GPL(kpair_open);
 
 /**
  * kpair_connect - connect the two sides
@@ -103,6 +105,7 @@ bool kpair_connect(struct kpair *pair)
 	       kwait_number(pair->b.conn_evd,
 			    DAT_CONNECTION_EVENT_ESTABLISHED);
 }
+EXPORT_SYMBOL_GPL(kpair_connect);
 
 /**
  * kpair_close - close the IA with all that was made on it
@@ -114,6 +117,7 @@ void kpair_close(struct kpair *pair)
 		ok(dat_ia_close(pair->ia, DAT_CLOSE_ABRUPT_FLAG), "close");
 	pair->ia = DAT_HANDLE_NULL;
 }
+EXPORT_SYMBOL_GPL(kpair_close);
 
 /**
  * kregion_open - allocate zeroed memory and register it
@@ -143,6 +147,7 @@ bool kregion_open(struct kpair *pair, DAT_PZ_HANDLE pz,
 				  &region->lmr_context, &region->rmr_context,
 				  NULL, NULL));
 }
+EXPORT_SYMBOL_GPL(kregion_open);
 
 /**
  * kregion_close - free the LMR, if it is there, and the memory
@@ -153,6 +158,7 @@ void kregion_close(struct kregion *region)
 	dat_lmr_free(region->lmr);
 	vfree(region->buf);
 }
+EXPORT_SYMBOL_GPL(kregion_close);
 
 /**
  * ksegment - part of a region as a triplet
@@ -169,6 +175,7 @@ DAT_LMR_TRIPLET ksegment(const struct kregion *region, size_t offset,
 		.lmr_context = region->lmr_context,
 	};
 }
+EXPORT_SYMBOL_GPL(ksegment);
 
 /**
  * kwait_event - wait for an event
@@ -190,6 +197,7 @@ bool kwait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	}
 	return true;
 }
+EXPORT_SYMBOL_GPL(kwait_event);
 
 /**
  * kwait_number - wait for an event that must be of a certain kind
@@ -207,6 +215,7 @@ bool kwait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 	report("# event %#x instead of %#x\n", event.event_number, number);
 	return false;
 }
+EXPORT_SYMBOL_GPL(kwait_number);
 
 /**
  * kwait_dto - wait for the completion of a DTO, passing over others
@@ -229,6 +238,7 @@ int kwait_dto(DAT_EVD_HANDLE evd, u64 cookie)
 	}
 	return -1;
 }
+EXPORT_SYMBOL_GPL(kwait_dto);
 
 /**
  * kwait_bind - wait for the completion of a bind, passing over others
@@ -251,6 +261,7 @@ int kwait_bind(DAT_EVD_HANDLE evd, u64 cookie)
 	}
 	return -1;
 }
+EXPORT_SYMBOL_GPL(kwait_bind);
 
 DAT_RETURN kpost_send(DAT_EP_HANDLE ep, const struct kregion *region,
 		      size_t offset, size_t len, u64 cookie)
@@ -260,6 +271,7 @@ DAT_RETURN kpost_send(DAT_EP_HANDLE ep, const struct kregion *region,
 
 	return dat_ep_post_send(ep, 1, &seg, c, DAT_COMPLETION_DEFAULT_FLAG);
 }
+EXPORT_SYMBOL_GPL(kpost_send);
 
 DAT_RETURN kpost_recv(DAT_EP_HANDLE ep, const struct kregion *region,
 		      size_t offset, size_t len, u64 cookie)
@@ -269,6 +281,7 @@ DAT_RETURN kpost_recv(DAT_EP_HANDLE ep, const struct kregion *region,
 
 	return dat_ep_post_recv(ep, 1, &seg, c, DAT_COMPLETION_DEFAULT_FLAG);
 }
+EXPORT_SYMBOL_GPL(kpost_recv);
 
 static int rdma(struct kpair *pair, const struct kregion *region,
 		size_t offset, size_t len, DAT_RMR_CONTEXT context,
@@ -308,6 +321,7 @@ int kwrite(struct kpair *pair, const struct kregion *from, size_t offset,
 {
 	return rdma(pair, from, offset, len, context, addr, true);
 }
+EXPORT_SYMBOL_GPL(kwrite);
 
 /**
  * kread - let side a read from memory of side b
@@ -325,6 +339,7 @@ int kread(struct kpair *pair, const struct kregion *to, size_t offset,
 {
 	return rdma(pair, to, offset, len, context, addr, false);
 }
+EXPORT_SYMBOL_GPL(kread);
 
 /* Binds an RMR to part of a region. */
 DAT_RETURN kbind(DAT_RMR_HANDLE rmr, const struct kregion *region,
@@ -337,3 +352,7 @@ DAT_RETURN kbind(DAT_RMR_HANDLE rmr, const struct kregion *region,
 
 	return dat_rmr_bind(rmr, &seg, privileges, ep, c, flags, context);
 }
+EXPORT_SYMBOL_GPL(kbind);
+
+MODULE_DESCRIPTION("What the test modules of kdapl share");
+MODULE_LICENSE("Dual BSD/GPL");

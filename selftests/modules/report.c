@@ -3,6 +3,7 @@
  * report.c - results of a test module, as a file in debugfs
  */
 #include <linux/debugfs.h>
+#include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
@@ -29,6 +30,7 @@ int report_open(const char *module)
 	debugfs_create_blob("results", 0444, dir, &blob);
 	return 0;
 }
+EXPORT_SYMBOL_GPL(report_open);
 
 /**
  * report_close - remove the report
@@ -38,6 +40,7 @@ void report_close(void)
 	debugfs_remove_recursive(dir);
 	kfree(blob.data);
 }
+EXPORT_SYMBOL_GPL(report_close);
 
 /**
  * report - add to the report
@@ -52,6 +55,7 @@ void report(const char *fmt, ...)
 				fmt, args);
 	va_end(args);
 }
+EXPORT_SYMBOL_GPL(report);
 
 /**
  * report_run - run tests and report them as TAP
@@ -71,3 +75,4 @@ void report_run(const char *suite, const struct ktest *tests, unsigned int num)
 		       tests[i].name);
 	}
 }
+EXPORT_SYMBOL_GPL(report_run);

@@ -61,13 +61,13 @@ cat <<EOT
 $(rule)
         took  who     did
 EOT
-insmod /demo/kdapl_demo.ko || {
+{ insmod /demo/kdapl_testlib.ko && insmod /demo/kdapl_demo.ko; } || {
 	echo "demo: kdapl_demo.ko does not load"
 	exit 1
 }
 cat /sys/kernel/debug/kdapl_demo/results
 grep -q '^demo:' /sys/kernel/debug/kdapl_demo/results && exit 1
-rmmod kdapl_demo
+rmmod kdapl_demo kdapl_testlib
 
 cat <<EOT
 

@@ -115,7 +115,7 @@ int main(void)
 	sha256_hex(me.buf, REGION_SIZE, after);
 	if (strcmp(before, after))
 		fail(&me, "the old rmr_context changed memory");
-	proves(&me, "the old rmr_context is dead: using it cost the connection and changed nothing");
+	proves(&me, "the old rmr_context is dead: its use cost the connection, changed nothing");
 
 	step_begin();
 	check(&me, dat_rmr_free(rmr), "dat_rmr_free");
