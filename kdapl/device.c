@@ -34,10 +34,27 @@ void dat_dev_put(struct dat_dev *dev)
  */
 u32 dat_dev_max_pages(const struct ib_device *ibdev)
 {
-	if (!(ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
+	if (!(ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
+	    !ibdev->attrs.max_fast_reg_page_list_len)
 		return 0;
-	return min_t(u32, ibdev->attrs.max_fast_reg_page_list_len,
+	return min_t(u32, ibdev->attrs.max_fast_reg_page_list_len - 1,
 		     DAT_MAX_FRWR_PAGES);
+}
+
+/**
+ * dat_dev_alloc_mr - allocate an MR for fast registrations
+ * @pd: its PD
+ * @num_pages: pages that it must be able to map, at most dat_dev_max_pages()
+ *
+ * It has room for one more: rxe of 6.1, when it has copied up to the end of an
+ * MR whose list of pages is full, looks at what comes behind the list.
+ *
+ * Context: process, may sleep.
+ * Return: the MR, for ib_dereg_mr(), or an ERR_PTR().
+ */
+struct ib_mr *dat_dev_alloc_mr(struct ib_pd *pd, u32 num_pages)
+{
+	return ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, num_pages + 1);
 }
 
 /* The rest of an IA's name behind the device's: "" or ":" and a port. */

@@ -33,8 +33,8 @@ struct dat_dev {
 	struct ib_event_handler event_handler;
 };
 
-/* Pages of one fast registration: what all of RDMA has, and 2 MiB of 4 KiB. */
-#define DAT_MAX_FRWR_PAGES	512
+/* Pages of one fast registration that an LMR or a window may have. */
+#define DAT_MAX_FRWR_PAGES	511
 
 int dat_dev_register_client(void);
 void dat_dev_unregister_client(void);
@@ -43,5 +43,6 @@ void dat_dev_put(struct dat_dev *dev);
 bool dat_dev_add_ia(struct dat_dev *dev, struct dat_ia *ia);
 void dat_dev_del_ia(struct dat_dev *dev, struct dat_ia *ia);
 u32 dat_dev_max_pages(const struct ib_device *ibdev);
+struct ib_mr *dat_dev_alloc_mr(struct ib_pd *pd, u32 num_pages);
 
 #endif /* _KDAPL_DEVICE_H */

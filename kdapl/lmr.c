@@ -99,8 +99,8 @@ static DAT_RETURN lmr_register(struct dat_lmr *lmr)
 	if (ret)
 		return ret;
 
-	lmr->mr = ib_alloc_mr(lmr->pz->pd, IB_MR_TYPE_MEM_REG,
-			      lmr_num_pages(lmr->address, lmr->length));
+	lmr->mr = dat_dev_alloc_mr(lmr->pz->pd,
+				   lmr_num_pages(lmr->address, lmr->length));
 	if (IS_ERR(lmr->mr))
 		goto unmap;
 	if (dat_lmr_map_mr(lmr, lmr->mr, lmr->address, lmr->length) ||

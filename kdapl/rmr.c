@@ -27,8 +27,8 @@ DAT_HANDLE dat_rmr_handle(const struct dat_rmr *rmr)
 
 static struct ib_mr *window_alloc_mr(struct dat_rmr *rmr)
 {
-	return ib_alloc_mr(rmr->pz->pd, IB_MR_TYPE_MEM_REG,
-			   dat_dev_max_pages(rmr->pz->pd->device));
+	return dat_dev_alloc_mr(rmr->pz->pd,
+				dat_dev_max_pages(rmr->pz->pd->device));
 }
 
 static DECLARE_WAIT_QUEUE_HEAD(repair_wq);
