@@ -33,7 +33,9 @@ modules: mirror
 	$(MAKE) -C $(KDIR) M=$(out) modules
 
 selftest-modules: modules
-	tools/check/example.sh kdapl >$(out)/selftests/modules/example_kdapl.c
+	@tools/check/example.sh kdapl >$(out)/example.new
+	@cmp -s $(out)/example.new $(out)/selftests/modules/example_kdapl.c || \
+		cp $(out)/example.new $(out)/selftests/modules/example_kdapl.c
 	$(MAKE) -C $(KDIR) M=$(out)/selftests/modules \
 		KBUILD_EXTRA_SYMBOLS=$(out)/Module.symvers modules
 
