@@ -83,6 +83,7 @@ static void rmr_repair(struct work_struct *work)
 			continue;
 		spin_lock_bh(&rmr->lock);
 		w->mr = mr;
+		w->dead_key = mr->rkey;
 		w->state = DAT_WINDOW_IDLE;
 		spin_unlock_bh(&rmr->lock);
 	}
@@ -215,6 +216,7 @@ DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle,
 			goto down;
 		}
 		rmr->windows[i].mr = mr;
+		rmr->windows[i].dead_key = mr->rkey;
 	}
 	ret = dat_object_publish(&rmr->obj);
 	if (ret)

@@ -40,6 +40,7 @@ enum dat_window_state {
  * struct dat_window - one of the MRs of an RMR
  * @mr: the MR; NULL when the device has gone, or no new one could be had
  * @state: guarded by rmr->lock
+ * @dead_key: the key that the device last knew it by
  * @lmr: what it shows a part of, referenced and used unless idle
  * @triplet: the part
  * @privileges: what peers may do
@@ -47,6 +48,7 @@ enum dat_window_state {
 struct dat_window {
 	struct ib_mr *mr;
 	enum dat_window_state state;
+	u32 dead_key;
 	struct dat_lmr *lmr;
 	DAT_LMR_TRIPLET triplet;
 	DAT_MEM_PRIV_FLAGS privileges;

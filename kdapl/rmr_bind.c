@@ -2,8 +2,8 @@
 /*
  * rmr_bind.c - binding an RMR: the life of its two windows
  *
- * A bind registers the idle window and then invalidates the other one, both
- * on the EP's send queue. What is posted after it starts after it; a peer that
+ * A bind invalidates the open window and then registers the idle one, both on
+ * the EP's send queue. What is posted after it starts after it; a peer that
  * learns the new context from a Send finds the window open.
  */
 #include "ep.h"
@@ -190,17 +190,26 @@ static DAT_RETURN no_window(void)
 			 DAT_RESOURCE_MEMORY_REGION);
 }
 
-/* Posts the bind @new, the unbind @old, or both. rmr->lock is held. */
+/*
+ * Posts the bind @new, the unbind @old, or both. rmr->lock is held.
+ *
+ * The invalidation goes first: on rxe it waits for all that was posted before.
+ * Else, when it sends a message again, rxe carries out once more the
+ * registrations behind it, and fails. With nothing to invalidate it is given
+ * the dead key of the window that is to be bound; other devices would not like
+ * that.
+ */
 static DAT_RETURN post_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 			    unsigned int new, unsigned int old,
 			    DAT_MEM_PRIV_FLAGS privileges,
 			    DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
+	bool rxe = rmr->pz->pd->device->ops.driver_id == RDMA_DRIVER_RXE;
 	struct ib_reg_wr reg = { .wr.opcode = IB_WR_REG_MR };
 	struct ib_send_wr inv = { .opcode = IB_WR_LOCAL_INV };
 	/* Nothing is bound and nothing shall be: writes no byte to nowhere. */
 	struct ib_rdma_wr nop = { .wr.opcode = IB_WR_RDMA_WRITE };
-	struct ib_send_wr *last, *first;
+	struct ib_send_wr *last = &nop.wr, *first = &nop.wr;
 	struct dat_post post = {
 		.op = DAT_DTO_BIND_MW,
 		.cookie = cookie,
@@ -209,22 +218,24 @@ static DAT_RETURN post_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 		.bind = BIND(new, old),
 	};
 
-	if (old != DAT_RMR_NO_WINDOW) {
-		inv.ex.invalidate_rkey = rmr->windows[old].mr->rkey;
-		first = &inv;
-		last = &inv;
-	} else {
-		first = &nop.wr;
-		last = &nop.wr;
-	}
 	if (new != DAT_RMR_NO_WINDOW) {
 		reg.mr = rmr->windows[new].mr;
 		reg.key = reg.mr->rkey;
 		reg.access = window_access(privileges);
-		reg.wr.next = old != DAT_RMR_NO_WINDOW ? &inv : NULL;
 		first = &reg.wr;
-		last = old != DAT_RMR_NO_WINDOW ? &inv : &reg.wr;
+		last = &reg.wr;
 	}
+	if (old != DAT_RMR_NO_WINDOW) {
+		inv.ex.invalidate_rkey = rmr->windows[old].mr->rkey;
+		first = &inv;
+	} else if (new != DAT_RMR_NO_WINDOW && rxe) {
+		inv.ex.invalidate_rkey = rmr->windows[new].dead_key;
+		first = &inv;
+	}
+	if (new != DAT_RMR_NO_WINDOW)
+		inv.next = &reg.wr;
+	else if (first == &inv)
+		last = &inv;
 	return dat_post_send_queue(ep, &post, first, last);
 }
 
@@ -268,6 +279,7 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 		w->triplet = *triplet;
 		w->privileges = privileges & DAT_MEM_PRIV_REMOTE_FLAGS;
 		w->state = DAT_WINDOW_BINDING;
+		w->dead_key = w->mr->rkey;
 		*context = w->mr->rkey;
 	}
 	rmr->current_window = new;
