@@ -17,6 +17,7 @@ static void lmr_shutdown(struct dat_object *obj)
 
 	/* Not there yet if it could not be inserted. */
 	dat_lmr_remove(lmr);
+	dat_lmr_wait_for_syncs(lmr);
 	/* Both keys are dead when this returns. */
 	ib_dereg_mr(lmr->mr);
 	dat_lmr_unmap(lmr);

@@ -28,6 +28,7 @@ struct dat_pz;
  * @lkey: its lmr_context; kept here because look-ups outlive @mr
  * @rkey: its rmr_context; likewise
  * @broken: broken windows that show a part of it, and are being closed
+ * @syncs: calls that synchronise a part of it
  */
 struct dat_lmr {
 	struct dat_object obj;
@@ -43,6 +44,7 @@ struct dat_lmr {
 	u32 lkey;
 	u32 rkey;
 	atomic_t broken;
+	atomic_t syncs;
 };
 
 static inline struct dat_lmr *to_lmr(struct dat_object *obj)
@@ -60,6 +62,9 @@ struct scatterlist *dat_lmr_find_sg(const struct dat_lmr *lmr, u64 offset,
 				    u32 *sg_offset, unsigned int *nents);
 int dat_lmr_map_mr(const struct dat_lmr *lmr, struct ib_mr *mr, u64 address,
 		   u32 length);
+
+/* sync.c */
+void dat_lmr_wait_for_syncs(struct dat_lmr *lmr);
 
 /* lmr_find.c */
 int dat_lmr_insert(struct dat_lmr *lmr);

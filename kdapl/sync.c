@@ -2,6 +2,8 @@
 /*
  * sync.c - makes memory and RDMA agree on machines that are not coherent
  */
+#include <linux/wait.h>
+
 #include "ia.h"
 #include "lmr.h"
 
@@ -33,8 +35,31 @@ static void sync_range(struct dat_lmr *lmr, u64 address, u32 length,
 	}
 }
 
-/* Finds the LMR of a segment and keeps it from being freed. */
-static struct dat_lmr *use_lmr(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg)
+static DECLARE_WAIT_QUEUE_HEAD(sync_wq);
+
+static void end_sync(struct dat_lmr *lmr)
+{
+	if (atomic_dec_and_test(&lmr->syncs))
+		wake_up_all(&sync_wq);
+	dat_object_put(&lmr->obj);
+}
+
+/**
+ * dat_lmr_wait_for_syncs - wait until nobody synchronises an LMR
+ * @lmr: the LMR, which can no longer be found
+ *
+ * Context: process, may sleep.
+ */
+void dat_lmr_wait_for_syncs(struct dat_lmr *lmr)
+{
+	wait_event(sync_wq, !atomic_read(&lmr->syncs));
+}
+
+/*
+ * Finds the LMR of a segment. It is not used as a bind uses it: that would
+ * make dat_lmr_free() fail, and here it shall but wait.
+ */
+static struct dat_lmr *begin_sync(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg)
 {
 	struct dat_lmr *lmr;
 
@@ -42,10 +67,19 @@ static struct dat_lmr *use_lmr(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg)
 	lmr = dat_lmr_find(ia, seg->lmr_context);
 	if (lmr && (!dat_lmr_covers(lmr, seg->virtual_address,
 				    seg->segment_length) ||
-		    !dat_object_use(&lmr->obj)))
+		    !kref_get_unless_zero(&lmr->obj.ref)))
 		lmr = NULL;
 	rcu_read_unlock();
-	return lmr;
+	if (!lmr)
+		return NULL;
+
+	atomic_inc(&lmr->syncs);
+	/* Either the one who frees it sees the count, or this sees the claim. */
+	smp_mb__after_atomic();
+	if (atomic_read(&lmr->obj.users) >= 0)
+		return lmr;
+	end_sync(lmr);
+	return NULL;
 }
 
 static DAT_RETURN sync_segment(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg,
@@ -56,12 +90,12 @@ static DAT_RETURN sync_segment(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg,
 	/* With a length of zero the rest of a triplet has no meaning. */
 	if (!seg->segment_length)
 		return DAT_SUCCESS;
-	lmr = use_lmr(ia, seg);
+	lmr = begin_sync(ia, seg);
 	if (!lmr)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!check_only)
 		sync_range(lmr, seg->virtual_address, seg->segment_length, dir);
-	dat_object_unuse(&lmr->obj);
+	end_sync(lmr);
 	return DAT_SUCCESS;
 }
 
