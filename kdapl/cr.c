@@ -51,10 +51,10 @@ int dat_cr_arrived(struct dat_psp *psp, struct rdma_cm_id *id,
 
 	/* The length of the EVD is the backlog. */
 	if (dat_evd_is_full(psp->evd))
-		return -ECONNREFUSED;
+		goto reject;
 	cr = kzalloc(struct_size(cr, data, data_len), GFP_KERNEL);
 	if (!cr)
-		return -ENOMEM;
+		goto reject;
 	cr->responder_resources = conn->responder_resources;
 	cr->initiator_depth = conn->initiator_depth;
 	cr->remote_addr = id->route.addr.dst_addr;
@@ -79,12 +79,15 @@ int dat_cr_arrived(struct dat_psp *psp, struct rdma_cm_id *id,
 	cr->id = NULL;
 	if (dat_object_claim(&cr->obj))
 		dat_object_retire(&cr->obj);
-	return -ECONNREFUSED;
+	goto reject;
 
 drop:
 	cr->id = NULL;
 	dat_object_put(&cr->obj);
-	return -ENOMEM;
+reject:
+	/* Else it would look as if the consumer had rejected it. */
+	rdma_reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
+	return -ECONNREFUSED;
 }
 
 /**
