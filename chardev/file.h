@@ -73,10 +73,12 @@ struct dat_uobj {
  * struct dat_uia - an IA
  * @uobj: head
  * @async_evd: its asynchronous EVD; goes with the IA
+ * @max_lmr: the largest LMR, whatever its alignment
  */
 struct dat_uia {
 	struct dat_uobj uobj;
 	struct dat_uevd *async_evd;
+	u64 max_lmr;
 };
 
 /**

@@ -152,6 +152,9 @@ long dat_ioctl(struct dat_file *file, unsigned int cmd, unsigned long arg)
 	ret = copy_struct_from_user(&karg, op->size, uarg, usize);
 	if (ret)
 		return ret;
+	/* Nothing shall happen that the process could not be told of. */
+	if (copy_to_user(uarg, &karg, min(op->size, usize)))
+		return -EFAULT;
 
 	ret = call_op(file, op, &karg);
 	if (ret)

@@ -63,6 +63,7 @@ static void uep_release(struct dat_uobj *uobj)
 static bool charge_queues(struct dat_uep *ep, bool has_attr,
 			  const DAT_EP_ATTR *attr)
 {
+	const long max_charge = 65536;
 	const long preset = 64;
 	long recv = preset, request = preset;
 
@@ -70,7 +71,8 @@ static bool charge_queues(struct dat_uep *ep, bool has_attr,
 		recv = attr->max_recv_dtos;
 	if (has_attr && attr->max_request_dtos)
 		request = attr->max_request_dtos;
-	ep->queue_entries = recv + request;
+	/* What is more than a device can do is refused with another error. */
+	ep->queue_entries = min(recv, max_charge) + min(request, max_charge);
 	ep->uobj.release = uep_release;
 	return atomic_long_add_return(ep->queue_entries,
 				      &ep->uobj.file->queue_entries) <=

@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
 
+#include "compat.h"
 #include "uevd.h"
 
 static u32 ring_used(const struct dat_uevd *evd)
@@ -159,6 +160,7 @@ int dat_uevd_mmap(struct dat_file *file, struct vm_area_struct *vma)
 	evd = to_uevd(uobj);
 	if (size != evd->bytes || vma->vm_flags & VM_EXEC)
 		goto put;
+	vm_flags_clear(vma, VM_MAYEXEC);
 	for (offset = 0; offset < size; offset += PAGE_SIZE) {
 		ret = vm_insert_page(vma, vma->vm_start + offset,
 				     vmalloc_to_page((void *)evd->ring +

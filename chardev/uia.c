@@ -7,7 +7,23 @@
 #include "uaddr.h"
 #include "uevd.h"
 
-static DAT_RETURN open_kernel_ia(struct dat_dev_ia_open *p,
+static DAT_RETURN query_max_lmr(struct dat_uia *ia, DAT_IA_HANDLE kia)
+{
+	DAT_IA_ATTR *attr = kmalloc(sizeof(*attr), GFP_KERNEL);
+	DAT_RETURN ret;
+
+	if (!attr)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	ret = dat_ia_query(kia, NULL, DAT_IA_FIELD_IA_MAX_LMR_BLOCK_SIZE, attr,
+			   DAT_PROVIDER_FIELD_NONE, NULL);
+	if (!ret)
+		ia->max_lmr = attr->max_lmr_block_size;
+	kfree(attr);
+	return ret;
+}
+
+static DAT_RETURN open_kernel_ia(struct dat_dev_ia_open *p, struct dat_uia *ia,
 				 struct dat_uevd *evd, DAT_IA_HANDLE *kia,
 				 DAT_EVD_HANDLE *kevd)
 {
@@ -24,6 +40,8 @@ static DAT_RETURN open_kernel_ia(struct dat_dev_ia_open *p,
 		return ret;
 	ret = dat_evd_modify_upcall(*kevd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 				    DAT_UPCALL_INVOC_ANY);
+	if (!ret)
+		ret = query_max_lmr(ia, *kia);
 	if (ret)
 		dat_ia_close(*kia, DAT_CLOSE_ABRUPT_FLAG);
 	return ret;
@@ -59,7 +77,7 @@ int dat_ioctl_ia_open(struct dat_file *file, void *arg)
 	if (dat_uobj_reserve(&evd->uobj, GFP_KERNEL))
 		goto unreserve_ia;
 
-	p->result = open_kernel_ia(p, evd, &kia, &kevd);
+	p->result = open_kernel_ia(p, ia, evd, &kia, &kevd);
 	if (p->result)
 		goto unreserve_evd;
 	p->ia = ia->uobj.handle;

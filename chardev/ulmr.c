@@ -63,10 +63,6 @@ static DAT_RETURN check_create(const struct dat_dev_lmr_create *p)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 	if (!p->length || check_add_overflow(p->address, p->length, &end))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	/* The limit of dat_ia_query() is lower; this keeps sums from wrapping. */
-	if (p->length > U32_MAX)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY_REGION);
 	return DAT_SUCCESS;
 }
 
@@ -108,6 +104,12 @@ int dat_ioctl_lmr_create(struct dat_file *file, void *arg)
 	if (!ia)
 		return 0;
 	kpz = dat_uobj_khandle(file, p->pz, DAT_HANDLE_TYPE_PZ);
+
+	/* If it is well aligned one page more will do; more never will. */
+	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+			      DAT_RESOURCE_MEMORY_REGION);
+	if (p->length > to_uia(ia)->max_lmr + PAGE_SIZE)
+		goto put_ia;
 
 	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	lmr = dat_usimple_alloc(file, sizeof(*lmr), DAT_HANDLE_TYPE_LMR,

@@ -72,6 +72,7 @@ static int copy_and_post(struct dat_file *file, struct dat_dev_post *p,
 {
 	DAT_LMR_TRIPLET segments[MAX_SEGMENTS];
 	struct dat_dev_dto dto;
+	u32 __user *ucontext;
 	int ret;
 
 	BUILD_BUG_ON(sizeof(segments[0]) != sizeof(struct dat_dev_segment));
@@ -90,11 +91,13 @@ static int copy_and_post(struct dat_file *file, struct dat_dev_post *p,
 			   dto.num_segments * sizeof(segments[0])))
 		return -EFAULT;
 
+	/* Nothing shall be bound if the context cannot be told. */
+	ucontext = &((struct dat_dev_dto __user *)udto)->rmr_context;
+	if (dto.opcode == DAT_DEV_RMR_BIND && put_user(0, ucontext))
+		return -EFAULT;
 	p->result = post_one(file, &dto, segments);
-	/* Posted is posted: who cannot be told the context has no use for it. */
 	if (!p->result && dto.opcode == DAT_DEV_RMR_BIND)
-		put_user(dto.rmr_context,
-			 &((struct dat_dev_dto __user *)udto)->rmr_context);
+		put_user(dto.rmr_context, ucontext);
 	return 0;
 }
 
