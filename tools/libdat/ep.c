@@ -56,11 +56,15 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		return ret;
 	}
 
+	ep->recv_evd = arg.recv_evd;
+	ep->recv_flags = arg.attr.recv_completion_flags;
+	ep->request_evd = arg.request_evd;
+	ep->request_flags = arg.attr.request_completion_flags &
+			    DAT_COMPLETION_UNSIGNALLED_FLAG;
+	libdat_evd_unnotified(ep->recv_evd, ep->recv_flags, 1);
+	libdat_evd_unnotified(ep->request_evd, ep->request_flags, 1);
+	/* Last: from now on another thread may free it. */
 	libdat_object_add(&ep->object, arg.ep, arg.ia);
-	libdat_evd_unnotified(arg.recv_evd, arg.attr.recv_completion_flags);
-	libdat_evd_unnotified(arg.request_evd,
-			      arg.attr.request_completion_flags &
-			      DAT_COMPLETION_UNSIGNALLED_FLAG);
 	*ep_handle = libdat_handle_out(arg.ep);
 	return DAT_SUCCESS;
 }
@@ -240,9 +244,20 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
  */
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 {
-	DAT_RETURN ret = libdat_free_call(DAT_DEV_EP_FREE, ep_handle);
+	__u32 handle = libdat_handle_in(ep_handle);
+	struct libdat_ep copy, *ep;
+	DAT_RETURN ret;
 
-	if (ret == DAT_SUCCESS)
-		libdat_object_drop(libdat_handle_in(ep_handle), LIBDAT_EP);
+	ret = libdat_free_call(DAT_DEV_EP_FREE, ep_handle);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ep = libdat_object_lock(handle, LIBDAT_EP);
+	if (!ep)
+		return ret;
+	copy = *ep;
+	libdat_object_unlock(handle);
+	libdat_object_drop(handle, LIBDAT_EP);
+	libdat_evd_unnotified(copy.recv_evd, copy.recv_flags, -1);
+	libdat_evd_unnotified(copy.request_evd, copy.request_flags, -1);
 	return ret;
 }

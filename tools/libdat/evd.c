@@ -15,18 +15,20 @@ static DAT_RETURN bad_evd(void)
  * @handle: the kernel's handle
  * @ia: the kernel's handle of its IA
  * @entries: of the ring
+ * @qlen: the queue length that was asked for
  *
  * Thread safe.
  *
  * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR.
  */
 DAT_RETURN libdat_evd_add(struct libdat_evd *evd, __u32 handle, __u32 ia,
-			  __u32 entries)
+			  __u32 entries, DAT_COUNT qlen)
 {
 	if (!entries || entries & (entries - 1))
 		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 
 	evd->entries = entries;
+	evd->qlen = (__u32)qlen;
 	evd->ring = libdat_map_ring(handle, entries);
 	if (!evd->ring)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
@@ -37,14 +39,15 @@ DAT_RETURN libdat_evd_add(struct libdat_evd *evd, __u32 handle, __u32 ia,
 }
 
 /**
- * libdat_evd_unnotified - an EP will not notify an EVD of all events
+ * libdat_evd_unnotified - an EP will not notify an EVD of all events, or has gone
  * @handle: the kernel's handle of the EVD, or NO_HANDLE
  * @flags: completion flags of the EP for the stream that feeds the EVD
+ * @count: 1 for an EP that was made, -1 for one that was freed
  *
- * From now on an empty ring does not mean that there are no events. Thread
- * safe.
+ * From now on an empty ring does not mean that there are no events, not even
+ * when the EP has gone. Thread safe.
  */
-void libdat_evd_unnotified(__u32 handle, __u32 flags)
+void libdat_evd_unnotified(__u32 handle, __u32 flags, int count)
 {
 	struct libdat_evd *evd;
 
@@ -55,8 +58,9 @@ void libdat_evd_unnotified(__u32 handle, __u32 flags)
 	if (!evd)
 		return;
 	evd->pull = true;
+	evd->unnotified += count;
 	if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-		evd->solicited = true;
+		evd->solicited += count;
 	libdat_object_unlock(handle);
 }
 
@@ -101,7 +105,8 @@ DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 	ret = libdat_call(DAT_DEV_EVD_CREATE, &arg);
 	if (ret != DAT_SUCCESS)
 		goto discard;
-	ret = libdat_evd_add(evd, arg.evd, arg.ia, arg.ring_entries);
+	ret = libdat_evd_add(evd, arg.evd, arg.ia, arg.ring_entries,
+			     evd_min_qlen);
 	if (ret != DAT_SUCCESS)
 		goto free_evd;
 
@@ -221,13 +226,13 @@ static struct libdat_evd *wait_unlocked(struct libdat_evd *evd,
 /* May this thread wait for @threshold events? */
 static DAT_RETURN check_wait(const struct libdat_evd *evd, DAT_COUNT threshold)
 {
-	if (threshold <= 0 || (__u32)threshold > evd->entries)
+	if (threshold <= 0 || (__u32)threshold > evd->qlen)
 		return BAD_ARG(3);
 	if (libdat_ring_has_waiter(evd))
 		return DAT_ERROR(DAT_INVALID_STATE,
 				 DAT_INVALID_STATE_EVD_WAITER);
-	if (threshold > 1 && evd->pull)
-		return DAT_ERROR(DAT_INVALID_STATE, evd->solicited ?
+	if (threshold > 1 && evd->unnotified > 0)
+		return DAT_ERROR(DAT_INVALID_STATE, evd->solicited > 0 ?
 				 DAT_INVALID_STATE_EVD_CONFIG_SOLICITED :
 				 DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
 	return DAT_SUCCESS;

@@ -44,7 +44,8 @@ static DAT_RETURN open_ia(struct dat_dev_ia_open *arg, struct libdat_ia *ia,
 	if (ret != DAT_SUCCESS)
 		goto close;
 	ret = libdat_evd_add(evd, arg->async_evd, arg->ia,
-			     arg->async_ring_entries);
+			     arg->async_ring_entries,
+			     (DAT_COUNT)arg->async_evd_qlen);
 	if (ret != DAT_SUCCESS)
 		goto close;
 

@@ -163,17 +163,21 @@ struct libdat_ia {
  * @object: head
  * @ring: mapped; NULL before it is
  * @entries: of the ring, a power of two
- * @pull: some of its events come without notification, so an empty ring asks
+ * @qlen: the queue length that was asked for, the limit of thresholds
+ * @pull: some of its events came without notification, so an empty ring asks
  *	the kernel whether there are any
- * @solicited: @pull, on account of DAT_COMPLETION_SOLICITED_WAIT_FLAG
+ * @unnotified: EPs that feed it so
+ * @solicited: those of them with DAT_COMPLETION_SOLICITED_WAIT_FLAG
  * @waiting: a thread is in dat_evd_wait()
  */
 struct libdat_evd {
 	struct libdat_object object;
 	struct dat_dev_ring *ring;
 	__u32 entries;
+	__u32 qlen;
 	bool pull;
-	bool solicited;
+	int unnotified;
+	int solicited;
 	bool waiting;
 };
 
@@ -183,9 +187,17 @@ struct libdat_evd {
  * @local: where local_ia_address_ptr points
  * @remote: where remote_ia_address_ptr points
  * @private_data: where the private_data of connection events points
+ * @recv_evd: EVD of its receives, or NO_HANDLE
+ * @recv_flags: completion flags of its receives
+ * @request_evd: EVD of its requests, or NO_HANDLE
+ * @request_flags: completion flags of its requests
  */
 struct libdat_ep {
 	struct libdat_object object;
+	__u32 recv_evd;
+	__u32 recv_flags;
+	__u32 request_evd;
+	__u32 request_flags;
 	union libdat_addr local;
 	union libdat_addr remote;
 	__u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
@@ -223,8 +235,8 @@ void libdat_event_out(DAT_EVENT *out, const struct dat_dev_event *in,
 
 /* evd.c */
 DAT_RETURN libdat_evd_add(struct libdat_evd *evd, __u32 handle, __u32 ia,
-			  __u32 entries);
-void libdat_evd_unnotified(__u32 handle, __u32 flags);
+			  __u32 entries, DAT_COUNT qlen);
+void libdat_evd_unnotified(__u32 handle, __u32 flags, int count);
 
 /* post.c */
 DAT_RETURN libdat_post(struct dat_dev_dto *dto);
