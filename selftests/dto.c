@@ -1,0 +1,907 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * dto.c - dat_ep_post_send(3DAT) and its kin: data, completions, limits
+ *
+ * Side a sends, writes and reads; side b is its peer.
+ */
+#include <kselftest_harness.h>
+#include <sched.h>
+#include <time.h>
+
+#include "pair.h"
+
+#define REGION		65536
+#define MAX_DTOS	64	/* as side_open() asks */
+#define MAX_IOV		4
+
+#define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
+
+FIXTURE(dto)
+{
+	struct pair pair;
+	struct region a, b;
+};
+
+FIXTURE_SETUP(dto)
+{
+	size_t i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
+			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
+			      DAT_MEM_PRIV_ALL_FLAG));
+	/* No two neighbours alike, nor two packets. */
+	for (i = 0; i < REGION; i++)
+		self->a.buf[i] = i * 7 + i / 251;
+}
+
+FIXTURE_TEARDOWN(dto)
+{
+	pair_close(&self->pair);
+}
+
+/* What all four calls have in common, so that a test can go through them. */
+enum op { SEND, RECV, WRITE, READ, NUM_OPS };
+
+static const char *const op_names[] = { "send", "recv", "write", "read" };
+
+/* Posts on side a, to or from the beginning of side b's memory. */
+static DAT_RETURN post(struct pair *pair, const struct region *b, enum op op,
+		       DAT_COUNT num, DAT_LMR_TRIPLET *iov, DAT_VLEN remote_len,
+		       DAT_UINT64 cookie, DAT_COMPLETION_FLAGS flags)
+{
+	DAT_RMR_TRIPLET there = remote(b->rmr_context, b->buf, remote_len);
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	switch (op) {
+	case SEND:
+		return dat_ep_post_send(pair->a.ep, num, iov, c, flags);
+	case RECV:
+		return dat_ep_post_recv(pair->a.ep, num, iov, c, flags);
+	case WRITE:
+		return dat_ep_post_rdma_write(pair->a.ep, num, iov, c, &there,
+					      flags);
+	default:
+		return dat_ep_post_rdma_read(pair->a.ep, num, iov, c, &there,
+					     flags);
+	}
+}
+
+static DAT_RETURN disconnect(struct pair *pair)
+{
+	DAT_RETURN ret = dat_ep_disconnect(pair->a.ep, DAT_CLOSE_ABRUPT_FLAG);
+
+	if (!ret)
+		ret = wait_number(pair->a.conn_evd,
+				  DAT_CONNECTION_EVENT_DISCONNECTED);
+	return ret;
+}
+
+static bool all_zero(const unsigned char *buf, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (buf[i])
+			return false;
+	return true;
+}
+
+TEST_F(dto, send_arrives_whole_and_both_ends_are_told)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *d;
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  post_recv(self->pair.b.ep, &self->b, 100, 10000, 0xfeed));
+	ASSERT_EQ(DAT_SUCCESS,
+		  post_send(self->pair.a.ep, &self->a, 1, 9999, 0xc0de));
+
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.dto_evd, &event));
+	d = &event.event_data.dto_completion_event_data;
+	EXPECT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+	EXPECT_EQ(self->pair.b.dto_evd, event.evd_handle);
+	EXPECT_EQ(self->pair.b.ep, d->ep_handle);
+	EXPECT_EQ(0xfeed, d->user_cookie.as_64);
+	EXPECT_EQ(DAT_DTO_SUCCESS, d->status);
+	EXPECT_EQ(9999, d->transfered_length);
+	EXPECT_EQ(0, memcmp(self->a.buf + 1, self->b.buf + 100, 9999));
+	EXPECT_TRUE(all_zero(self->b.buf, 100));
+	EXPECT_TRUE(all_zero(self->b.buf + 10099, REGION - 10099));
+
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.a.dto_evd, &event));
+	EXPECT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+	EXPECT_EQ(self->pair.a.ep, d->ep_handle);
+	EXPECT_EQ(0xc0de, d->user_cookie.as_64);
+	EXPECT_EQ(DAT_DTO_SUCCESS, d->status);
+	EXPECT_EQ(9999, d->transfered_length);
+}
+
+TEST_F(dto, rdma_write_fills_its_target_and_nothing_else)
+{
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  post_write(self->pair.a.ep, &self->a, 3, 9999,
+			     self->b.rmr_context, self->b.buf + 4097, 1));
+	ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 1));
+	EXPECT_EQ(0, memcmp(self->a.buf + 3, self->b.buf + 4097, 9999));
+	EXPECT_TRUE(all_zero(self->b.buf, 4097));
+	EXPECT_TRUE(all_zero(self->b.buf + 14096, REGION - 14096));
+}
+
+TEST_F(dto, rdma_read_fills_its_segment_and_nothing_else)
+{
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	memcpy(self->b.buf, self->a.buf, REGION);
+	memset(self->a.buf, 0, REGION);
+	ASSERT_EQ(DAT_SUCCESS,
+		  post_read(self->pair.a.ep, &self->a, 4097, 9999,
+			    self->b.rmr_context, self->b.buf + 3, 1));
+	ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 1));
+	EXPECT_EQ(0, memcmp(self->b.buf + 3, self->a.buf + 4097, 9999));
+	EXPECT_TRUE(all_zero(self->a.buf, 4097));
+	EXPECT_TRUE(all_zero(self->a.buf + 14096, REGION - 14096));
+}
+
+TEST_F(dto, segments_of_several_lmrs_are_traversed_in_order)
+{
+	static const size_t len[2][3] = {
+		{ 1000, 1, 3000 },	/* sent: 4001 bytes in all */
+		{ 17, 3500, 2000 },	/* received: the last is not filled */
+	};
+	DAT_LMR_TRIPLET iov[2][3];
+	struct region region[2][3];
+	unsigned char sent[4001], received[5517] = {};
+	size_t side, i, at;
+	DAT_DTO_COOKIE c = { .as_64 = 1 };
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (side = 0; side < 2; side++) {
+		for (i = 0; i < 3; i++) {
+			struct region *r = &region[side][i];
+
+			ASSERT_EQ(DAT_SUCCESS,
+				  region_open(&self->pair, side ?
+					      self->pair.b.pz :
+					      self->pair.a.pz, r, 8192,
+					      DAT_MEM_PRIV_LOCAL_READ_FLAG |
+					      DAT_MEM_PRIV_LOCAL_WRITE_FLAG));
+			iov[side][i] = segment(r, 4000, len[side][i]);
+		}
+	}
+	for (at = i = 0; i < 3; at += len[0][i++]) {
+		memcpy(sent + at, self->a.buf + at, len[0][i]);
+		memcpy(region[0][i].buf + 4000, sent + at, len[0][i]);
+	}
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_post_recv(self->pair.b.ep, 3, iov[1], c,
+				   DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_post_send(self->pair.a.ep, 3, iov[0], c,
+				   DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.dto_evd, &event));
+	EXPECT_EQ(DAT_DTO_SUCCESS,
+		  event.event_data.dto_completion_event_data.status);
+	EXPECT_EQ(4001, event.event_data.dto_completion_event_data
+				.transfered_length);
+	for (at = i = 0; i < 3; at += len[1][i++])
+		memcpy(received + at, region[1][i].buf + 4000, len[1][i]);
+	EXPECT_EQ(0, memcmp(sent, received, 4001));
+	EXPECT_TRUE(all_zero(received + 4001, sizeof(received) - 4001));
+	EXPECT_TRUE(all_zero(region[1][0].buf + 4017, 8192 - 4017));
+}
+
+TEST_F(dto, message_of_zero_size_needs_no_segment)
+{
+	DAT_DTO_COOKIE c = { .as_64 = 1 };
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_post_recv(self->pair.b.ep, 0, NULL, c,
+				   DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_post_send(self->pair.a.ep, 0, NULL, c,
+				   DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.dto_evd, &event));
+	EXPECT_EQ(DAT_DTO_SUCCESS,
+		  event.event_data.dto_completion_event_data.status);
+	EXPECT_EQ(0, event.event_data.dto_completion_event_data
+			     .transfered_length);
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 1));
+}
+
+TEST_F(dto, segment_of_zero_length_may_name_anything)
+{
+	DAT_LMR_TRIPLET iov[3] = {
+		{ .lmr_context = 0xdeadbeef, .virtual_address = 1 },
+		segment(&self->a, 0, 100),
+		{ .lmr_context = 0, .virtual_address = UINT64_MAX },
+	};
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  post_recv(self->pair.b.ep, &self->b, 0, 100, 1));
+	ASSERT_EQ(DAT_SUCCESS, post(&self->pair, &self->b, SEND, 3, iov, 0, 2,
+				    DAT_COMPLETION_DEFAULT_FLAG));
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 2));
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 1));
+	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, 100));
+}
+
+TEST_F(dto, rdma_of_zero_size_succeeds_and_changes_nothing)
+{
+	unsigned char before[REGION];
+	enum op op;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	memcpy(before, self->a.buf, REGION);
+	for (op = WRITE; op <= READ; op++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post(&self->pair, &self->b, op, 0, NULL, 0, op,
+			       DAT_COMPLETION_DEFAULT_FLAG));
+		EXPECT_EQ(DAT_DTO_SUCCESS,
+			  wait_dto(self->pair.a.dto_evd, op)) {
+			TH_LOG("%s", op_names[op]);
+		}
+	}
+	EXPECT_TRUE(all_zero(self->b.buf, REGION));
+	EXPECT_EQ(0, memcmp(before, self->a.buf, REGION));
+}
+
+TEST_F(dto, message_longer_than_the_receive_is_a_length_error_there)
+{
+	int status;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b, 0, 99, 1));
+	ASSERT_EQ(DAT_SUCCESS,
+		  post_send(self->pair.a.ep, &self->a, 0, 100, 2));
+	/* What rxe of 6.12 reports is an error of the QP. */
+	status = wait_dto(self->pair.b.dto_evd, 1);
+	if (status != DAT_DTO_ERR_LOCAL_EP)
+		EXPECT_EQ(DAT_DTO_ERR_LOCAL_LENGTH, status);
+	status = wait_dto(self->pair.a.dto_evd, 2);
+	EXPECT_NE(DAT_DTO_SUCCESS, status);
+	EXPECT_NE(-1, status);
+	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
+					   DAT_CONNECTION_EVENT_BROKEN));
+	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.b.conn_evd,
+					   DAT_CONNECTION_EVENT_BROKEN));
+	EXPECT_TRUE(all_zero(self->b.buf + 99, REGION - 99));
+}
+
+TEST_F(dto, cookie_is_opaque_and_need_not_be_unique)
+{
+	static const DAT_UINT64 cookies[] = {
+		0, UINT64_MAX, 1ULL << 63, 1, 1, 0,
+	};
+	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 8);
+	DAT_EVENT event;
+	unsigned int i;
+	enum op op;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (op = WRITE; op <= READ; op++) {
+		for (i = 0; i < ARRAY_SIZE(cookies); i++) {
+			ASSERT_EQ(DAT_SUCCESS,
+				  post(&self->pair, &self->b, op, 1, &seg, 8,
+				       cookies[i],
+				       DAT_COMPLETION_DEFAULT_FLAG));
+		}
+		for (i = 0; i < ARRAY_SIZE(cookies); i++) {
+			ASSERT_EQ(DAT_SUCCESS,
+				  wait_event(self->pair.a.dto_evd, &event));
+			EXPECT_EQ(cookies[i],
+				  event.event_data.dto_completion_event_data
+					  .user_cookie.as_64);
+		}
+	}
+}
+
+TEST_F(dto, suppressed_success_makes_no_event)
+{
+	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 8);
+	DAT_EVENT event;
+	enum op op;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b, 0, 8, 1));
+	for (op = 0; op < NUM_OPS; op++) {
+		if (op == RECV)
+			continue;
+		ASSERT_EQ(DAT_SUCCESS,
+			  post(&self->pair, &self->b, op, 1, &seg, 8, op,
+			       DAT_COMPLETION_SUPPRESS_FLAG));
+	}
+	ASSERT_EQ(DAT_SUCCESS, post(&self->pair, &self->b, WRITE, 1, &seg, 8,
+				    99, DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.a.dto_evd, &event));
+	EXPECT_EQ(99, event.event_data.dto_completion_event_data
+			      .user_cookie.as_64);
+	EXPECT_EQ(DAT_QUEUE_EMPTY,
+		  DAT_GET_TYPE(dat_evd_dequeue(self->pair.a.dto_evd, &event)));
+}
+
+TEST_F(dto, failure_is_not_suppressed)
+{
+	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 8);
+	struct region closed;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.b.pz, &closed, 4096,
+			      DAT_MEM_PRIV_LOCAL_READ_FLAG |
+			      DAT_MEM_PRIV_REMOTE_READ_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, post(&self->pair, &closed, WRITE, 1, &seg, 8, 1,
+				    DAT_COMPLETION_SUPPRESS_FLAG));
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		  wait_dto(self->pair.a.dto_evd, 1));
+}
+
+TEST_F(dto, unsignalled_is_invalid_unless_the_ep_has_it)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.max_rdma_read_out = 1,
+	};
+	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 8);
+	enum op op;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_create(self->pair.ia, self->pair.a.pz,
+				self->pair.a.dto_evd, self->pair.a.dto_evd,
+				self->pair.a.conn_evd, &attr,
+				&self->pair.a.ep));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (op = 0; op < NUM_OPS; op++) {
+		EXPECT_EQ(DAT_INVALID_PARAMETER,
+			  DAT_GET_TYPE(post(&self->pair, &self->b, op, 1, &seg,
+					    8, 1,
+					    DAT_COMPLETION_UNSIGNALLED_FLAG))) {
+			TH_LOG("%s", op_names[op]);
+		}
+	}
+}
+
+TEST_F(dto, unknown_flags_and_those_of_another_call_are_invalid)
+{
+	/* Suppression and fences are for requests, solicited wait for sends. */
+	static const unsigned int bad[NUM_OPS][5] = {
+		[SEND] = { 0x10, 0x20, 0x80, 1U << 31, ~0U },
+		[RECV] = { 0x01, 0x02, 0x08, 0x10, 1U << 31 },
+		[WRITE] = { 0x02, 0x10, 0x20, 1U << 31, ~0U },
+		[READ] = { 0x02, 0x10, 0x20, 1U << 31, ~0U },
+	};
+	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 8);
+	unsigned int i;
+	enum op op;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (op = 0; op < NUM_OPS; op++) {
+		for (i = 0; i < ARRAY_SIZE(bad[op]); i++) {
+			EXPECT_EQ(DAT_INVALID_PARAMETER,
+				  DAT_GET_TYPE(post(&self->pair, &self->b, op,
+						    1, &seg, 8, 1,
+						    bad[op][i]))) {
+				TH_LOG("%s %#x", op_names[op], bad[op][i]);
+			}
+		}
+	}
+}
+
+TEST_F(dto, more_segments_than_the_ep_was_made_for_are_invalid)
+{
+	DAT_LMR_TRIPLET iov[MAX_IOV + 1];
+	unsigned int i;
+	enum op op;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (i = 0; i < ARRAY_SIZE(iov); i++)
+		iov[i] = segment(&self->a, i * 8, 8);
+	for (op = 0; op < NUM_OPS; op++) {
+		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+			  post(&self->pair, &self->b, op, MAX_IOV + 1, iov,
+			       1000, 1, DAT_COMPLETION_DEFAULT_FLAG)) {
+			TH_LOG("%s", op_names[op]);
+		}
+		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+			  post(&self->pair, &self->b, op, -1, iov, 1000, 1,
+			       DAT_COMPLETION_DEFAULT_FLAG)) {
+			TH_LOG("%s", op_names[op]);
+		}
+	}
+	ASSERT_EQ(DAT_SUCCESS,
+		  post(&self->pair, &self->b, WRITE, MAX_IOV, iov, 1000, 1,
+		       DAT_COMPLETION_DEFAULT_FLAG));
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 1));
+}
+
+TEST_F(dto, null_pointers_and_handles_that_are_none_are_refused)
+{
+	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 8);
+	DAT_RMR_TRIPLET there = remote(self->b.rmr_context, self->b.buf, 8);
+	struct pair wrong = self->pair;
+	DAT_DTO_COOKIE c = {};
+	unsigned int i;
+	enum op op;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (op = 0; op < NUM_OPS; op++) {
+		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+			  post(&self->pair, &self->b, op, 1, NULL, 8, 1,
+			       DAT_COMPLETION_DEFAULT_FLAG));
+		DAT_EP_HANDLE bad[] = {
+			DAT_HANDLE_NULL, self->pair.ia, self->a.lmr,
+			(DAT_HANDLE)UINTPTR_MAX, &wrong,
+		};
+		for (i = 0; i < ARRAY_SIZE(bad); i++) {
+			wrong.a.ep = bad[i];
+			EXPECT_EQ(ERROR(DAT_INVALID_HANDLE,
+					DAT_INVALID_HANDLE_EP),
+				  post(&wrong, &self->b, op, 1, &seg, 8, 1,
+				       DAT_COMPLETION_DEFAULT_FLAG)) {
+				TH_LOG("%s", op_names[op]);
+			}
+		}
+	}
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
+		  dat_ep_post_rdma_write(self->pair.a.ep, 1, &seg, c, NULL, 0));
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
+		  dat_ep_post_rdma_read(self->pair.a.ep, 1, &seg, c, NULL, 0));
+	there.segment_length = 1ULL << 32;
+	EXPECT_NE(DAT_SUCCESS,
+		  dat_ep_post_rdma_read(self->pair.a.ep, 1, &seg, c, &there,
+					DAT_COMPLETION_SUPPRESS_FLAG |
+					0x40));
+}
+
+TEST_F(dto, segment_outside_its_lmr_is_an_invalid_parameter)
+{
+	DAT_LMR_TRIPLET iov[2] = { segment(&self->a, 0, 8) };
+	const DAT_LMR_TRIPLET bad[] = {
+		segment(&self->a, -1, 1),
+		segment(&self->a, REGION, 1),
+		segment(&self->a, 1, REGION),
+		segment(&self->a, 0, REGION + 1),
+		segment(&self->a, 1, UINT32_MAX),
+	};
+	unsigned int i;
+	enum op op;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (op = 0; op < NUM_OPS; op++) {
+		for (i = 0; i < ARRAY_SIZE(bad); i++) {
+			/* The last is looked at as the first is. */
+			iov[1] = bad[i];
+			EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER,
+					DAT_INVALID_ARG3),
+				  post(&self->pair, &self->b, op, 2, iov,
+				       UINT32_MAX, 1,
+				       DAT_COMPLETION_DEFAULT_FLAG)) {
+				TH_LOG("%s %u", op_names[op], i);
+			}
+		}
+	}
+}
+
+TEST_F(dto, lmr_of_another_pz_or_a_freed_one_is_a_protection_violation)
+{
+	DAT_LMR_TRIPLET other = segment(&self->b, 0, 8);
+	DAT_LMR_TRIPLET freed = segment(&self->a, 0, 8);
+	enum op op;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->a.lmr));
+	for (op = 0; op < NUM_OPS; op++) {
+		EXPECT_EQ(DAT_PROTECTION_VIOLATION,
+			  DAT_GET_TYPE(post(&self->pair, &self->b, op, 1,
+					    &other, 8, 1,
+					    DAT_COMPLETION_DEFAULT_FLAG))) {
+			TH_LOG("%s", op_names[op]);
+		}
+		EXPECT_EQ(DAT_PROTECTION_VIOLATION,
+			  DAT_GET_TYPE(post(&self->pair, &self->b, op, 1,
+					    &freed, 8, 1,
+					    DAT_COMPLETION_DEFAULT_FLAG))) {
+			TH_LOG("%s", op_names[op]);
+		}
+	}
+	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(self->pair.a.ep));
+}
+
+TEST_F(dto, lmr_without_the_local_privilege_is_a_privileges_violation)
+{
+	struct region no_read, no_write;
+	enum op op;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.a.pz, &no_read, 4096,
+			      DAT_MEM_PRIV_LOCAL_WRITE_FLAG));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.a.pz, &no_write, 4096,
+			      DAT_MEM_PRIV_LOCAL_READ_FLAG));
+	for (op = 0; op < NUM_OPS; op++) {
+		bool reads = op == SEND || op == WRITE;
+		DAT_LMR_TRIPLET bad = segment(reads ? &no_read : &no_write, 0,
+					      8);
+
+		EXPECT_EQ(DAT_PRIVILEGES_VIOLATION,
+			  DAT_GET_TYPE(post(&self->pair, &self->b, op, 1, &bad,
+					    8, 1,
+					    DAT_COMPLETION_DEFAULT_FLAG))) {
+			TH_LOG("%s", op_names[op]);
+		}
+	}
+}
+
+TEST_F(dto, remote_buffer_shorter_than_the_local_one_is_a_length_error)
+{
+	DAT_LMR_TRIPLET iov[2] = {
+		segment(&self->a, 0, 60), segment(&self->a, 100, 40),
+	};
+	enum op op;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (op = WRITE; op <= READ; op++) {
+		EXPECT_EQ(DAT_LENGTH_ERROR,
+			  DAT_GET_TYPE(post(&self->pair, &self->b, op, 2, iov,
+					    99, 1,
+					    DAT_COMPLETION_DEFAULT_FLAG)));
+		/* One that is as long, and one that is longer, will do. */
+		EXPECT_EQ(DAT_SUCCESS,
+			  post(&self->pair, &self->b, op, 2, iov, 100, 2,
+			       DAT_COMPLETION_DEFAULT_FLAG));
+		EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 2));
+		EXPECT_EQ(DAT_SUCCESS,
+			  post(&self->pair, &self->b, op, 2, iov, 101, 3,
+			       DAT_COMPLETION_DEFAULT_FLAG));
+		EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 3));
+	}
+}
+
+TEST_F(dto, more_requests_than_max_request_dtos_lack_resources_until_some_complete)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	unsigned int i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	/* Nobody receives them, so none completes. */
+	for (i = 0; i < MAX_DTOS; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_send(self->pair.a.ep, &self->a, i, 8, i)) {
+			TH_LOG("send %u", i);
+		}
+	}
+	ret = post_send(self->pair.a.ep, &self->a, 0, 8, 1000);
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, DAT_GET_TYPE(ret));
+	for (i = 0; i < MAX_DTOS; i++) {
+		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b,
+						 i * 8, 8, i));
+	}
+	for (i = 0; i < MAX_DTOS; i++) {
+		DAT_EVENT event;
+
+		ASSERT_EQ(DAT_SUCCESS,
+			  wait_event(self->pair.a.dto_evd, &event));
+		EXPECT_EQ(i, event.event_data.dto_completion_event_data
+				     .user_cookie.as_64);
+		EXPECT_EQ(DAT_DTO_SUCCESS,
+			  event.event_data.dto_completion_event_data.status);
+		EXPECT_EQ(0, memcmp(self->a.buf + i, self->b.buf + i * 8, 8));
+	}
+	/* And all of the queue is there again. */
+	for (i = 0; i < MAX_DTOS; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_write(self->pair.a.ep, &self->a, 0, 8,
+				     self->b.rmr_context, self->b.buf, i));
+	}
+	EXPECT_EQ(DAT_DTO_SUCCESS,
+		  wait_dto(self->pair.a.dto_evd, MAX_DTOS - 1));
+}
+
+TEST_F(dto, more_receives_than_max_recv_dtos_lack_resources_until_some_complete)
+{
+	DAT_RETURN ret;
+	unsigned int i;
+
+	/* Any state will do. */
+	for (i = 0; i < MAX_DTOS; i++) {
+		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b,
+						 i * 8, 8, i));
+	}
+	ret = post_recv(self->pair.b.ep, &self->b, 0, 8, 1000);
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, DAT_GET_TYPE(ret));
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.a.ep, &self->a, 0, 8, 1));
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 0));
+	EXPECT_EQ(DAT_SUCCESS,
+		  post_recv(self->pair.b.ep, &self->b, 0, 8, 1000));
+	ret = post_recv(self->pair.b.ep, &self->b, 0, 8, 1001);
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, DAT_GET_TYPE(ret));
+}
+
+TEST_F(dto, unconnected_ep_takes_receives_but_no_requests)
+{
+	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 8);
+	enum op op;
+
+	for (op = 0; op < NUM_OPS; op++) {
+		EXPECT_EQ(op == RECV ? DAT_SUCCESS :
+			  ERROR(DAT_INVALID_STATE,
+				DAT_INVALID_STATE_EP_UNCONNECTED),
+			  post(&self->pair, &self->b, op, 1, &seg, 8, 1,
+			       DAT_COMPLETION_DEFAULT_FLAG)) {
+			TH_LOG("%s", op_names[op]);
+		}
+	}
+}
+
+TEST_F(dto, disconnected_ep_flushes_what_is_posted_at_once)
+{
+	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 8);
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+	enum op op;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, disconnect(&self->pair));
+	for (op = 0; op < NUM_OPS; op++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post(&self->pair, &self->b, op, 1, &seg, 8, 7 + op,
+			       DAT_COMPLETION_DEFAULT_FLAG));
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_evd_wait(self->pair.a.dto_evd, 1000 * 1000, 1,
+				       &event, &nmore)) {
+			TH_LOG("%s", op_names[op]);
+		}
+		EXPECT_EQ(7 + op, event.event_data.dto_completion_event_data
+					  .user_cookie.as_64);
+		EXPECT_EQ(DAT_DTO_ERR_FLUSHED,
+			  event.event_data.dto_completion_event_data.status);
+	}
+}
+
+TEST_F(dto, receives_posted_before_the_connection_are_used_in_order)
+{
+	unsigned int i;
+
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b,
+						 i * 100, 100, i));
+	}
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.a.ep, &self->a,
+						 i * 100, 100, i));
+	}
+	for (i = 0; i < 8; i++) {
+		DAT_EVENT event;
+
+		ASSERT_EQ(DAT_SUCCESS,
+			  wait_event(self->pair.b.dto_evd, &event));
+		EXPECT_EQ(i, event.event_data.dto_completion_event_data
+				     .user_cookie.as_64);
+	}
+	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, 800));
+}
+
+TEST_F(dto, broken_connection_flushes_what_is_outstanding_in_the_order_posted)
+{
+	DAT_EVENT event;
+	unsigned int i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.a.ep, &self->a, 0,
+						 8, i));
+	}
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b,
+						 REGION / 2 + i, 1, 100 + i));
+	}
+	/* Too small, so the first one is the end of the connection. */
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  wait_event(self->pair.a.dto_evd, &event));
+		EXPECT_EQ(i, event.event_data.dto_completion_event_data
+				     .user_cookie.as_64);
+		EXPECT_NE(DAT_DTO_SUCCESS,
+			  event.event_data.dto_completion_event_data.status);
+		ASSERT_EQ(DAT_SUCCESS,
+			  wait_event(self->pair.b.dto_evd, &event));
+		EXPECT_EQ(100 + i, event.event_data.dto_completion_event_data
+					   .user_cookie.as_64);
+		if (i) {
+			EXPECT_EQ(DAT_DTO_ERR_FLUSHED,
+				  event.event_data.dto_completion_event_data
+					  .status);
+		}
+	}
+}
+
+TEST_F(dto, abrupt_disconnect_flushes_what_is_outstanding_in_the_order_posted)
+{
+	DAT_EVENT event;
+	unsigned int i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.a.ep, &self->a, i,
+						 1, i));
+	}
+	/* Nobody receives these. */
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.a.ep, &self->a, 0,
+						 8, 100 + i));
+	}
+	ASSERT_EQ(DAT_SUCCESS, disconnect(&self->pair));
+	/* Each queue keeps its order; the two may be mixed. */
+	DAT_UINT64 next_recv = 0, next_send = 100;
+
+	for (i = 0; i < 16; i++) {
+		DAT_DTO_COMPLETION_EVENT_DATA *d =
+			&event.event_data.dto_completion_event_data;
+
+		ASSERT_EQ(DAT_SUCCESS,
+			  wait_event(self->pair.a.dto_evd, &event));
+		EXPECT_EQ(DAT_DTO_ERR_FLUSHED, d->status);
+		if (d->user_cookie.as_64 < 100) {
+			EXPECT_EQ(next_recv++, d->user_cookie.as_64);
+		}
+		else {
+			EXPECT_EQ(next_send++, d->user_cookie.as_64);
+		}
+	}
+	EXPECT_EQ(8, next_recv);
+	EXPECT_EQ(108, next_send);
+	EXPECT_EQ(DAT_QUEUE_EMPTY,
+		  DAT_GET_TYPE(dat_evd_dequeue(self->pair.a.dto_evd, &event)));
+}
+
+TEST_F(dto, idle_flags_tell_what_is_outstanding)
+{
+	DAT_BOOLEAN recv_idle, request_idle;
+	DAT_EP_STATE state;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
+				    &request_idle));
+	EXPECT_EQ(DAT_EP_STATE_CONNECTED, state);
+	EXPECT_EQ(DAT_TRUE, recv_idle);
+	EXPECT_EQ(DAT_TRUE, request_idle);
+
+	/* Nobody receives it yet. */
+	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.a.ep, &self->a, 0, 8, 1));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
+				    &request_idle));
+	EXPECT_EQ(DAT_TRUE, recv_idle);
+	EXPECT_EQ(DAT_FALSE, request_idle);
+
+	ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.a.ep, &self->a, 0, 8, 2));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
+				    &request_idle));
+	EXPECT_EQ(DAT_FALSE, recv_idle);
+
+	ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b, 0, 8, 3));
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 1));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
+				    &request_idle));
+	EXPECT_EQ(DAT_FALSE, recv_idle);
+	EXPECT_EQ(DAT_TRUE, request_idle);
+
+	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.b.ep, &self->b, 0, 8, 4));
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 2));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
+				    &request_idle));
+	EXPECT_EQ(DAT_TRUE, recv_idle);
+}
+
+TEST_F(dto, suppressed_requests_give_their_places_back)
+{
+	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 8);
+	DAT_EVENT event;
+	unsigned int i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (i = 0; i < 4 * MAX_DTOS; i++) {
+		time_t give_up = time(NULL) + 10;
+		DAT_RETURN ret;
+
+		/* Four times as many as fit; no event tells when one is done. */
+		do {
+			ret = post(&self->pair, &self->b, WRITE, 1, &seg, 8, i,
+				   DAT_COMPLETION_SUPPRESS_FLAG);
+		} while (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES &&
+			 time(NULL) < give_up);
+		ASSERT_EQ(DAT_SUCCESS, ret) {
+			TH_LOG("write %u", i);
+		}
+	}
+	do {
+		i = post(&self->pair, &self->b, WRITE, 1, &seg, 8, 1000,
+			 DAT_COMPLETION_DEFAULT_FLAG);
+	} while (DAT_GET_TYPE(i) == DAT_INSUFFICIENT_RESOURCES);
+	ASSERT_EQ(DAT_SUCCESS, i);
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.a.dto_evd, &event));
+	EXPECT_EQ(1000, event.event_data.dto_completion_event_data
+				.user_cookie.as_64);
+	EXPECT_EQ(DAT_DTO_SUCCESS,
+		  event.event_data.dto_completion_event_data.status);
+	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, 8));
+}
+
+TEST_F(dto, fenced_send_carries_what_the_read_before_it_fetched)
+{
+	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 4096);
+	unsigned int i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (i = 1; i <= 50; i++) {
+		memset(self->b.buf, i, 4096);
+		memset(self->a.buf, 0, 4096);
+		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b,
+						 8192, 4096, 1));
+		ASSERT_EQ(DAT_SUCCESS,
+			  post(&self->pair, &self->b, READ, 1, &seg, 4096, 2,
+			       DAT_COMPLETION_DEFAULT_FLAG));
+		/* From the buffer that the read fills. */
+		ASSERT_EQ(DAT_SUCCESS,
+			  post(&self->pair, &self->b, SEND, 1, &seg, 0, 3,
+			       DAT_COMPLETION_BARRIER_FENCE_FLAG));
+		ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 1));
+		ASSERT_EQ(0, memcmp(self->b.buf, self->b.buf + 8192, 4096)) {
+			TH_LOG("round %u", i);
+		}
+		ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 3));
+	}
+}
+
+TEST_F(dto, message_over_max_message_size_is_a_length_error)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.max_message_size = 1000,
+		.max_rdma_size = 2000,
+	};
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_create(self->pair.ia, self->pair.a.pz,
+				self->pair.a.dto_evd, self->pair.a.dto_evd,
+				self->pair.a.conn_evd, &attr,
+				&self->pair.a.ep));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	EXPECT_EQ(DAT_LENGTH_ERROR,
+		  DAT_GET_TYPE(post_send(self->pair.a.ep, &self->a, 0, 1001,
+					 1)));
+	EXPECT_EQ(DAT_LENGTH_ERROR,
+		  DAT_GET_TYPE(post_write(self->pair.a.ep, &self->a, 0, 2001,
+					  self->b.rmr_context, self->b.buf,
+					  1)));
+	ASSERT_EQ(DAT_SUCCESS,
+		  post_write(self->pair.a.ep, &self->a, 0, 2000,
+			     self->b.rmr_context, self->b.buf, 2));
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 2));
+	ASSERT_EQ(DAT_SUCCESS,
+		  post_recv(self->pair.b.ep, &self->b, 0, 1000, 3));
+	ASSERT_EQ(DAT_SUCCESS,
+		  post_send(self->pair.a.ep, &self->a, 0, 1000, 4));
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 4));
+}
+
+TEST_HARNESS_MAIN

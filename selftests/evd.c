@@ -1,0 +1,735 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * evd.c - dat_evd_wait(3DAT), dat_evd_dequeue(3DAT): events, waiters, overflow
+ */
+#include <errno.h>
+#include <kselftest_harness.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "pair.h"
+
+#define REGION		4096
+#define QLEN		8
+
+#define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
+
+/* In microseconds: what must not happen is given this long to happen. */
+#define SILENCE		(100 * 1000)
+/* And this much later than it should may something come. */
+#define LATE		(1000 * 1000)
+
+/*
+ * Side a's completions go to @evd. Its EP is without suppression of
+ * notification, with which only a threshold of 1 is allowed.
+ */
+FIXTURE(evd)
+{
+	struct pair pair;
+	struct region a, b;
+	DAT_EVD_HANDLE evd;
+};
+
+FIXTURE_SETUP(evd)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.max_recv_dtos = 4,
+		.max_request_dtos = 32,
+	};
+	struct pair *pair = &self->pair;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_evd_create(pair->ia, QLEN, DAT_HANDLE_NULL,
+				 DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
+				 &self->evd));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(pair->a.ep));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_create(pair->ia, pair->a.pz, self->evd, self->evd,
+				pair->a.conn_evd, &attr, &pair->a.ep));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(pair, pair->a.pz, &self->a, REGION,
+			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(pair, pair->b.pz, &self->b, REGION,
+			      DAT_MEM_PRIV_ALL_FLAG));
+}
+
+FIXTURE_TEARDOWN(evd)
+{
+	pair_close(&self->pair);
+}
+
+/* Makes one event with this cookie on side a's EVD. */
+static DAT_RETURN make_event(FIXTURE_DATA(evd) *self, DAT_UINT64 cookie)
+{
+	return post_write(self->pair.a.ep, &self->a, 0, 8,
+			  self->b.rmr_context, self->b.buf, cookie);
+}
+
+/* Returns when there are @count events, taking none. */
+static DAT_RETURN await_count(DAT_EVD_HANDLE evd, DAT_COUNT count)
+{
+	time_t give_up = time(NULL) + 10;
+	DAT_COUNT nmore = 0;
+	DAT_EVENT event;
+
+	/* More than can come, so that none is taken. */
+	while (nmore < count && time(NULL) < give_up)
+		dat_evd_wait(evd, 1000, QLEN, &event, &nmore);
+	return nmore == count ? DAT_SUCCESS : DAT_INTERNAL_ERROR;
+}
+
+static DAT_UINT64 cookie_of(const DAT_EVENT *event)
+{
+	return event->event_data.dto_completion_event_data.user_cookie.as_64;
+}
+
+static long now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+struct waiter {
+	pthread_t thread;
+	DAT_EVD_HANDLE evd;
+	DAT_TIMEOUT timeout;
+	DAT_COUNT threshold;
+	DAT_RETURN ret;
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+};
+
+static void *waiter_main(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->nmore = -1;
+	w->ret = dat_evd_wait(w->evd, w->timeout, w->threshold, &w->event,
+			      &w->nmore);
+	return NULL;
+}
+
+static bool is_waited_for(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+
+	return DAT_GET_TYPE(dat_evd_dequeue(evd, &event)) == DAT_INVALID_STATE;
+}
+
+/* Returns when the thread waits on the EVD, which has been empty. */
+static void waiter_start(struct waiter *w)
+{
+	pthread_create(&w->thread, NULL, waiter_main, w);
+	while (!is_waited_for(w->evd))
+		sched_yield();
+}
+
+TEST_F(evd, dequeue_of_an_empty_evd_is_queue_empty)
+{
+	DAT_EVENT event;
+
+	EXPECT_EQ(DAT_QUEUE_EMPTY,
+		  DAT_GET_TYPE(dat_evd_dequeue(self->evd, &event)));
+	ASSERT_EQ(DAT_SUCCESS, make_event(self, 1));
+	ASSERT_EQ(DAT_SUCCESS, await_count(self->evd, 1));
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd, &event));
+	EXPECT_EQ(1, cookie_of(&event));
+	EXPECT_EQ(self->evd, event.evd_handle);
+	EXPECT_EQ(DAT_QUEUE_EMPTY,
+		  DAT_GET_TYPE(dat_evd_dequeue(self->evd, &event)));
+}
+
+TEST_F(evd, threshold_of_n_waits_for_n_events_and_takes_the_first)
+{
+	DAT_COUNT n;
+
+	for (n = 1; n <= QLEN; n++) {
+		struct waiter w = {
+			.evd = self->evd, .threshold = n,
+			.timeout = PAIR_TIMEOUT,
+		};
+		DAT_EVENT event;
+		DAT_COUNT i;
+
+		waiter_start(&w);
+		for (i = 0; i < n - 1; i++) {
+			ASSERT_EQ(DAT_SUCCESS, make_event(self, i));
+		}
+		/* One is missing: it waits. */
+		usleep(SILENCE / QLEN);
+		EXPECT_TRUE(is_waited_for(self->evd));
+		ASSERT_EQ(DAT_SUCCESS, make_event(self, n - 1));
+		pthread_join(w.thread, NULL);
+		ASSERT_EQ(DAT_SUCCESS, w.ret);
+		EXPECT_EQ(0, cookie_of(&w.event));
+		EXPECT_EQ(n - 1, w.nmore);
+		for (i = 1; i < n; i++) {
+			ASSERT_EQ(DAT_SUCCESS,
+				  dat_evd_dequeue(self->evd, &event));
+			EXPECT_EQ(i, cookie_of(&event));
+		}
+	}
+}
+
+TEST_F(evd, nmore_is_the_number_of_events_that_are_left)
+{
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(DAT_SUCCESS, make_event(self, i));
+	}
+	ASSERT_EQ(DAT_SUCCESS, await_count(self->evd, 5));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_evd_wait(self->evd, 0, 1, &event, &nmore));
+		EXPECT_EQ(i, cookie_of(&event));
+		EXPECT_EQ(4 - i, nmore);
+	}
+}
+
+TEST_F(evd, threshold_below_1_or_over_the_qlen_is_an_invalid_parameter)
+{
+	static const DAT_COUNT bad[] = { 0, -1, INT32_MIN, QLEN + 1, INT32_MAX };
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+			  dat_evd_wait(self->evd, 0, bad[i], &event, &nmore)) {
+			TH_LOG("threshold %d", bad[i]);
+		}
+	}
+	/* An event that is there makes no difference. */
+	ASSERT_EQ(DAT_SUCCESS, make_event(self, 1));
+	ASSERT_EQ(DAT_SUCCESS, await_count(self->evd, 1));
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+			  dat_evd_wait(self->evd, 0, bad[i], &event, &nmore));
+	}
+}
+
+/* The ring behind it has a power of two of entries, which is another matter. */
+TEST_F(evd, threshold_over_a_qlen_that_is_no_power_of_two_is_invalid)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_evd_create(self->pair.ia, 5, DAT_HANDLE_NULL,
+				 DAT_EVD_DTO_FLAG, &evd));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_create(self->pair.ia, self->pair.a.pz, evd, evd,
+				self->pair.a.conn_evd, NULL,
+				&self->pair.a.ep));
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		  dat_evd_wait(evd, 0, 6, &event, &nmore));
+	/* Nor if so many have come, of which the ring takes 8. */
+	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.b.conn_evd,
+					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.b.ep));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_create(self->pair.ia, self->pair.b.pz,
+				self->pair.b.dto_evd, self->pair.b.dto_evd,
+				self->pair.b.conn_evd, NULL,
+				&self->pair.b.ep));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (i = 0; i < 6; i++) {
+		ASSERT_EQ(DAT_SUCCESS, make_event(self, i));
+	}
+	usleep(SILENCE);
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		  dat_evd_wait(evd, 0, 6, &event, &nmore));
+}
+
+TEST_F(evd, threshold_must_be_1_where_an_ep_suppresses_notification)
+{
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	/* Side b's EP does, see side_open(). */
+	EXPECT_EQ(DAT_INVALID_STATE,
+		  DAT_GET_TYPE(dat_evd_wait(self->pair.b.dto_evd, 0, 2, &event,
+					    &nmore)));
+	EXPECT_EQ(DAT_TIMEOUT_EXPIRED,
+		  DAT_GET_TYPE(dat_evd_wait(self->pair.b.dto_evd, 0, 1, &event,
+					    &nmore)));
+}
+
+TEST_F(evd, threshold_may_be_more_than_1_when_that_ep_has_gone)
+{
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.b.ep));
+	EXPECT_EQ(DAT_TIMEOUT_EXPIRED,
+		  DAT_GET_TYPE(dat_evd_wait(self->pair.b.dto_evd, 0, 2, &event,
+					    &nmore)));
+}
+
+TEST_F(evd, null_pointers_are_invalid_parameters)
+{
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+		  dat_evd_wait(self->evd, 0, 1, NULL, &nmore));
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
+		  dat_evd_wait(self->evd, 0, 1, &event, NULL));
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  dat_evd_dequeue(self->evd, NULL));
+}
+
+TEST_F(evd, handles_that_are_none_are_invalid)
+{
+	DAT_EVD_HANDLE bad[] = {
+		DAT_HANDLE_NULL, self->pair.a.ep, self->pair.ia, &bad,
+		(DAT_HANDLE)UINTPTR_MAX, (char *)self->evd + (1UL << 32),
+	};
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(DAT_INVALID_HANDLE,
+			  DAT_GET_TYPE(dat_evd_wait(bad[i], 0, 1, &event,
+						    &nmore)));
+		EXPECT_EQ(DAT_INVALID_HANDLE,
+			  DAT_GET_TYPE(dat_evd_dequeue(bad[i], &event)));
+		EXPECT_EQ(DAT_INVALID_HANDLE,
+			  DAT_GET_TYPE(dat_evd_free(bad[i])));
+	}
+}
+
+TEST_F(evd, timeout_is_in_microseconds_and_is_waited_out)
+{
+	static const DAT_TIMEOUT timeouts[] = { 1500, 20000, 100000 };
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(timeouts); i++) {
+		long start = now_us(), took;
+
+		EXPECT_EQ(DAT_TIMEOUT_EXPIRED,
+			  DAT_GET_TYPE(dat_evd_wait(self->evd, timeouts[i], 1,
+						    &event, &nmore)));
+		took = now_us() - start;
+		EXPECT_GE(took, timeouts[i]);
+		EXPECT_LT(took, timeouts[i] + LATE);
+	}
+}
+
+TEST_F(evd, timeout_of_0_takes_an_event_or_expires_at_once)
+{
+	DAT_COUNT nmore = -1;
+	DAT_EVENT event;
+	long start;
+
+	start = now_us();
+	EXPECT_EQ(DAT_TIMEOUT_EXPIRED,
+		  DAT_GET_TYPE(dat_evd_wait(self->evd, 0, 1, &event, &nmore)));
+	EXPECT_LT(now_us() - start, LATE);
+	EXPECT_EQ(0, nmore);
+	ASSERT_EQ(DAT_SUCCESS, make_event(self, 1));
+	ASSERT_EQ(DAT_SUCCESS, await_count(self->evd, 1));
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_wait(self->evd, 0, 1, &event, &nmore));
+}
+
+TEST_F(evd, expired_timeout_takes_no_event_and_tells_how_many_there_are)
+{
+	DAT_COUNT nmore = -1;
+	DAT_EVENT event;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, make_event(self, 0));
+	ASSERT_EQ(DAT_SUCCESS, make_event(self, 1));
+	ASSERT_EQ(DAT_SUCCESS, await_count(self->evd, 2));
+	EXPECT_EQ(DAT_TIMEOUT_EXPIRED,
+		  DAT_GET_TYPE(dat_evd_wait(self->evd, 10000, 3, &event,
+					    &nmore)));
+	EXPECT_EQ(2, nmore);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd, &event));
+		EXPECT_EQ(i, cookie_of(&event));
+	}
+}
+
+TEST_F(evd, waiter_owns_the_evd)
+{
+	struct waiter w = {
+		.evd = self->evd, .threshold = 1, .timeout = PAIR_TIMEOUT,
+	};
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	waiter_start(&w);
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER),
+		  dat_evd_wait(self->evd, 0, 1, &event, &nmore));
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER),
+		  dat_evd_dequeue(self->evd, &event));
+	/* Another EVD is another matter. */
+	EXPECT_EQ(DAT_QUEUE_EMPTY,
+		  DAT_GET_TYPE(dat_evd_dequeue(self->pair.b.dto_evd, &event)));
+	ASSERT_EQ(DAT_SUCCESS, make_event(self, 1));
+	pthread_join(w.thread, NULL);
+	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_EQ(1, cookie_of(&w.event));
+	/* It is anybody's again. */
+	EXPECT_EQ(DAT_QUEUE_EMPTY,
+		  DAT_GET_TYPE(dat_evd_dequeue(self->evd, &event)));
+}
+
+static void on_signal(int signal __attribute__((unused)))
+{
+}
+
+TEST_F(evd, signal_interrupts_a_waiter)
+{
+	struct waiter w = {
+		.evd = self->evd, .threshold = 2, .timeout = PAIR_TIMEOUT,
+	};
+	/* Even if it asks that system calls go on afterwards. */
+	struct sigaction action = {
+		.sa_handler = on_signal, .sa_flags = SA_RESTART,
+	};
+	long start;
+
+	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
+	waiter_start(&w);
+	ASSERT_EQ(DAT_SUCCESS, make_event(self, 1));
+	usleep(SILENCE / 2);
+	start = now_us();
+	/* Again and again: it may not have been asleep the first time. */
+	do {
+		pthread_kill(w.thread, SIGUSR1);
+		usleep(1000);
+	} while (pthread_tryjoin_np(w.thread, NULL));
+	EXPECT_LT(now_us() - start, LATE);
+	EXPECT_EQ(DAT_INTERRUPTED_CALL, DAT_GET_TYPE(w.ret));
+	EXPECT_EQ(1, w.nmore);
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd, &w.event));
+	EXPECT_EQ(1, cookie_of(&w.event));
+}
+
+TEST_F(evd, freeing_the_evd_aborts_its_waiter)
+{
+	struct waiter w = { .threshold = 1, .timeout = PAIR_TIMEOUT };
+
+	/* One that nothing feeds, for only that can be freed. */
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_evd_create(self->pair.ia, 4, DAT_HANDLE_NULL,
+				 DAT_EVD_CONNECTION_FLAG, &w.evd));
+	waiter_start(&w);
+	/* It may be on its way only. */
+	usleep(SILENCE / 2);
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(w.evd));
+	pthread_join(w.thread, NULL);
+	EXPECT_EQ(DAT_ABORT, DAT_GET_TYPE(w.ret));
+	EXPECT_EQ(DAT_INVALID_HANDLE,
+		  DAT_GET_TYPE(dat_evd_dequeue(w.evd, &w.event)));
+}
+
+TEST_F(evd, closing_the_ia_aborts_a_waiter)
+{
+	struct waiter w = {
+		.evd = self->evd, .threshold = 1, .timeout = PAIR_TIMEOUT,
+	};
+
+	waiter_start(&w);
+	usleep(SILENCE / 2);
+	EXPECT_EQ(DAT_SUCCESS,
+		  dat_ia_close(self->pair.ia, DAT_CLOSE_ABRUPT_FLAG));
+	self->pair.ia = DAT_HANDLE_NULL;
+	pthread_join(w.thread, NULL);
+	EXPECT_EQ(DAT_ABORT, DAT_GET_TYPE(w.ret));
+}
+
+TEST_F(evd, evd_that_is_fed_cannot_be_freed)
+{
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE),
+		  dat_evd_free(self->evd));
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE),
+		  dat_evd_free(self->pair.a.conn_evd));
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE),
+		  dat_evd_free(self->pair.cr_evd));
+	EXPECT_EQ(DAT_INVALID_STATE,
+		  DAT_GET_TYPE(dat_evd_free(self->pair.async_evd)));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+}
+
+TEST_F(evd, overflow_is_an_asynchronous_event_about_the_evd)
+{
+	DAT_EVENT event;
+	int i;
+
+	/* More than it and what is behind it can hold. */
+	for (i = 0; i < 32; i++) {
+		ASSERT_EQ(DAT_SUCCESS, make_event(self, i));
+	}
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.async_evd, &event));
+	EXPECT_EQ(DAT_ASYNC_ERROR_EVD_OVERFLOW, event.event_number);
+	EXPECT_EQ(self->evd,
+		  event.event_data.asynch_error_event_data.dat_handle);
+	EXPECT_EQ(DAT_EVD_OVERFLOW_ERROR,
+		  event.event_data.asynch_error_event_data.reason);
+	/* What came in time is there, in order: no less than asked for. */
+	for (i = 0; i < QLEN; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd, &event));
+		EXPECT_EQ(i, cookie_of(&event));
+	}
+}
+
+/* The events of a few DTOs were lost, but that must not hold anything up. */
+TEST_F(evd, ep_can_be_freed_soon_after_an_overflow)
+{
+	DAT_EVENT event;
+	long start;
+	int i;
+
+	for (i = 0; i < 32; i++) {
+		ASSERT_EQ(DAT_SUCCESS, make_event(self, i));
+	}
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.async_evd, &event));
+	start = now_us();
+	EXPECT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
+	EXPECT_LT(now_us() - start, LATE);
+}
+
+TEST_F(evd, as_many_events_as_the_qlen_do_not_overflow)
+{
+	DAT_EVENT event;
+	int i, round;
+
+	for (round = 0; round < 5; round++) {
+		for (i = 0; i < QLEN; i++) {
+			ASSERT_EQ(DAT_SUCCESS, make_event(self, i));
+		}
+		for (i = 0; i < QLEN; i++) {
+			ASSERT_EQ(DAT_SUCCESS, wait_event(self->evd, &event));
+			EXPECT_EQ(i, cookie_of(&event));
+		}
+	}
+	EXPECT_EQ(DAT_QUEUE_EMPTY,
+		  DAT_GET_TYPE(dat_evd_dequeue(self->pair.async_evd, &event)));
+}
+
+FIXTURE(merged)
+{
+	struct pair pair;
+	struct region a, b;
+	DAT_EVD_HANDLE evd;
+};
+
+/* Every stream of both sides goes to one EVD. */
+FIXTURE_SETUP(merged)
+{
+	struct pair *pair = &self->pair;
+	struct side *sides[] = { &pair->a, &pair->b };
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_evd_create(pair->ia, 256, DAT_HANDLE_NULL,
+				 DAT_EVD_CR_FLAG | DAT_EVD_DTO_FLAG |
+				 DAT_EVD_CONNECTION_FLAG |
+				 DAT_EVD_RMR_BIND_FLAG, &self->evd));
+	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(pair->psp));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_psp_create(pair->ia, pair->qual, self->evd,
+				 DAT_PSP_CONSUMER_FLAG, &pair->psp));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_free(sides[i]->ep));
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_ep_create(pair->ia, sides[i]->pz, self->evd,
+					self->evd, self->evd, NULL,
+					&sides[i]->ep));
+	}
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(pair, pair->a.pz, &self->a, REGION,
+			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(pair, pair->b.pz, &self->b, REGION,
+			      DAT_MEM_PRIV_ALL_FLAG));
+}
+
+FIXTURE_TEARDOWN(merged)
+{
+	pair_close(&self->pair);
+}
+
+TEST_F(merged, streams_on_one_evd_keep_their_order)
+{
+	struct pair *pair = &self->pair;
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr[10];
+	DAT_IA_ATTR attr;
+	DAT_EVENT event;
+	DAT_UINT64 i;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
+			       &attr, 0, NULL));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_connect(pair->a.ep, attr.ia_address_ptr, pair->qual,
+				 DAT_TIMEOUT_INFINITE, 0, NULL,
+				 DAT_QOS_BEST_EFFORT,
+				 DAT_CONNECT_DEFAULT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->evd, &event));
+	ASSERT_EQ(DAT_CONNECTION_REQUEST_EVENT, event.event_number);
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cr_accept(event.event_data.cr_arrival_event_data
+					.cr_handle, pair->b.ep, 0, NULL));
+	ASSERT_EQ(DAT_SUCCESS, wait_number(self->evd,
+					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_EQ(DAT_SUCCESS, wait_number(self->evd,
+					   DAT_CONNECTION_EVENT_ESTABLISHED));
+
+	for (i = 0; i < 40; i++) {
+		if (i % 4) {
+			ASSERT_EQ(DAT_SUCCESS,
+				  post_write(pair->a.ep, &self->a, 0, 8,
+					     self->b.rmr_context, self->b.buf,
+					     i));
+			continue;
+		}
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_rmr_create(pair->a.pz, &rmr[i / 4]));
+		ASSERT_EQ(DAT_SUCCESS,
+			  bind_window(rmr[i / 4], &self->a, 0, 10,
+				      DAT_MEM_PRIV_REMOTE_READ_FLAG,
+				      pair->a.ep, i,
+				      DAT_COMPLETION_DEFAULT_FLAG, &context));
+	}
+	for (i = 0; i < 40; i++) {
+		ASSERT_EQ(DAT_SUCCESS, wait_event(self->evd, &event));
+		EXPECT_EQ(i % 4 ? DAT_DTO_COMPLETION_EVENT :
+				  DAT_RMR_BIND_COMPLETION_EVENT,
+			  event.event_number);
+		EXPECT_EQ(i, cookie_of(&event));
+	}
+
+	/* The end of the connection comes behind what was posted before it. */
+	for (i = 0; i < 40; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_write(pair->a.ep, &self->a, 0, 8,
+				     self->b.rmr_context, self->b.buf, i));
+	}
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_disconnect(pair->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	for (i = 0; i < 40; i++) {
+		ASSERT_EQ(DAT_SUCCESS, wait_event(self->evd, &event));
+		ASSERT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+		EXPECT_EQ(i, cookie_of(&event));
+		EXPECT_EQ(DAT_DTO_SUCCESS,
+			  event.event_data.dto_completion_event_data.status);
+	}
+	EXPECT_EQ(DAT_SUCCESS, wait_number(self->evd,
+					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	EXPECT_EQ(DAT_SUCCESS, wait_number(self->evd,
+					   DAT_CONNECTION_EVENT_DISCONNECTED));
+}
+
+/* From now on every system call but exit_group() kills the process. */
+static int forbid_system_calls(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_exit_group, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog prog = { .len = ARRAY_SIZE(code), .filter = code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+}
+
+/* What the child returns when there is no seccomp in this kernel. */
+#define NO_SECCOMP	77
+
+/* Five events: two dequeues, two waits, one more, and none. */
+static int take_events(FIXTURE_DATA(evd) *self)
+{
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+	DAT_UINT64 i;
+
+	for (i = 0; i < 5; i++) {
+		DAT_RETURN ret;
+
+		if (i % 2)
+			ret = dat_evd_wait(self->evd, PAIR_TIMEOUT, 5 - i,
+					   &event, &nmore);
+		else
+			ret = dat_evd_dequeue(self->evd, &event);
+		if (ret || cookie_of(&event) != i)
+			return 1;
+	}
+	return dat_evd_dequeue(self->evd, &event) ? 0 : 1;
+}
+
+static int run_without_system_calls(FIXTURE_DATA(evd) *self,
+				    int (*fn)(FIXTURE_DATA(evd) *))
+{
+	int status;
+	pid_t pid;
+
+	/* The child has the device and the mapped rings. */
+	pid = fork();
+	if (!pid) {
+		if (forbid_system_calls())
+			_exit(NO_SECCOMP);
+		_exit(fn(self));
+	}
+	return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+static int get_status(FIXTURE_DATA(evd) *self)
+{
+	return ep_state(self->pair.a.ep) == DAT_EP_STATE_CONNECTED ? 0 : 1;
+}
+
+TEST_F(evd, no_system_call_is_made_while_there_are_events)
+{
+	int i, status;
+
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(DAT_SUCCESS, make_event(self, i));
+	}
+	ASSERT_EQ(DAT_SUCCESS, await_count(self->evd, 5));
+	status = run_without_system_calls(self, take_events);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_SECCOMP)
+		SKIP(return, "no seccomp");
+	EXPECT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(0, WEXITSTATUS(status));
+	/* The filter does catch a call that enters the kernel. */
+	status = run_without_system_calls(self, get_status);
+	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_EQ(SIGSYS, WTERMSIG(status));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * rmr_bind.c - dat_rmr_bind(3DAT): contexts, completions and their order
+ *
+ * The peer of all tests is side a, which uses the window; side b binds it.
+ */
+#include <kselftest_harness.h>
+
+#include "pair.h"
+
+#define REGION		(1 << 20)
+#define RW		(DAT_MEM_PRIV_REMOTE_READ_FLAG | \
+			 DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+FIXTURE(rmr_bind)
+{
+	struct pair pair;
+	struct region a, b;
+	DAT_RMR_HANDLE rmr;
+};
+
+FIXTURE_SETUP(rmr_bind)
+{
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
+			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
+			      DAT_MEM_PRIV_LOCAL_READ_FLAG |
+			      DAT_MEM_PRIV_LOCAL_WRITE_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &self->rmr));
+	memset(self->a.buf, 0xaa, REGION);
+}
+
+FIXTURE_TEARDOWN(rmr_bind)
+{
+	pair_close(&self->pair);
+}
+
+/* Binds on side b, and waits. Return: the status, or -1. */
+static int bind_b(struct pair *pair, DAT_RMR_HANDLE rmr,
+		  const struct region *region, size_t offset, size_t len,
+		  DAT_RMR_CONTEXT *context)
+{
+	if (bind_window(rmr, region, offset, len, RW, pair->b.ep, 0xb,
+			DAT_COMPLETION_DEFAULT_FLAG, context))
+		return -1;
+	return wait_bind(pair->b.dto_evd, 0xb);
+}
+
+TEST_F(rmr_bind, completion_is_an_rmr_bind_event_with_cookie_and_handle)
+{
+	DAT_RMR_BIND_COMPLETION_EVENT_DATA *d;
+	DAT_RMR_CONTEXT context;
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, REGION, RW,
+			      self->pair.b.ep, 0x0123456789abcdef,
+			      DAT_COMPLETION_DEFAULT_FLAG, &context));
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.dto_evd, &event));
+	d = &event.event_data.rmr_completion_event_data;
+	EXPECT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, event.event_number);
+	EXPECT_EQ(self->pair.b.dto_evd, event.evd_handle);
+	EXPECT_EQ(self->rmr, d->rmr_handle);
+	EXPECT_EQ(0x0123456789abcdef, d->user_cookie.as_64);
+	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, d->status);
+	EXPECT_EQ(DAT_QUEUE_EMPTY,
+		  DAT_GET_TYPE(dat_evd_dequeue(self->pair.b.dto_evd, &event)));
+}
+
+TEST_F(rmr_bind, completion_comes_on_the_request_evd_and_no_other)
+{
+	struct side *b = &self->pair.b;
+	DAT_EVD_HANDLE request_evd;
+	DAT_RMR_CONTEXT context;
+	DAT_EVENT event;
+
+	/* Now dto_evd gets the receives alone. */
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_evd_create(self->pair.ia, 16, DAT_HANDLE_NULL,
+				 DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
+				 &request_evd));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(b->ep));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_create(self->pair.ia, b->pz, b->dto_evd, request_evd,
+				b->conn_evd, NULL, &b->ep));
+	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
+					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_create(self->pair.ia, self->pair.a.pz,
+				self->pair.a.dto_evd, self->pair.a.dto_evd,
+				self->pair.a.conn_evd, NULL,
+				&self->pair.a.ep));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, REGION, RW, b->ep, 7,
+			      DAT_COMPLETION_DEFAULT_FLAG, &context));
+	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(request_evd, 7));
+	EXPECT_EQ(DAT_QUEUE_EMPTY,
+		  DAT_GET_TYPE(dat_evd_dequeue(b->dto_evd, &event)));
+	EXPECT_EQ(DAT_QUEUE_EMPTY,
+		  DAT_GET_TYPE(dat_evd_dequeue(b->conn_evd, &event)));
+}
+
+TEST_F(rmr_bind, cookie_is_opaque_and_need_not_be_unique)
+{
+	static const DAT_UINT64 cookies[] = {
+		0, UINT64_MAX, 1ULL << 63, 1, 1, 0,
+	};
+	DAT_RMR_CONTEXT context;
+	DAT_EVENT event;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cookies); i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  bind_window(self->rmr, &self->b, i, 100, RW,
+				      self->pair.b.ep, cookies[i],
+				      DAT_COMPLETION_DEFAULT_FLAG, &context));
+		ASSERT_EQ(DAT_SUCCESS,
+			  wait_event(self->pair.b.dto_evd, &event));
+		EXPECT_EQ(cookies[i],
+			  event.event_data.rmr_completion_event_data
+				  .user_cookie.as_64);
+	}
+}
+
+TEST_F(rmr_bind, completions_of_binds_and_dtos_come_in_the_order_posted)
+{
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE second;
+	DAT_EVENT event;
+	DAT_UINT64 i;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &second));
+	ASSERT_EQ(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, 100, RW,
+			      self->pair.b.ep, 0,
+			      DAT_COMPLETION_DEFAULT_FLAG, &context));
+	ASSERT_EQ(DAT_SUCCESS,
+		  post_write(self->pair.b.ep, &self->b, 0, 8192,
+			     self->a.rmr_context, self->a.buf, 1));
+	ASSERT_EQ(DAT_SUCCESS,
+		  bind_window(second, &self->b, 0, 100, RW, self->pair.b.ep,
+			      2, DAT_COMPLETION_DEFAULT_FLAG, &context));
+	ASSERT_EQ(DAT_SUCCESS,
+		  post_read(self->pair.b.ep, &self->b, 0, 8192,
+			    self->a.rmr_context, self->a.buf, 3));
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  wait_event(self->pair.b.dto_evd, &event));
+		/* The cookie is at the same place in both kinds of event. */
+		EXPECT_EQ(i % 2 ? DAT_DTO_COMPLETION_EVENT :
+				  DAT_RMR_BIND_COMPLETION_EVENT,
+			  event.event_number);
+		EXPECT_EQ(i, event.event_data.dto_completion_event_data
+				     .user_cookie.as_64);
+	}
+}
+
+TEST_F(rmr_bind, each_of_1000_binds_gives_a_new_context)
+{
+	/* A context is 24 bits of an MR and 8 that count, of two MRs. */
+	DAT_RMR_CONTEXT recent[64] = {}, context;
+	unsigned int i, j;
+
+	for (i = 0; i < 1000; i++) {
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  bind_b(&self->pair, self->rmr, &self->b, i, 1000,
+				 &context));
+		for (j = 0; j < 64 && j < i; j++) {
+			ASSERT_NE(recent[j], context) {
+				TH_LOG("bind %u", i);
+			}
+		}
+		recent[i % 64] = context;
+	}
+}
+
+TEST_F(rmr_bind, contexts_stay_new_when_unbound_in_between)
+{
+	DAT_RMR_CONTEXT context, last = 0, junk;
+	unsigned int i;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  bind_b(&self->pair, self->rmr, &self->b, 0, 1000,
+				 &context));
+		ASSERT_NE(last, context);
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  bind_b(&self->pair, self->rmr, &self->b, 0, 0,
+				 &junk));
+		last = context;
+	}
+}
+
+TEST_F(rmr_bind, send_right_after_the_bind_carries_a_usable_context_1000_times)
+{
+	DAT_RMR_CONTEXT *got = (void *)(self->a.buf + 4096);
+	DAT_RMR_CONTEXT *sent = (void *)(self->b.buf + 4096);
+	unsigned int i;
+
+	for (i = 0; i < 1000; i++) {
+		size_t offset = 8192 + i % 7 * 1009;
+		DAT_RMR_CONTEXT context;
+
+		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.a.ep, &self->a,
+						 4096, sizeof(*got), 1));
+		/* No wait between these two. */
+		ASSERT_EQ(DAT_SUCCESS,
+			  bind_window(self->rmr, &self->b, offset, 64, RW,
+				      self->pair.b.ep, 2,
+				      DAT_COMPLETION_DEFAULT_FLAG, &context));
+		*sent = context;
+		ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.b.ep, &self->b,
+						 4096, sizeof(*sent), 3));
+
+		ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 1));
+		*(uint32_t *)self->a.buf = i;
+		ASSERT_EQ(DAT_DTO_SUCCESS,
+			  write_status(&self->pair, &self->a, *got,
+				       self->b.buf + offset, 64)) {
+			TH_LOG("round %u", i);
+		}
+		ASSERT_EQ(0, memcmp(self->a.buf, self->b.buf + offset, 64));
+		ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 3));
+	}
+}
+
+TEST_F(rmr_bind, rdma_write_after_the_bind_does_not_start_before_it_completed)
+{
+	DAT_RMR_CONTEXT *got = (void *)(self->a.buf + 4096);
+	DAT_RMR_CONTEXT *sent = (void *)(self->b.buf + 4096);
+	unsigned int i;
+
+	for (i = 0; i < 100; i++) {
+		size_t offset = 8192 + i % 7 * 1009;
+		DAT_RMR_CONTEXT context;
+
+		*got = 0;
+		ASSERT_EQ(DAT_SUCCESS,
+			  bind_window(self->rmr, &self->b, offset, 64, RW,
+				      self->pair.b.ep, 2,
+				      DAT_COMPLETION_DEFAULT_FLAG, &context));
+		*sent = context;
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_write(self->pair.b.ep, &self->b, 4096,
+				     sizeof(*sent), self->a.rmr_context,
+				     got, 3));
+		/* The peer takes it from memory; no event delays it. */
+		while (!__atomic_load_n(got, __ATOMIC_ACQUIRE))
+			;
+		ASSERT_EQ(DAT_DTO_SUCCESS,
+			  write_status(&self->pair, &self->a, *got,
+				       self->b.buf + offset, 64)) {
+			TH_LOG("round %u", i);
+		}
+		ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 3));
+	}
+}
+
+TEST_F(rmr_bind, length_of_zero_withdraws_the_window)
+{
+	DAT_RMR_CONTEXT context, junk;
+
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 0, 4096, &context));
+	ASSERT_EQ(DAT_DTO_SUCCESS, write_status(&self->pair, &self->a, context,
+						self->b.buf, 4096));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 0, 0, &junk));
+	memset(self->b.buf, 0xbb, 4096);
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		  write_status(&self->pair, &self->a, context, self->b.buf,
+			       4096));
+	EXPECT_EQ(0xbb, self->b.buf[0]);
+	EXPECT_EQ(0xbb, self->b.buf[4095]);
+}
+
+TEST_F(rmr_bind, length_of_zero_makes_context_and_address_irrelevant)
+{
+	DAT_LMR_TRIPLET junk = {
+		.lmr_context = 0xdeadbeef,
+		.virtual_address = UINT64_MAX,
+		.segment_length = 0,
+	};
+	DAT_RMR_COOKIE cookie = { .as_64 = 5 };
+	DAT_RMR_CONTEXT context;
+
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 0, 4096, &context));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_rmr_bind(self->rmr, &junk, RW, self->pair.b.ep, cookie,
+			       DAT_COMPLETION_DEFAULT_FLAG, &context));
+	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(self->pair.b.dto_evd, 5));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+}
+
+TEST_F(rmr_bind, lmr_is_in_use_until_the_rmr_is_unbound)
+{
+	DAT_RMR_CONTEXT context;
+
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 0, 4096, &context));
+	EXPECT_EQ(DAT_INVALID_STATE,
+		  DAT_GET_TYPE(dat_lmr_free(self->b.lmr)));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 0, 0, &context));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+}
+
+TEST_F(rmr_bind, lmr_is_in_use_until_the_rmr_is_bound_to_another)
+{
+	DAT_RMR_CONTEXT context;
+	struct region other;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.b.pz, &other, 4096,
+			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 0, 4096, &context));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &other, 0, 4096, &context));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_EQ(DAT_INVALID_STATE, DAT_GET_TYPE(dat_lmr_free(other.lmr)));
+}
+
+TEST_F(rmr_bind, unbind_of_an_unbound_rmr_completes)
+{
+	DAT_RMR_CONTEXT context;
+	unsigned int i;
+
+	/* The first never was bound, the second has been unbound. */
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  bind_window(self->rmr, &self->b, 0, 0, RW,
+				      self->pair.b.ep, 40 + i,
+				      DAT_COMPLETION_DEFAULT_FLAG, &context));
+		EXPECT_EQ(DAT_RMR_BIND_SUCCESS,
+			  wait_bind(self->pair.b.dto_evd, 40 + i));
+	}
+	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(self->pair.b.ep));
+}
+
+TEST_F(rmr_bind, second_of_two_binds_back_to_back_works_or_lacks_resources)
+{
+	DAT_RMR_CONTEXT first, second, used;
+	DAT_RETURN ret;
+	unsigned int i;
+
+	for (i = 0; i < 50; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  bind_window(self->rmr, &self->b, 0, 4096, RW,
+				      self->pair.b.ep, 1,
+				      DAT_COMPLETION_DEFAULT_FLAG, &first));
+		ret = bind_window(self->rmr, &self->b, 8192, 4096, RW,
+				  self->pair.b.ep, 2,
+				  DAT_COMPLETION_DEFAULT_FLAG, &second);
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  wait_bind(self->pair.b.dto_evd, 1));
+		used = first;
+		if (ret) {
+			ASSERT_EQ(DAT_INSUFFICIENT_RESOURCES,
+				  DAT_GET_TYPE(ret));
+		} else {
+			ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+				  wait_bind(self->pair.b.dto_evd, 2));
+			ASSERT_NE(first, second);
+			used = second;
+		}
+		ASSERT_EQ(DAT_DTO_SUCCESS,
+			  write_status(&self->pair, &self->a, used,
+				       self->b.buf + (ret ? 0 : 8192), 4096));
+	}
+	/* The first of all, if not for the second, is dead after a third. */
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 16384, 4096,
+			 &second));
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		  write_status(&self->pair, &self->a, first, self->b.buf,
+			       4096));
+}
+
+TEST_F(rmr_bind, rmr_can_be_bound_on_another_ep_of_its_pz)
+{
+	struct pair other = self->pair;
+	DAT_RMR_CONTEXT old, new;
+	unsigned int i;
+
+	/* A second connection between the same PZs, with EVDs of its own. */
+	ASSERT_EQ(DAT_SUCCESS, side_open(&self->pair, &other.a));
+	ASSERT_EQ(DAT_SUCCESS, side_open(&self->pair, &other.b));
+	for (i = 0; i < 2; i++) {
+		struct side *side = i ? &other.b : &other.a;
+		DAT_EP_PARAM param;
+
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_query(side->ep, DAT_EP_FIELD_ALL,
+						    &param));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_free(side->ep));
+		side->pz = i ? self->pair.b.pz : self->pair.a.pz;
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_ep_create(self->pair.ia, side->pz, side->dto_evd,
+					side->dto_evd, side->conn_evd,
+					&param.ep_attr, &side->ep));
+	}
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&other));
+
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 0, 4096, &old));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&other, self->rmr, &self->b, 8192, 4096, &new));
+	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(&other, &self->a, new,
+						self->b.buf + 8192, 4096));
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		  write_status(&self->pair, &self->a, old, self->b.buf,
+			       4096));
+	/* The connection of the offender broke, the other did not. */
+	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.b.conn_evd,
+					   DAT_CONNECTION_EVENT_BROKEN));
+	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(other.a.ep));
+	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(other.b.ep));
+	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(&other, &self->a, new,
+						self->b.buf + 8192, 4096));
+}
+
+TEST_F(rmr_bind, bind_that_was_refused_leaves_the_window_as_it_was)
+{
+	DAT_RMR_CONTEXT context, junk = 0x5a5a5a5a;
+	struct pair *pair = &self->pair;
+
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(pair, self->rmr, &self->b, 100, 200, &context));
+	EXPECT_NE(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, REGION + 1, RW,
+			      pair->b.ep, 1, DAT_COMPLETION_DEFAULT_FLAG,
+			      &junk));
+	EXPECT_NE(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, 10, RW, pair->b.ep, 1,
+			      0x80, &junk));
+	EXPECT_NE(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, 10, RW, pair->a.ep, 1,
+			      DAT_COMPLETION_DEFAULT_FLAG, &junk));
+	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(pair, &self->a, context,
+						self->b.buf + 100, 200));
+	/* And the RMR is as usable as before. */
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(pair, self->rmr, &self->b, 1000, 200, &junk));
+	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(pair, &self->a, junk,
+						self->b.buf + 1000, 200));
+}
+
+/*
+ * The device may begin a bind before a Send that was posted earlier has been
+ * received, and has to send that one again.
+ */
+TEST_F(rmr_bind, bind_behind_a_send_that_is_sent_twice_succeeds)
+{
+	DAT_RMR_CONTEXT context;
+
+	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.b.ep, &self->b, 0, 8, 1));
+	ASSERT_EQ(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, 4096, RW,
+			      self->pair.b.ep, 2, DAT_COMPLETION_DEFAULT_FLAG,
+			      &context));
+	/* The receiver comes late, but it comes. */
+	usleep(50 * 1000);
+	ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.a.ep, &self->a, 0, 8, 3));
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 1));
+	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(self->pair.b.dto_evd, 2));
+	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(self->pair.b.ep));
+}
+
+TEST_F(rmr_bind, as_many_binds_as_max_request_dtos_can_be_outstanding)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.max_recv_dtos = 4,
+		.max_request_dtos = 4,
+	};
+	struct side *sides[] = { &self->pair.a, &self->pair.b };
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr[4];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_free(sides[i]->ep));
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_ep_create(self->pair.ia, sides[i]->pz,
+					sides[i]->dto_evd, sides[i]->dto_evd,
+					sides[i]->conn_evd, &attr,
+					&sides[i]->ep));
+	}
+	/* Told that side a went away, before it knew of its own. */
+	wait_number(self->pair.b.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+
+	/* Bound already: a rebind needs most of the send queue. */
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_rmr_create(self->pair.b.pz, &rmr[i]));
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  bind_b(&self->pair, rmr[i], &self->b, 0, 100,
+				 &context));
+	}
+
+	/* Takes a while, and what is posted behind it completes later. */
+	ASSERT_EQ(DAT_SUCCESS,
+		  post_write(self->pair.b.ep, &self->b, 0, REGION,
+			     self->a.rmr_context, self->a.buf, 100));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  bind_window(rmr[i], &self->b, 1000, 100, RW,
+				      self->pair.b.ep, i,
+				      DAT_COMPLETION_DEFAULT_FLAG, &context));
+	}
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 100));
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(DAT_RMR_BIND_SUCCESS,
+			  wait_bind(self->pair.b.dto_evd, i));
+	}
+	EXPECT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, rmr[3], &self->b, 1000, 100, &context));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * rmr_flags.c - dat_rmr_bind(3DAT): its completion flags
+ */
+#include <kselftest_harness.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "pair.h"
+
+#define REGION		65536
+#define RW		(DAT_MEM_PRIV_REMOTE_READ_FLAG | \
+			 DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+/* How long a waiter is given to be woken by what must not wake it. */
+#define SILENCE		(300 * 1000)
+
+FIXTURE(rmr_flags)
+{
+	struct pair pair;
+	struct region a, b;
+	DAT_RMR_HANDLE rmr;
+	DAT_RMR_CONTEXT context;
+};
+
+FIXTURE_SETUP(rmr_flags)
+{
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
+			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
+			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &self->rmr));
+}
+
+FIXTURE_TEARDOWN(rmr_flags)
+{
+	pair_close(&self->pair);
+}
+
+/* New EPs with other request completion flags, connected. */
+static DAT_RETURN reconnect_with(struct pair *pair, DAT_COMPLETION_FLAGS flags)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.request_completion_flags = flags,
+	};
+	DAT_EVD_HANDLE evd;
+	DAT_RETURN ret;
+
+	ret = dat_evd_create(pair->ia, 64, DAT_HANDLE_NULL,
+			     DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, &evd);
+	if (!ret)
+		ret = dat_ep_free(pair->b.ep);
+	if (!ret)
+		ret = dat_ep_create(pair->ia, pair->b.pz, evd, evd,
+				    pair->b.conn_evd, &attr, &pair->b.ep);
+	pair->b.dto_evd = evd;
+	if (!ret)
+		ret = wait_number(pair->a.conn_evd,
+				  DAT_CONNECTION_EVENT_DISCONNECTED);
+	if (!ret)
+		ret = dat_ep_free(pair->a.ep);
+	if (!ret)
+		ret = dat_ep_create(pair->ia, pair->a.pz, pair->a.dto_evd,
+				    pair->a.dto_evd, pair->a.conn_evd, NULL,
+				    &pair->a.ep);
+	return ret ?: pair_connect(pair);
+}
+
+struct waiter {
+	pthread_t thread;
+	DAT_EVD_HANDLE evd;
+	DAT_TIMEOUT timeout;
+	DAT_RETURN ret;
+	DAT_EVENT event;
+};
+
+static void *waiter_main(void *arg)
+{
+	struct waiter *w = arg;
+	DAT_COUNT nmore;
+
+	w->ret = dat_evd_wait(w->evd, w->timeout, 1, &w->event, &nmore);
+	return NULL;
+}
+
+/* Returns when the thread waits on the EVD, which has been empty. */
+static void waiter_start(struct waiter *w)
+{
+	DAT_EVENT event;
+
+	pthread_create(&w->thread, NULL, waiter_main, w);
+	while (DAT_GET_TYPE(dat_evd_dequeue(w->evd, &event)) !=
+	       DAT_INVALID_STATE)
+		sched_yield();
+}
+
+TEST_F(rmr_flags, suppressed_success_makes_no_event)
+{
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, 4096, RW,
+			      self->pair.b.ep, 1,
+			      DAT_COMPLETION_SUPPRESS_FLAG, &self->context));
+	ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.a.ep, &self->a, 0, 8, 2));
+	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.b.ep, &self->b, 0, 8, 3));
+	/* The send completes after the bind, so it would come second. */
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.dto_evd, &event));
+	EXPECT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+	EXPECT_EQ(3, event.event_data.dto_completion_event_data
+			     .user_cookie.as_64);
+	EXPECT_EQ(DAT_QUEUE_EMPTY,
+		  DAT_GET_TYPE(dat_evd_dequeue(self->pair.b.dto_evd, &event)));
+	/* It was carried out all the same. */
+	EXPECT_EQ(DAT_DTO_SUCCESS,
+		  write_status(&self->pair, &self->a, self->context,
+			       self->b.buf, 4096));
+}
+
+TEST_F(rmr_flags, suppressed_binds_do_not_use_the_queue_up)
+{
+	unsigned int i;
+
+	for (i = 0; i < 300; i++) {
+		DAT_RETURN ret;
+
+		/* The one before may be under way still. */
+		do {
+			ret = bind_window(self->rmr, &self->b, i, 4096, RW,
+					  self->pair.b.ep, 1,
+					  DAT_COMPLETION_SUPPRESS_FLAG,
+					  &self->context);
+		} while (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES);
+		ASSERT_EQ(DAT_SUCCESS, ret) {
+			TH_LOG("bind %u", i);
+		}
+	}
+	EXPECT_EQ(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, 0, RW, self->pair.b.ep,
+			      2, DAT_COMPLETION_DEFAULT_FLAG, &self->context));
+	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(self->pair.b.dto_evd, 2));
+}
+
+TEST_F(rmr_flags, only_successful_completions_are_suppressed)
+{
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.b.ep,
+						 DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.b.conn_evd,
+					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_EQ(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, 4096, RW,
+			      self->pair.b.ep, 1,
+			      DAT_COMPLETION_SUPPRESS_FLAG, &self->context));
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.dto_evd, &event));
+	EXPECT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, event.event_number);
+	EXPECT_EQ(DAT_DTO_ERR_FLUSHED,
+		  event.event_data.rmr_completion_event_data.status);
+}
+
+TEST_F(rmr_flags, default_is_a_completion_with_notification)
+{
+	struct waiter w = {
+		.evd = self->pair.b.dto_evd, .timeout = PAIR_TIMEOUT,
+	};
+
+	waiter_start(&w);
+	ASSERT_EQ(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, 4096, RW,
+			      self->pair.b.ep, 1, DAT_COMPLETION_DEFAULT_FLAG,
+			      &self->context));
+	pthread_join(w.thread, NULL);
+	ASSERT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, w.event.event_number);
+}
+
+TEST_F(rmr_flags, unsignalled_completion_does_not_wake_a_waiter)
+{
+	struct waiter w = {
+		.evd = self->pair.b.dto_evd, .timeout = SILENCE,
+	};
+	DAT_EVENT event;
+
+	waiter_start(&w);
+	ASSERT_EQ(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, 4096, RW,
+			      self->pair.b.ep, 1,
+			      DAT_COMPLETION_UNSIGNALLED_FLAG,
+			      &self->context));
+	/* What wakes nobody has completed, as the window tells. */
+	EXPECT_EQ(DAT_DTO_SUCCESS,
+		  write_status(&self->pair, &self->a, self->context,
+			       self->b.buf, 4096));
+	pthread_join(w.thread, NULL);
+	EXPECT_EQ(DAT_TIMEOUT_EXPIRED, DAT_GET_TYPE(w.ret));
+	/* It is an event none the less. */
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_evd_dequeue(self->pair.b.dto_evd, &event));
+	EXPECT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, event.event_number);
+	EXPECT_EQ(1, event.event_data.rmr_completion_event_data
+			     .user_cookie.as_64);
+}
+
+TEST_F(rmr_flags, unsignalled_completion_is_the_first_event_of_a_later_wait)
+{
+	DAT_BOOLEAN recv_idle, request_idle;
+	DAT_EP_STATE state;
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+	unsigned int i;
+
+	for (i = 0; i < 50; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  bind_window(self->rmr, &self->b, i, 4096, RW,
+				      self->pair.b.ep, i,
+				      DAT_COMPLETION_UNSIGNALLED_FLAG,
+				      &self->context));
+		/* By its own account it has completed, so there is an event. */
+		do {
+			ASSERT_EQ(DAT_SUCCESS,
+				  dat_ep_get_status(self->pair.b.ep, &state,
+						    &recv_idle,
+						    &request_idle));
+		} while (!request_idle);
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_wait(self->pair.b.dto_evd, 0, 1,
+						    &event, &nmore)) {
+			TH_LOG("bind %u", i);
+		}
+		EXPECT_EQ(i, event.event_data.rmr_completion_event_data
+				     .user_cookie.as_64);
+	}
+}
+
+TEST_F(rmr_flags, unsignalled_completion_can_be_dequeued_once_it_is_there)
+{
+	DAT_BOOLEAN recv_idle, request_idle;
+	DAT_EP_STATE state;
+	DAT_EVENT event;
+	unsigned int i;
+
+	for (i = 0; i < 50; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  bind_window(self->rmr, &self->b, i, 4096, RW,
+				      self->pair.b.ep, i,
+				      DAT_COMPLETION_UNSIGNALLED_FLAG,
+				      &self->context));
+		do {
+			ASSERT_EQ(DAT_SUCCESS,
+				  dat_ep_get_status(self->pair.b.ep, &state,
+						    &recv_idle,
+						    &request_idle));
+		} while (!request_idle);
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_evd_dequeue(self->pair.b.dto_evd, &event)) {
+			TH_LOG("bind %u", i);
+		}
+		EXPECT_EQ(i, event.event_data.rmr_completion_event_data
+				     .user_cookie.as_64);
+	}
+}
+
+TEST_F(rmr_flags, a_notified_completion_wakes_after_unsignalled_ones)
+{
+	struct waiter w = {
+		.evd = self->pair.b.dto_evd, .timeout = PAIR_TIMEOUT,
+	};
+	DAT_EVENT event;
+	unsigned int i;
+
+	waiter_start(&w);
+	for (i = 0; i < 3; i++) {
+		DAT_RETURN ret;
+
+		do {
+			ret = bind_window(self->rmr, &self->b, i, 4096, RW,
+					  self->pair.b.ep, i, i < 2 ?
+					  DAT_COMPLETION_UNSIGNALLED_FLAG :
+					  DAT_COMPLETION_DEFAULT_FLAG,
+					  &self->context);
+		} while (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES);
+		ASSERT_EQ(DAT_SUCCESS, ret);
+	}
+	pthread_join(w.thread, NULL);
+	ASSERT_EQ(DAT_SUCCESS, w.ret);
+	/* In the order posted, whoever was notified. */
+	EXPECT_EQ(0, w.event.event_data.rmr_completion_event_data
+			     .user_cookie.as_64);
+	for (i = 1; i < 3; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  wait_event(self->pair.b.dto_evd, &event));
+		EXPECT_EQ(i, event.event_data.rmr_completion_event_data
+				     .user_cookie.as_64);
+	}
+}
+
+TEST_F(rmr_flags, unsignalled_is_invalid_unless_the_ep_has_it)
+{
+	ASSERT_EQ(DAT_SUCCESS, reconnect_with(&self->pair,
+					      DAT_COMPLETION_DEFAULT_FLAG));
+	EXPECT_EQ(DAT_INVALID_PARAMETER,
+		  DAT_GET_TYPE(bind_window(self->rmr, &self->b, 0, 4096, RW,
+					   self->pair.b.ep, 1,
+					   DAT_COMPLETION_UNSIGNALLED_FLAG,
+					   &self->context)));
+	/* Nothing came of it. */
+	EXPECT_EQ(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, 4096, RW,
+			      self->pair.b.ep, 2, DAT_COMPLETION_DEFAULT_FLAG,
+			      &self->context));
+	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(self->pair.b.dto_evd, 2));
+}
+
+TEST_F(rmr_flags, suppress_and_barrier_fence_need_nothing_of_the_ep)
+{
+	ASSERT_EQ(DAT_SUCCESS, reconnect_with(&self->pair,
+					      DAT_COMPLETION_DEFAULT_FLAG));
+	EXPECT_EQ(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, 4096, RW,
+			      self->pair.b.ep, 1,
+			      DAT_COMPLETION_SUPPRESS_FLAG |
+			      DAT_COMPLETION_BARRIER_FENCE_FLAG,
+			      &self->context));
+}
+
+TEST_F(rmr_flags, barrier_fence_lets_outstanding_rdma_reads_finish)
+{
+	DAT_EVENT event;
+	unsigned int i;
+
+	memset(self->a.buf, 0xaa, REGION);
+	/* All of max_rdma_read_out, and as large as the region allows. */
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_read(self->pair.b.ep, &self->b, i * 16384,
+				    16384, self->a.rmr_context,
+				    self->a.buf + i * 16384, i));
+	}
+	ASSERT_EQ(DAT_SUCCESS,
+		  bind_window(self->rmr, &self->b, 0, 4096, RW,
+			      self->pair.b.ep, i,
+			      DAT_COMPLETION_BARRIER_FENCE_FLAG,
+			      &self->context));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  wait_event(self->pair.b.dto_evd, &event));
+		EXPECT_EQ(i == 4 ? DAT_RMR_BIND_COMPLETION_EVENT :
+				   DAT_DTO_COMPLETION_EVENT,
+			  event.event_number);
+		EXPECT_EQ(DAT_DTO_SUCCESS,
+			  event.event_data.rmr_completion_event_data.status);
+	}
+	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, REGION));
+	EXPECT_EQ(DAT_DTO_SUCCESS,
+		  write_status(&self->pair, &self->a, self->context,
+			       self->b.buf, 4096));
+}
+
+TEST_F(rmr_flags, unknown_flags_are_invalid)
+{
+	static const unsigned int flags[] = {
+		DAT_COMPLETION_SOLICITED_WAIT_FLAG,
+		DAT_COMPLETION_EVD_THRESHOLD_FLAG,
+		0x20, 0x40, 0x80, 1U << 16, 1U << 31, ~0U,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		EXPECT_EQ(DAT_CLASS_ERROR | DAT_INVALID_PARAMETER |
+				  DAT_INVALID_ARG6,
+			  bind_window(self->rmr, &self->b, 0, 4096, RW,
+				      self->pair.b.ep, 1, flags[i],
+				      &self->context)) {
+			TH_LOG("flags %#x", flags[i]);
+		}
+	}
+}
+
+TEST_HARNESS_MAIN

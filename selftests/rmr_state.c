@@ -1,0 +1,651 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * rmr_state.c - dat_rmr_bind(3DAT): what it refuses, and the states of the EP
+ *
+ * And with it dat_rmr_query() and dat_rmr_free().
+ */
+#include <kselftest_harness.h>
+
+#include "pair.h"
+
+#define REGION		65536
+#define RW		(DAT_MEM_PRIV_REMOTE_READ_FLAG | \
+			 DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+#define LOCAL		(DAT_MEM_PRIV_LOCAL_READ_FLAG | \
+			 DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+
+#define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
+
+/* Enough for the device to begin what was posted. */
+#define BEGIN_US	(20 * 1000)
+
+FIXTURE(rmr_state)
+{
+	struct pair pair;
+	struct region a, b;
+	DAT_RMR_HANDLE rmr;
+	DAT_RMR_CONTEXT context;
+};
+
+FIXTURE_SETUP(rmr_state)
+{
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
+			      LOCAL));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
+			      LOCAL));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &self->rmr));
+}
+
+FIXTURE_TEARDOWN(rmr_state)
+{
+	pair_close(&self->pair);
+}
+
+/* A bind on side b with nothing special about it. */
+static DAT_RETURN post_bind(struct pair *pair, DAT_RMR_HANDLE rmr,
+			    const struct region *region, size_t offset,
+			    size_t len, DAT_UINT64 cookie,
+			    DAT_RMR_CONTEXT *context)
+{
+	return bind_window(rmr, region, offset, len, RW, pair->b.ep, cookie,
+			   DAT_COMPLETION_DEFAULT_FLAG, context);
+}
+
+static int bind_b(struct pair *pair, DAT_RMR_HANDLE rmr,
+		  const struct region *region, size_t offset, size_t len,
+		  DAT_RMR_CONTEXT *context)
+{
+	if (post_bind(pair, rmr, region, offset, len, 0xb, context))
+		return -1;
+	return wait_bind(pair->b.dto_evd, 0xb);
+}
+
+static DAT_RETURN bind_triplet(struct pair *pair, DAT_RMR_HANDLE rmr,
+			       DAT_LMR_CONTEXT lmr_context, DAT_UINT64 address,
+			       DAT_UINT64 len)
+{
+	DAT_LMR_TRIPLET t = {
+		.lmr_context = lmr_context,
+		.virtual_address = address,
+		.segment_length = len,
+	};
+	DAT_RMR_COOKIE cookie = { .as_64 = 0 };
+	DAT_RMR_CONTEXT context;
+
+	return dat_rmr_bind(rmr, &t, RW, pair->b.ep, cookie,
+			    DAT_COMPLETION_DEFAULT_FLAG, &context);
+}
+
+/* Breaks the connection, and waits until both sides know. */
+static DAT_RETURN disconnect(struct pair *pair)
+{
+	DAT_RETURN ret = dat_ep_disconnect(pair->b.ep, DAT_CLOSE_ABRUPT_FLAG);
+
+	if (!ret)
+		ret = wait_number(pair->b.conn_evd,
+				  DAT_CONNECTION_EVENT_DISCONNECTED);
+	if (!ret)
+		ret = wait_number(pair->a.conn_evd,
+				  DAT_CONNECTION_EVENT_DISCONNECTED);
+	return ret;
+}
+
+static void expect_query(struct __test_metadata *_metadata, struct pair *pair,
+			 DAT_RMR_HANDLE rmr, const struct region *region,
+			 size_t offset, size_t len, DAT_RMR_CONTEXT context)
+{
+	DAT_RMR_PARAM param;
+
+	memset(&param, 0x5a, sizeof(param));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	EXPECT_EQ(pair->ia, param.ia_handle);
+	EXPECT_EQ(pair->b.pz, param.pz_handle);
+	EXPECT_EQ(len, param.lmr_triplet.segment_length);
+	/* The rest is not defined for an unbound RMR. */
+	if (!len)
+		return;
+	EXPECT_EQ(region->lmr_context, param.lmr_triplet.lmr_context);
+	EXPECT_EQ((uintptr_t)region->buf + offset,
+		  param.lmr_triplet.virtual_address);
+	EXPECT_EQ(RW, param.mem_priv);
+	EXPECT_EQ(context, param.rmr_context);
+}
+
+TEST_F(rmr_state, null_forged_freed_and_foreign_handles_are_invalid)
+{
+	DAT_RMR_HANDLE freed;
+	DAT_EP_HANDLE freed_ep;
+	unsigned int i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &freed));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(freed));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_create(self->pair.ia, self->pair.b.pz,
+				self->pair.b.dto_evd, self->pair.b.dto_evd,
+				self->pair.b.conn_evd, NULL, &freed_ep));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(freed_ep));
+
+	DAT_HANDLE bad_rmr[] = {
+		DAT_HANDLE_NULL, freed, self->pair.b.ep, self->b.lmr,
+		(DAT_HANDLE)0x7ffffff0, (DAT_HANDLE)UINTPTR_MAX,
+		&freed, (char *)self->rmr + (1UL << 32),
+	};
+	DAT_HANDLE bad_ep[] = {
+		DAT_HANDLE_NULL, freed_ep, self->rmr, self->pair.ia,
+		(DAT_HANDLE)0x7ffffff0, (DAT_HANDLE)UINTPTR_MAX,
+		&freed, (char *)self->pair.b.ep + (1UL << 32),
+	};
+	for (i = 0; i < ARRAY_SIZE(bad_rmr); i++) {
+		EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
+			  post_bind(&self->pair, bad_rmr[i], &self->b, 0, 100,
+				    0, &self->context)) {
+			TH_LOG("RMR %p", bad_rmr[i]);
+		}
+		EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
+			  bind_window(self->rmr, &self->b, 0, 100, RW,
+				      bad_ep[i], 0,
+				      DAT_COMPLETION_DEFAULT_FLAG,
+				      &self->context)) {
+			TH_LOG("EP %p", bad_ep[i]);
+		}
+	}
+}
+
+TEST_F(rmr_state, null_pointers_are_invalid_parameters)
+{
+	DAT_LMR_TRIPLET t = segment(&self->b, 0, 100);
+	DAT_RMR_COOKIE cookie = { .as_64 = 0 };
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  dat_rmr_bind(self->rmr, NULL, RW, self->pair.b.ep, cookie,
+			       DAT_COMPLETION_DEFAULT_FLAG, &self->context));
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7),
+		  dat_rmr_bind(self->rmr, &t, RW, self->pair.b.ep, cookie,
+			       DAT_COMPLETION_DEFAULT_FLAG, NULL));
+}
+
+TEST_F(rmr_state, range_outside_the_lmr_is_an_invalid_parameter)
+{
+	DAT_UINT64 begin = (uintptr_t)self->b.buf;
+	const struct {
+		DAT_UINT64 address, len;
+	} bad[] = {
+		{ begin - 1, 1 },
+		{ begin - 1, REGION },
+		{ begin - 1, REGION + 1 },
+		{ begin, REGION + 1 },
+		{ begin + 1, REGION },
+		{ begin + REGION, 1 },
+		{ begin + REGION - 1, 2 },
+		/* These end inside the LMR, once around. */
+		{ begin + 1, UINT64_MAX },
+		{ UINT64_MAX, 2 },
+		{ UINT64_MAX - 99, 100 + begin + 1 },
+		{ begin, (1ULL << 32) + 1 },
+		{ begin + (1ULL << 32), 1 },
+		{ 0, 1 },
+		{ UINT64_MAX, 1 },
+	};
+	unsigned int i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+			  bind_triplet(&self->pair, self->rmr,
+				       self->b.lmr_context, bad[i].address,
+				       bad[i].len)) {
+			TH_LOG("%#lx bytes at %#lx", (long)bad[i].len,
+			       (long)bad[i].address);
+		}
+	}
+	/* The limits themselves are within. */
+	EXPECT_EQ(DAT_SUCCESS,
+		  bind_triplet(&self->pair, self->rmr, self->b.lmr_context,
+			       begin, REGION));
+}
+
+TEST_F(rmr_state, unknown_and_freed_lmr_contexts_are_invalid_parameters)
+{
+	DAT_UINT64 begin = (uintptr_t)self->b.buf;
+	const DAT_LMR_CONTEXT bad[] = {
+		0, UINT32_MAX, self->b.lmr_context + 1,
+		self->b.lmr_context ^ 0x80, self->b.lmr_context ^ 0x80000000,
+		self->b.lmr_context << 8,
+	};
+	unsigned int i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(DAT_INVALID_PARAMETER,
+			  DAT_GET_TYPE(bind_triplet(&self->pair, self->rmr,
+						    bad[i], begin, 100))) {
+			TH_LOG("lmr_context %#x", bad[i]);
+		}
+	}
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_EQ(DAT_INVALID_PARAMETER,
+		  DAT_GET_TYPE(bind_triplet(&self->pair, self->rmr,
+					    self->b.lmr_context, begin, 100)));
+}
+
+TEST_F(rmr_state, lmr_of_another_ia_instance_is_an_invalid_parameter)
+{
+	struct region region;
+	struct pair other;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&other, other.b.pz, &region, REGION,
+			      DAT_MEM_PRIV_ALL_FLAG));
+	EXPECT_EQ(DAT_INVALID_PARAMETER,
+		  DAT_GET_TYPE(post_bind(&self->pair, self->rmr, &region, 0,
+					 100, 0, &self->context)));
+	pair_close(&other);
+}
+
+TEST_F(rmr_state, lmr_rmr_and_ep_must_be_of_one_pz)
+{
+	DAT_RMR_HANDLE foreign;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &foreign));
+	/* In turn the LMR, the EP, and the RMR is the odd one. */
+	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
+		  DAT_GET_TYPE(post_bind(&self->pair, self->rmr, &self->a, 0,
+					 100, 0, &self->context)));
+	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
+		  DAT_GET_TYPE(bind_window(self->rmr, &self->b, 0, 100, RW,
+					   self->pair.a.ep, 0,
+					   DAT_COMPLETION_DEFAULT_FLAG,
+					   &self->context)));
+	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
+		  DAT_GET_TYPE(post_bind(&self->pair, foreign, &self->b, 0,
+					 100, 0, &self->context)));
+	/* An unbind goes to an EP as well. */
+	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
+		  DAT_GET_TYPE(post_bind(&self->pair, foreign, &self->b, 0, 0,
+					 0, &self->context)));
+	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(self->pair.b.ep));
+}
+
+TEST_F(rmr_state, window_cannot_allow_more_than_the_lmr)
+{
+	static const DAT_MEM_PRIV_FLAGS all[] = {
+		DAT_MEM_PRIV_LOCAL_READ_FLAG, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+	};
+	unsigned int i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (i = 0; i < 2; i++) {
+		DAT_MEM_PRIV_FLAGS good = i ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
+					      DAT_MEM_PRIV_REMOTE_READ_FLAG;
+		struct region region;
+
+		ASSERT_EQ(DAT_SUCCESS,
+			  region_open(&self->pair, self->pair.b.pz, &region,
+				      4096, all[i]));
+		EXPECT_EQ(DAT_PRIVILEGES_VIOLATION,
+			  DAT_GET_TYPE(bind_window(self->rmr, &region, 0, 100,
+						   RW & ~good,
+						   self->pair.b.ep, 0,
+						   DAT_COMPLETION_DEFAULT_FLAG,
+						   &self->context)));
+		EXPECT_EQ(DAT_PRIVILEGES_VIOLATION,
+			  DAT_GET_TYPE(bind_window(self->rmr, &region, 0, 100,
+						   RW, self->pair.b.ep, 0,
+						   DAT_COMPLETION_DEFAULT_FLAG,
+						   &self->context)));
+		EXPECT_EQ(DAT_SUCCESS,
+			  bind_window(self->rmr, &region, 0, 100, good,
+				      self->pair.b.ep, i,
+				      DAT_COMPLETION_DEFAULT_FLAG,
+				      &self->context));
+		EXPECT_EQ(DAT_RMR_BIND_SUCCESS,
+			  wait_bind(self->pair.b.dto_evd, i));
+	}
+}
+
+TEST_F(rmr_state, unknown_privileges_are_an_invalid_parameter)
+{
+	static const unsigned int bad[] = { 0x04, 0x08, 0x40, 0x80, 1U << 31 };
+	unsigned int i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+			  bind_window(self->rmr, &self->b, 0, 100, bad[i],
+				      self->pair.b.ep, 0,
+				      DAT_COMPLETION_DEFAULT_FLAG,
+				      &self->context)) {
+			TH_LOG("privileges %#x", bad[i]);
+		}
+	}
+}
+
+TEST_F(rmr_state, unconnected_ep_is_in_an_invalid_state)
+{
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED),
+		  post_bind(&self->pair, self->rmr, &self->b, 0, 100, 0,
+			    &self->context));
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED),
+		  post_bind(&self->pair, self->rmr, &self->b, 0, 0, 0,
+			    &self->context));
+}
+
+TEST_F(rmr_state, ep_that_is_connecting_is_in_an_invalid_state)
+{
+	DAT_IA_ATTR attr;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
+			       &attr, 0, NULL));
+	/* The request waits in cr_evd. */
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_connect(self->pair.b.ep, attr.ia_address_ptr,
+				 self->pair.qual, DAT_TIMEOUT_INFINITE, 0,
+				 NULL, DAT_QOS_BEST_EFFORT,
+				 DAT_CONNECT_DEFAULT_FLAG));
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_ACTCONNPENDING),
+		  post_bind(&self->pair, self->rmr, &self->b, 0, 100, 0,
+			    &self->context));
+}
+
+TEST_F(rmr_state, ep_that_is_disconnecting_is_in_an_invalid_state)
+{
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	/* Nobody receives it, so a graceful disconnect has to wait. */
+	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.b.ep, &self->b, 0, 8, 1));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.b.ep,
+						 DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCPENDING),
+		  post_bind(&self->pair, self->rmr, &self->b, 0, 100, 0,
+			    &self->context));
+}
+
+TEST_F(rmr_state, bind_on_a_disconnected_ep_is_flushed_at_once)
+{
+	DAT_RMR_BIND_COMPLETION_EVENT_DATA *d;
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+	unsigned int i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, disconnect(&self->pair));
+	/* A bind, and an unbind of what never was bound. */
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_bind(&self->pair, self->rmr, &self->b, 0,
+				    i ? 0 : 100, 0xc00c1e + i,
+				    &self->context));
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_evd_wait(self->pair.b.dto_evd, 1000 * 1000, 1,
+				       &event, &nmore));
+		d = &event.event_data.rmr_completion_event_data;
+		EXPECT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, event.event_number);
+		EXPECT_EQ(DAT_DTO_ERR_FLUSHED, d->status);
+		EXPECT_EQ(0xc00c1e + i, d->user_cookie.as_64);
+		EXPECT_EQ(self->rmr, d->rmr_handle);
+	}
+	/* It has not made use of the LMR. */
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+}
+
+/*
+ * A device may have carried out what it flushes. So that nobody has to guess,
+ * no window is open after a bind that failed.
+ */
+TEST_F(rmr_state, flushed_bind_leaves_no_window_open)
+{
+	DAT_RMR_CONTEXT context, junk;
+	unsigned int i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 100, 200,
+			 &context));
+	ASSERT_EQ(DAT_SUCCESS, disconnect(&self->pair));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(DAT_DTO_ERR_FLUSHED,
+			  bind_b(&self->pair, self->rmr, &self->b, 4096,
+				 i == 1 ? 0 : 300, &junk));
+		expect_query(_metadata, &self->pair, self->rmr, &self->b, 0, 0,
+			     0);
+	}
+
+	ASSERT_EQ(DAT_SUCCESS, pair_reconnect(&self->pair));
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		  write_status(&self->pair, &self->a, context,
+			       self->b.buf + 100, 200));
+	ASSERT_EQ(DAT_SUCCESS, pair_reconnect(&self->pair));
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		  write_status(&self->pair, &self->a, junk,
+			       self->b.buf + 4096, 300));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+}
+
+TEST_F(rmr_state, rmr_can_be_bound_on_a_new_ep_after_flushed_binds)
+{
+	DAT_RMR_CONTEXT old, new, junk;
+	unsigned int i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 100, 200, &old));
+	ASSERT_EQ(DAT_SUCCESS, disconnect(&self->pair));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(DAT_DTO_ERR_FLUSHED,
+			  bind_b(&self->pair, self->rmr, &self->b, 4096, 300,
+				 &junk));
+	}
+
+	ASSERT_EQ(DAT_SUCCESS, pair_reconnect(&self->pair));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 8192, 400, &new));
+	expect_query(_metadata, &self->pair, self->rmr, &self->b, 8192, 400,
+		     new);
+	EXPECT_EQ(DAT_DTO_SUCCESS,
+		  write_status(&self->pair, &self->a, new,
+			       self->b.buf + 8192, 400));
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		  write_status(&self->pair, &self->a, old,
+			       self->b.buf + 100, 200));
+}
+
+FIXTURE(interrupted)
+{
+	struct pair pair;
+	struct region a, b;
+	DAT_RMR_HANDLE rmr;
+	DAT_RMR_CONTEXT old, context;
+	int status;
+};
+
+/* Bound before or not, the device sees two work requests or one. */
+FIXTURE_VARIANT(interrupted)
+{
+	bool rebind;
+};
+
+FIXTURE_VARIANT_ADD(interrupted, bind)
+{
+	.rebind = false,
+};
+
+FIXTURE_VARIANT_ADD(interrupted, rebind)
+{
+	.rebind = true,
+};
+
+/*
+ * A bind is posted behind a Send that nobody receives, and the connection is
+ * given up. The device may well have carried out part of the bind by then;
+ * it is reported as flushed nevertheless.
+ */
+FIXTURE_SETUP(interrupted)
+{
+	struct pair *pair = &self->pair;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(pair, pair->a.pz, &self->a, REGION, LOCAL));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(pair, pair->b.pz, &self->b, REGION, LOCAL));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(pair->b.pz, &self->rmr));
+	if (variant->rebind) {
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  bind_b(pair, self->rmr, &self->b, 100, 200,
+				 &self->old));
+	}
+
+	ASSERT_EQ(DAT_SUCCESS, post_send(pair->b.ep, &self->b, 0, 8, 1));
+	ASSERT_EQ(DAT_SUCCESS, post_bind(pair, self->rmr, &self->b, 4096, 300,
+					 2, &self->context));
+	usleep(BEGIN_US);
+	ASSERT_EQ(DAT_SUCCESS, disconnect(pair));
+	ASSERT_EQ(DAT_DTO_ERR_FLUSHED, wait_dto(pair->b.dto_evd, 1));
+	self->status = wait_bind(pair->b.dto_evd, 2);
+	ASSERT_EQ(DAT_DTO_ERR_FLUSHED, self->status);
+	ASSERT_EQ(DAT_SUCCESS, pair_reconnect(pair));
+}
+
+FIXTURE_TEARDOWN(interrupted)
+{
+	pair_close(&self->pair);
+}
+
+TEST_F(interrupted, bind_that_was_flushed_opens_nothing)
+{
+	expect_query(_metadata, &self->pair, self->rmr, &self->b, 0, 0, 0);
+	memset(self->a.buf, 0xaa, 300);
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		  write_status(&self->pair, &self->a, self->context,
+			       self->b.buf + 4096, 300));
+	EXPECT_EQ(0, self->b.buf[4096]);
+}
+
+/* While a peer can reach it, an LMR is in use. */
+TEST_F(interrupted, bind_that_was_flushed_does_not_reach_a_freed_lmr)
+{
+	DAT_RMR_CONTEXT junk;
+
+	if (variant->rebind)
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  bind_b(&self->pair, self->rmr, &self->b, 0, 0,
+				 &junk));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	memset(self->a.buf, 0xaa, 300);
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		  write_status(&self->pair, &self->a, self->context,
+			       self->b.buf + 4096, 300));
+	EXPECT_EQ(0, self->b.buf[4096]);
+}
+
+TEST_F(interrupted, rmr_can_be_bound_again)
+{
+	DAT_RMR_CONTEXT new;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  bind_b(&self->pair, self->rmr, &self->b, 8192, 400,
+				 &new)) {
+			TH_LOG("bind %u", i);
+		}
+		ASSERT_EQ(DAT_DTO_SUCCESS,
+			  write_status(&self->pair, &self->a, new,
+				       self->b.buf + 8192, 400));
+	}
+	if (variant->rebind) {
+		EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+			  write_status(&self->pair, &self->a, self->old,
+				       self->b.buf + 100, 200));
+	}
+}
+
+TEST_F(interrupted, rmr_and_lmr_can_be_freed)
+{
+	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+}
+
+TEST_F(rmr_state, query_tells_the_truth_before_and_after_bind_and_unbind)
+{
+	DAT_RMR_CONTEXT context;
+	unsigned int i;
+
+	expect_query(_metadata, &self->pair, self->rmr, &self->b, 0, 0, 0);
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  bind_b(&self->pair, self->rmr, &self->b, 100 + i,
+				 200 + i, &context));
+		expect_query(_metadata, &self->pair, self->rmr, &self->b,
+			     100 + i, 200 + i, context);
+	}
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 0, 0, &context));
+	expect_query(_metadata, &self->pair, self->rmr, &self->b, 0, 0, 0);
+}
+
+TEST_F(rmr_state, query_refuses_bad_masks_pointers_and_handles)
+{
+	DAT_RMR_PARAM param;
+
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  dat_rmr_query(self->rmr, DAT_RMR_FIELD_ALL + 1, &param));
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		  dat_rmr_query(self->rmr, DAT_RMR_FIELD_ALL, NULL));
+	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
+		  dat_rmr_query(self->pair.b.ep, DAT_RMR_FIELD_ALL, &param));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
+	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
+		  dat_rmr_query(self->rmr, DAT_RMR_FIELD_ALL, &param));
+}
+
+TEST_F(rmr_state, freed_rmr_is_an_invalid_handle_to_every_call)
+{
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
+	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
+		  dat_rmr_free(self->rmr));
+	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
+		  post_bind(&self->pair, self->rmr, &self->b, 0, 100, 0,
+			    &self->context));
+	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(dat_rmr_free(NULL)));
+	EXPECT_EQ(DAT_INVALID_HANDLE,
+		  DAT_GET_TYPE(dat_rmr_free(self->pair.b.ep)));
+}
+
+TEST_F(rmr_state, rmr_can_be_freed_while_a_bind_is_outstanding)
+{
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, post_bind(&self->pair, self->rmr, &self->b, 0,
+					 100, 1, &self->context));
+	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		  write_status(&self->pair, &self->a, self->context,
+			       self->b.buf, 100));
+}
+
+TEST_F(rmr_state, pz_is_in_use_as_long_as_the_rmr_is_there)
+{
+	DAT_RMR_HANDLE rmr;
+	DAT_PZ_HANDLE pz;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(pz, &rmr));
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE),
+		  dat_pz_free(pz));
+	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(rmr));
+	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(pz));
+}
+
+TEST_HARNESS_MAIN

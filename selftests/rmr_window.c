@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * rmr_window.c - dat_rmr_bind(3DAT): what a peer can do through a window
+ *
+ * Side b binds, side a is the peer.
+ */
+#include <kselftest_harness.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "pair.h"
+
+#define REGION		131072
+#define RW		(DAT_MEM_PRIV_REMOTE_READ_FLAG | \
+			 DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+/* What the peer's memory is full of, and what ours is. */
+#define THEIRS		0xaa
+#define OURS		0xbb
+
+/* The LMR itself is closed to peers: a window is all that opens it. */
+#define LOCAL		(DAT_MEM_PRIV_LOCAL_READ_FLAG | \
+			 DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+
+struct world {
+	struct pair pair;
+	struct region a, b;
+	DAT_RMR_HANDLE rmr;
+};
+
+static DAT_RETURN world_open(struct world *w)
+{
+	DAT_RETURN ret = pair_open(&w->pair);
+
+	if (!ret)
+		ret = pair_connect(&w->pair);
+	if (!ret)
+		ret = region_open(&w->pair, w->pair.a.pz, &w->a, REGION,
+				  LOCAL);
+	if (!ret)
+		ret = region_open(&w->pair, w->pair.b.pz, &w->b, REGION,
+				  LOCAL);
+	if (!ret)
+		ret = dat_rmr_create(w->pair.b.pz, &w->rmr);
+	if (!ret) {
+		memset(w->a.buf, THEIRS, REGION);
+		memset(w->b.buf, OURS, REGION);
+	}
+	return ret;
+}
+
+/* Binds and waits. Return: the status, or -1. */
+static int bind_b(struct world *w, size_t offset, size_t len,
+		  DAT_MEM_PRIV_FLAGS privileges, DAT_RMR_CONTEXT *context)
+{
+	if (bind_window(w->rmr, &w->b, offset, len, privileges, w->pair.b.ep,
+			0xb, DAT_COMPLETION_DEFAULT_FLAG, context))
+		return -1;
+	return wait_bind(w->pair.b.dto_evd, 0xb);
+}
+
+/* One access of the peer to our memory at @offset. Return: how it ended. */
+static int use(struct world *w, bool write, DAT_RMR_CONTEXT context,
+	       size_t offset, size_t len)
+{
+	if (write)
+		return write_status(&w->pair, &w->a, context,
+				    w->b.buf + offset, len);
+	return read_status(&w->pair, &w->a, context, w->b.buf + offset, len);
+}
+
+/* A new connection, once both sides have heard that the old one broke. */
+static DAT_RETURN recover(struct world *w)
+{
+	DAT_RETURN ret = wait_number(w->pair.a.conn_evd,
+				     DAT_CONNECTION_EVENT_BROKEN);
+
+	if (!ret)
+		ret = wait_number(w->pair.b.conn_evd,
+				  DAT_CONNECTION_EVENT_BROKEN);
+	return ret ?: pair_reconnect(&w->pair);
+}
+
+static bool all(const unsigned char *buf, size_t len, unsigned char byte)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (buf[i] != byte)
+			return false;
+	return true;
+}
+
+FIXTURE(limits)
+{
+	struct world w;
+	DAT_RMR_CONTEXT context;
+};
+
+/* Begin and length are odd, and beyond one packet, one page, or neither. */
+FIXTURE_VARIANT(limits)
+{
+	bool write;
+	size_t offset, len;
+};
+
+FIXTURE_VARIANT_ADD(limits, write_within_a_page)
+{
+	.write = true, .offset = 4096 + 13, .len = 101,
+};
+
+FIXTURE_VARIANT_ADD(limits, write_over_pages)
+{
+	.write = true, .offset = 8192 - 3, .len = 12289,
+};
+
+FIXTURE_VARIANT_ADD(limits, read_within_a_page)
+{
+	.write = false, .offset = 4096 + 13, .len = 101,
+};
+
+FIXTURE_VARIANT_ADD(limits, read_over_pages)
+{
+	.write = false, .offset = 8192 - 3, .len = 12289,
+};
+
+FIXTURE_SETUP(limits)
+{
+	ASSERT_EQ(DAT_SUCCESS, world_open(&self->w));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->w, variant->offset, variant->len, RW,
+			 &self->context));
+}
+
+FIXTURE_TEARDOWN(limits)
+{
+	pair_close(&self->w.pair);
+}
+
+TEST_F(limits, the_whole_window_and_each_end_of_it_is_open)
+{
+	unsigned char *b = self->w.b.buf, *a = self->w.a.buf;
+	size_t offset = variant->offset, len = variant->len;
+
+	ASSERT_EQ(DAT_DTO_SUCCESS,
+		  use(&self->w, variant->write, self->context, offset, 1));
+	ASSERT_EQ(DAT_DTO_SUCCESS, use(&self->w, variant->write, self->context,
+				       offset + len - 1, 1));
+	ASSERT_EQ(DAT_DTO_SUCCESS,
+		  use(&self->w, variant->write, self->context, offset, len));
+	if (variant->write) {
+		EXPECT_TRUE(all(b + offset, len, THEIRS));
+		EXPECT_TRUE(all(b, offset, OURS));
+		EXPECT_TRUE(all(b + offset + len, REGION - offset - len,
+				OURS));
+	} else {
+		EXPECT_TRUE(all(a, len, OURS));
+		EXPECT_TRUE(all(a + len, REGION - len, THEIRS));
+		EXPECT_TRUE(all(b, REGION, OURS));
+	}
+}
+
+/* All of these must fail; nothing outside the window may have changed hands. */
+TEST_F(limits, a_byte_before_or_behind_the_window_is_shut)
+{
+	size_t offset = variant->offset, len = variant->len;
+	const struct {
+		size_t offset, len;
+	} tries[] = {
+		{ offset - 1, 1 },
+		{ offset - 1, 2 },
+		{ offset - 1, len },
+		{ offset + len, 1 },
+		{ offset + len - 1, 2 },
+		{ offset, len + 1 },
+	};
+	unsigned char *b = self->w.b.buf;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(tries); i++) {
+		if (i)
+			ASSERT_EQ(DAT_SUCCESS, recover(&self->w));
+		EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+			  use(&self->w, variant->write, self->context,
+			      tries[i].offset, tries[i].len)) {
+			TH_LOG("%zu bytes at %zu", tries[i].len,
+			       tries[i].offset);
+		}
+	}
+	EXPECT_TRUE(all(b, offset, OURS));
+	EXPECT_TRUE(all(b + offset + len, REGION - offset - len, OURS));
+	EXPECT_TRUE(all(self->w.a.buf, REGION, THEIRS));
+}
+
+FIXTURE(privileges)
+{
+	struct world w;
+};
+
+FIXTURE_VARIANT(privileges)
+{
+	DAT_MEM_PRIV_FLAGS privileges;
+	bool read, write;
+};
+
+FIXTURE_VARIANT_ADD(privileges, none)
+{
+	.privileges = DAT_MEM_PRIV_NONE_FLAG,
+};
+
+FIXTURE_VARIANT_ADD(privileges, local_only)
+{
+	.privileges = LOCAL,
+};
+
+FIXTURE_VARIANT_ADD(privileges, read_only)
+{
+	.privileges = DAT_MEM_PRIV_REMOTE_READ_FLAG, .read = true,
+};
+
+FIXTURE_VARIANT_ADD(privileges, write_only)
+{
+	.privileges = DAT_MEM_PRIV_REMOTE_WRITE_FLAG, .write = true,
+};
+
+FIXTURE_VARIANT_ADD(privileges, all)
+{
+	.privileges = DAT_MEM_PRIV_ALL_FLAG, .read = true, .write = true,
+};
+
+FIXTURE_SETUP(privileges)
+{
+	ASSERT_EQ(DAT_SUCCESS, world_open(&self->w));
+}
+
+FIXTURE_TEARDOWN(privileges)
+{
+	pair_close(&self->w.pair);
+}
+
+TEST_F(privileges, restrict_what_a_peer_may_do)
+{
+	DAT_RMR_CONTEXT context;
+	int status;
+
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->w, 0, 4096, variant->privileges, &context));
+	status = use(&self->w, false, context, 0, 4096);
+	EXPECT_EQ(variant->read ? DAT_DTO_SUCCESS : DAT_DTO_ERR_REMOTE_ACCESS,
+		  status);
+	EXPECT_TRUE(all(self->w.a.buf, 4096, variant->read ? OURS : THEIRS));
+	if (status)
+		ASSERT_EQ(DAT_SUCCESS, recover(&self->w));
+
+	memset(self->w.a.buf, THEIRS, 4096);
+	status = use(&self->w, true, context, 0, 4096);
+	EXPECT_EQ(variant->write ? DAT_DTO_SUCCESS : DAT_DTO_ERR_REMOTE_ACCESS,
+		  status);
+	EXPECT_TRUE(all(self->w.b.buf, 4096, variant->write ? THEIRS : OURS));
+}
+
+FIXTURE(old_context)
+{
+	struct world w;
+	DAT_RMR_CONTEXT context;
+};
+
+FIXTURE_VARIANT(old_context)
+{
+	bool write;
+};
+
+FIXTURE_VARIANT_ADD(old_context, write)
+{
+	.write = true,
+};
+
+FIXTURE_VARIANT_ADD(old_context, read)
+{
+	.write = false,
+};
+
+FIXTURE_SETUP(old_context)
+{
+	ASSERT_EQ(DAT_SUCCESS, world_open(&self->w));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->w, 0, 4096, RW, &self->context));
+	/* It does work, so that what follows is no accident. */
+	ASSERT_EQ(DAT_DTO_SUCCESS,
+		  use(&self->w, variant->write, self->context, 0, 4096));
+	memset(self->w.a.buf, THEIRS, REGION);
+	memset(self->w.b.buf, OURS, REGION);
+}
+
+FIXTURE_TEARDOWN(old_context)
+{
+	pair_close(&self->w.pair);
+}
+
+static void expect_dead(struct __test_metadata *_metadata, struct world *w,
+			bool write, DAT_RMR_CONTEXT context)
+{
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, use(w, write, context, 0, 4096));
+	EXPECT_TRUE(all(w->a.buf, REGION, THEIRS));
+	EXPECT_TRUE(all(w->b.buf, REGION, OURS));
+	EXPECT_EQ(DAT_SUCCESS, wait_number(w->pair.a.conn_evd,
+					   DAT_CONNECTION_EVENT_BROKEN));
+	EXPECT_EQ(DAT_SUCCESS, wait_number(w->pair.b.conn_evd,
+					   DAT_CONNECTION_EVENT_BROKEN));
+	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(w->pair.a.ep));
+	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(w->pair.b.ep));
+}
+
+TEST_F(old_context, is_dead_once_the_next_bind_has_completed)
+{
+	DAT_RMR_CONTEXT new;
+
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->w, 8192, 4096, RW, &new));
+	expect_dead(_metadata, &self->w, variant->write, self->context);
+}
+
+/* The same range again must not make the old context good again. */
+TEST_F(old_context, is_dead_once_the_same_range_has_been_bound_again)
+{
+	DAT_RMR_CONTEXT new;
+
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS, bind_b(&self->w, 0, 4096, RW, &new));
+	expect_dead(_metadata, &self->w, variant->write, self->context);
+}
+
+TEST_F(old_context, is_dead_two_binds_later)
+{
+	DAT_RMR_CONTEXT new;
+
+	/* This one is bound to the MR that the first one had. */
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->w, 8192, 4096, RW, &new));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS, bind_b(&self->w, 0, 4096, RW, &new));
+	expect_dead(_metadata, &self->w, variant->write, self->context);
+}
+
+TEST_F(old_context, is_dead_once_the_rmr_has_been_unbound)
+{
+	DAT_RMR_CONTEXT junk;
+
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS, bind_b(&self->w, 0, 0, RW, &junk));
+	expect_dead(_metadata, &self->w, variant->write, self->context);
+}
+
+TEST_F(old_context, is_dead_once_the_bound_rmr_has_been_freed)
+{
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->w.rmr));
+	expect_dead(_metadata, &self->w, variant->write, self->context);
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->w.b.lmr));
+}
+
+FIXTURE(hammer)
+{
+	struct world w;
+};
+
+FIXTURE_VARIANT(hammer)
+{
+	size_t len;
+};
+
+/* One packet, and many: a message may be half-way when its window goes. */
+FIXTURE_VARIANT_ADD(hammer, one_packet)
+{
+	.len = 512,
+};
+
+FIXTURE_VARIANT_ADD(hammer, many_packets)
+{
+	.len = 16384,
+};
+
+FIXTURE_SETUP(hammer)
+{
+	ASSERT_EQ(DAT_SUCCESS, world_open(&self->w));
+}
+
+FIXTURE_TEARDOWN(hammer)
+{
+	pair_close(&self->w.pair);
+}
+
+#define DEPTH	4
+
+/*
+ * The peer's writes are numbered, and each writes its own number all over its
+ * target. Numbers that were posted after the bind had completed must not turn
+ * up. Those posted before may or may not: a packet that the device has in its
+ * hands has been let in.
+ */
+struct peer {
+	struct world *w;
+	DAT_RMR_CONTEXT context;
+	size_t len;
+	bool rebound;
+	unsigned int posted;
+	unsigned int posted_before;
+	unsigned int succeeded;
+	int status;
+};
+
+static void fill(unsigned char *buf, unsigned int n, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i += sizeof(n))
+		memcpy(buf + i, &n, sizeof(n));
+}
+
+/* Writes into the beginning of our memory until it is not let any more. */
+static void *peer_main(void *arg)
+{
+	struct peer *peer = arg;
+	struct world *w = peer->w;
+	unsigned int i, n = 0;
+
+	do {
+		for (i = 0; i < DEPTH; i++) {
+			fill(w->a.buf + i * peer->len, ++n, peer->len);
+			if (!__atomic_load_n(&peer->rebound, __ATOMIC_SEQ_CST))
+				peer->posted_before = n;
+			post_write(w->pair.a.ep, &w->a, i * peer->len,
+				   peer->len, peer->context, w->b.buf, n);
+			__atomic_store_n(&peer->posted, n, __ATOMIC_RELAXED);
+		}
+		for (i = 1; i <= DEPTH && !peer->status; i++) {
+			peer->status = wait_dto(w->pair.a.dto_evd,
+						n - DEPTH + i);
+			if (!peer->status)
+				peer->succeeded = n - DEPTH + i;
+		}
+	} while (!peer->status);
+	return NULL;
+}
+
+TEST_F(hammer, nothing_posted_after_the_completion_goes_through_the_old_window)
+{
+	struct world *w = &self->w;
+	unsigned int round, i, n;
+
+	for (round = 0; round < 20; round++) {
+		struct peer peer = { .w = w, .len = variant->len };
+		DAT_RMR_CONTEXT new;
+		pthread_t thread;
+		DAT_EVENT event;
+
+		if (round)
+			ASSERT_EQ(DAT_SUCCESS, recover(w));
+		/* A number that none of the writes has. */
+		memset(w->b.buf, 0, variant->len);
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  bind_b(w, 0, variant->len, RW, &peer.context));
+		ASSERT_EQ(0, pthread_create(&thread, NULL, peer_main, &peer));
+		/* It is in full swing, each time somewhere else. */
+		while (__atomic_load_n(&peer.posted, __ATOMIC_RELAXED) <
+		       DEPTH + round)
+			sched_yield();
+
+		ASSERT_EQ(DAT_SUCCESS,
+			  bind_window(w->rmr, &w->b, 65536, variant->len, RW,
+				      w->pair.b.ep, 1,
+				      DAT_COMPLETION_DEFAULT_FLAG, &new));
+		/* No sleep, so that little time passes after the completion. */
+		while (dat_evd_dequeue(w->pair.b.dto_evd, &event))
+			;
+		__atomic_store_n(&peer.rebound, true, __ATOMIC_SEQ_CST);
+
+		ASSERT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, event.event_number);
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  event.event_data.rmr_completion_event_data.status);
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, peer.status);
+		EXPECT_LE(peer.succeeded, peer.posted_before);
+		for (i = 0; i < variant->len; i += sizeof(n)) {
+			memcpy(&n, w->b.buf + i, sizeof(n));
+			ASSERT_LE(n, peer.posted_before) {
+				TH_LOG("round %u, byte %u", round, i);
+			}
+		}
+		/* Nor has any gone where the window is now. */
+		ASSERT_TRUE(all(w->b.buf + 65536, variant->len, OURS));
+	}
+}
+
+TEST_HARNESS_MAIN
