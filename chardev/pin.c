@@ -8,6 +8,7 @@
 #include <linux/capability.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 
@@ -50,6 +51,10 @@ int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 		return -EINVAL;
 	start = untagged_addr((unsigned long)address) & PAGE_MASK;
 	num_pages = PFN_UP(offset_in_page(address) + length);
+	/* To force a pin is not to overlook that it must not be read. */
+	if (!writable && DAT_PIN_TO_READ &&
+	    fault_in_readable(u64_to_user_ptr(address), length))
+		return -EFAULT;
 
 	pin->pages = kvmalloc_array(num_pages, sizeof(*pin->pages),
 				    GFP_KERNEL_ACCOUNT);

@@ -41,6 +41,7 @@ struct dat_pz;
  * @error_work: ends a broken connection
  * @notify_work: tells rdma_cm that data has come
  * @failed: a DTO has failed
+ * @qp_failed: the QP is in the error state for good
  * @drain_work: ends a connection gracefully
  * @timeout_work: ends an attempt to connect
  * @drain_deadline: when @drain_work gives up, in jiffies
@@ -76,6 +77,7 @@ struct dat_ep {
 	unsigned long drain_deadline;
 
 	bool failed;
+	bool qp_failed;
 	bool passive;
 	struct rdma_conn_param conn;
 	u8 out_data[DAT_MAX_PRIVATE_DATA];

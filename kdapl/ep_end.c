@@ -21,7 +21,9 @@ void dat_ep_fail_qp(struct dat_ep *ep)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	if (ib_modify_qp(ep->qp, &attr, IB_QP_STATE))
+	if (!ib_modify_qp(ep->qp, &attr, IB_QP_STATE))
+		WRITE_ONCE(ep->qp_failed, true);
+	else
 		pr_warn_ratelimited("kdapl: %s: QP %u cannot be stopped\n",
 				    dev_name(&ep->qp->device->dev),
 				    ep->qp->qp_num);

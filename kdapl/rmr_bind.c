@@ -66,12 +66,14 @@ static void window_break(struct dat_rmr *rmr, struct dat_window *window)
 
 static unsigned int rmr_open_window(const struct dat_rmr *rmr)
 {
-	unsigned int i;
+	unsigned int i, found = DAT_RMR_NO_WINDOW;
 
 	for (i = 0; i < DAT_RMR_WINDOWS; i++)
-		if (rmr->windows[i].state == DAT_WINDOW_BINDING)
-			break;
-	return i;
+		if (rmr->windows[i].state == DAT_WINDOW_BINDING ||
+		    (rmr->windows[i].state == DAT_WINDOW_BOUND &&
+		     found == DAT_RMR_NO_WINDOW))
+			found = i;
+	return found;
 }
 
 /*
@@ -246,31 +248,45 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 			   DAT_RMR_CONTEXT *context)
 {
 	unsigned int new = DAT_RMR_NO_WINDOW, old = rmr->current_window;
+	bool flushed = READ_ONCE(ep->qp_failed);
 	struct dat_window *w = NULL;
 	DAT_RETURN ret;
 
 	/* Only one send queue puts this bind behind the one before. */
 	if (rmr->outstanding && rmr->bind_ep != ep)
 		return no_window();
+	/* A QP in the error state does nothing, so no window is touched. */
+	if (flushed) {
+		*context = 0;
+		lmr = NULL;
+		old = DAT_RMR_NO_WINDOW;
+	}
 	if (lmr) {
 		new = rmr_idle_window(rmr);
 		if (new == DAT_RMR_NO_WINDOW)
 			return no_window();
 		w = &rmr->windows[new];
+		if (!dat_object_use(&lmr->obj))
+			return DAT_ERROR(DAT_INVALID_PARAMETER,
+					 DAT_INVALID_ARG2);
 		if (dat_lmr_map_mr(lmr, w->mr, triplet->virtual_address,
-				   triplet->segment_length))
-			return no_window();
+				   triplet->segment_length)) {
+			ret = no_window();
+			goto unuse;
+		}
 	}
 
 	ret = post_bind(rmr, ep, new, old, privileges, cookie, flags);
 	if (ret)
-		return ret;
+		goto unuse;
 
 	if (!rmr->outstanding++) {
 		kref_get(&ep->obj.ref);
 		rmr->bind_ep = ep;
 	}
 	kref_get(&rmr->obj.ref);
+	if (flushed)
+		return DAT_SUCCESS;
 	if (old != DAT_RMR_NO_WINDOW)
 		rmr->windows[old].state = DAT_WINDOW_UNBINDING;
 	if (w) {
@@ -284,6 +300,11 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 	}
 	rmr->current_window = new;
 	return DAT_SUCCESS;
+
+unuse:
+	if (w)
+		dat_object_unuse(&lmr->obj);
+	return ret;
 }
 
 static DAT_RETURN try_bind(struct dat_rmr *rmr, struct dat_ep *ep,
@@ -324,8 +345,9 @@ static DAT_RETURN try_bind(struct dat_rmr *rmr, struct dat_ep *ep,
  * which the former context is dead. What is posted on the EP after it does not
  * start before it has completed.
  *
- * If a bind fails, flushed with its connection say, the RMR is bound to nothing
- * and its former context is dead as well.
+ * On a DISCONNECTED EP the bind is flushed at once and changes nothing. If one
+ * fails that was posted before the connection broke, the RMR is bound to
+ * nothing and its former context is dead as well.
  *
  * An RMR has two windows. One bind can be under way behind another, if both go
  * to the same EP; a further one finds no window until the device has carried
@@ -386,11 +408,6 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
 		ret = find_lmr(rmr, lmr_triplet, mem_privileges, &lmr);
 		if (ret)
 			goto unlock_rcu;
-		if (!dat_object_use(&lmr->obj)) {
-			ret = DAT_ERROR(DAT_INVALID_PARAMETER,
-					DAT_INVALID_ARG2);
-			goto unlock_rcu;
-		}
 	}
 
 	ret = try_bind(rmr, ep, lmr, lmr_triplet, mem_privileges, user_cookie,
@@ -401,8 +418,6 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
 		ret = try_bind(rmr, ep, lmr, lmr_triplet, mem_privileges,
 			       user_cookie, completion_flags, rmr_context);
 	}
-	if (ret && lmr)
-		dat_object_unuse(&lmr->obj);
 unlock_rcu:
 	rcu_read_unlock();
 	return ret;
