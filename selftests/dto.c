@@ -757,8 +757,7 @@ TEST_F(dto, abrupt_disconnect_flushes_what_is_outstanding_in_the_order_posted)
 		EXPECT_EQ(DAT_DTO_ERR_FLUSHED, d->status);
 		if (d->user_cookie.as_64 < 100) {
 			EXPECT_EQ(next_recv++, d->user_cookie.as_64);
-		}
-		else {
+		} else {
 			EXPECT_EQ(next_send++, d->user_cookie.as_64);
 		}
 	}

@@ -86,7 +86,7 @@ static DAT_UINT32 raw_ia_open(int fd, struct dat_dev_ia_open *arg)
 {
 	memset(arg, 0, sizeof(*arg));
 	arg->size = sizeof(*arg);
-	strcpy(arg->name, ia_name());
+	snprintf(arg->name, sizeof(arg->name), "%s", ia_name());
 	arg->dat_major = 1;
 	arg->dat_minor = 2;
 	arg->async_evd_qlen = 8;
@@ -396,7 +396,8 @@ TEST_F(format, efault_the_structure_cannot_be_read)
 	}
 }
 
-/* "errno tells what was wrong with the ioctl itself, and then nothing has
+/*
+ * "errno tells what was wrong with the ioctl itself, and then nothing has
  * happened". The teardown finds what has.
  */
 TEST_F(format, efault_nothing_is_made_if_its_handle_cannot_be_told)
@@ -599,8 +600,8 @@ static DAT_UINT32 post_one(int fd, struct dat_dev_dto *dto)
 }
 
 /* The cookies of completions, in order, until the one that is the last. */
-static unsigned int completions(DAT_EVD_HANDLE evd, uint64_t last,
-				uint64_t *cookies, unsigned int max)
+static unsigned int completions(DAT_EVD_HANDLE evd, __u64 last,
+				__u64 *cookies, unsigned int max)
 {
 	unsigned int n = 0;
 	DAT_EVENT event;
@@ -619,7 +620,7 @@ TEST_F(post, an_array_is_posted_in_order)
 	struct dat_dev_segment seg = raw_segment(&self->a, 0, 64);
 	struct dat_dev_dto dtos[5];
 	struct dat_dev_post post = raw_post(dtos, 5);
-	uint64_t cookies[8];
+	__u64 cookies[8];
 	unsigned int i;
 
 	for (i = 0; i < 5; i++)
@@ -639,7 +640,7 @@ TEST_F(post, it_stops_at_the_first_that_fails_and_tells_how_many_went)
 	struct dat_dev_segment seg = raw_segment(&self->a, 0, 64);
 	struct dat_dev_segment bad = raw_segment(&self->a, 65536, 1);
 	struct dat_dev_dto dtos[5], third[5];
-	uint64_t cookies[8];
+	__u64 cookies[8];
 	unsigned int i, j;
 	const DAT_UINT32 results[] = {
 		DAT_INVALID_PARAMETER,		/* out of range */
@@ -683,7 +684,7 @@ TEST_F(post, the_end_of_the_memory_is_the_end_of_the_array)
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct dat_dev_dto *dtos = (void *)(page + PAGE);
 	struct dat_dev_post post;
-	uint64_t cookies[8];
+	__u64 cookies[8];
 	unsigned int i;
 
 	ASSERT_EQ(0, munmap(page + PAGE, PAGE));
@@ -728,7 +729,7 @@ TEST_F(post, elements_of_the_array_follow_the_rules_for_structures)
 		__u64 more;
 	} dtos[2];
 	struct dat_dev_post post = raw_post(dtos, 2);
-	uint64_t cookies[4];
+	__u64 cookies[4];
 
 	memset(dtos, 0, sizeof(dtos));
 	dtos[0].dto = DTO(DAT_DEV_RDMA_WRITE, &seg, 0);
@@ -1141,6 +1142,29 @@ TEST_F(ring, a_child_sees_the_same_ring)
 	EXPECT_EQ(7, ring->head);
 }
 
+TEST_F(ring, those_of_a_file_are_limited_together)
+{
+	struct dat_dev_evd_create evd, last = { .evd = 0 };
+	unsigned int n;
+	DAT_UINT32 ret;
+
+	/* Two megabytes and a little. */
+	for (n = 0; n < 100; n++) {
+		ret = raw_evd_create(self->fd, self->ia, 32767,
+				     DAT_EVD_CONNECTION_FLAG, &evd);
+		if (ret)
+			break;
+		last = evd;
+	}
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, ret);
+	EXPECT_LE(16, n);
+	EXPECT_GT(40, n);
+	/* What is given back can be had again. */
+	ASSERT_EQ(DAT_SUCCESS, raw_free(self->fd, DAT_DEV_EVD_FREE, last.evd));
+	EXPECT_EQ(DAT_SUCCESS, raw_evd_create(self->fd, self->ia, 32767,
+					      DAT_EVD_CONNECTION_FLAG, &evd));
+}
+
 TEST_F(ring, its_memory_can_be_registered_like_any_other)
 {
 	struct dat_dev_lmr_create lmr;
@@ -1373,6 +1397,30 @@ TEST(a_process_that_is_killed_leaves_nothing_pinned)
 		close(fds[0]);
 		close(fds[1]);
 	}
+}
+
+TEST(a_process_that_becomes_another_program_leaves_nothing_pinned)
+{
+	long long pinned = pinned_pages();
+	int status = -1;
+	pid_t child;
+
+	child = fork();
+	if (!child) {
+		struct region r;
+		struct pair p;
+
+		if (pair_open(&p) || region_open(&p, p.a.pz, &r, 1 << 20,
+						 DAT_MEM_PRIV_ALL_FLAG))
+			_exit(1);
+		if (pinned_pages() != pinned + 256)
+			_exit(2);
+		execl("/bin/true", "true", NULL);
+		_exit(3);
+	}
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(pinned, pinned_pages());
 }
 
 /* Threads that share a file, and know nothing of one another. */
