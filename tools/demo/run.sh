@@ -7,6 +7,8 @@ rule() {
 }
 
 balance() {
+	# Else each processor keeps its part of the counts for a while.
+	echo 1 >/proc/sys/vm/stat_refresh
 	awk '$1 == "nr_foll_pin_acquired" { a = $2 }
 	     $1 == "nr_foll_pin_released" { r = $2 }
 	     END { print a - r }' /proc/vmstat
