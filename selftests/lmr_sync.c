@@ -316,7 +316,7 @@ TEST_F(lmr_sync, it_neither_keeps_an_lmr_from_being_freed_nor_outlives_it)
 	pthread_t thread;
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, keep_syncing, &s));
-	for (i = 0; i < 150; i++) {
+	for (i = 0; i < 100; i++) {
 		DAT_REGION_DESCRIPTION desc = { .for_va = self->a.buf };
 		unsigned int before = __atomic_load_n(&s.done,
 						      __ATOMIC_RELAXED);
