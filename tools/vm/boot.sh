@@ -8,6 +8,8 @@ usage() {
 	cat >&2 <<-EOT
 	usage: boot.sh --kernel 6.1|6.12 [OPTION]... -- GUEST_SCRIPT [ARGUMENT]...
 	  --debug                     the kernel with sanitizers
+	  --rdma rxe|siw              the software device on eth0: rxe0, or siw0, which
+	                              only debug kernels have; default rxe
 	  --insmod FILE.ko            load this module before the script, repeatable
 	  --add HOSTPATH:GUESTPATH    a file or directory for the guest, repeatable
 	  --lib DIR                   where shared libraries of our own are, repeatable
@@ -27,7 +29,7 @@ usage() {
 
 die_status=126
 kernel='' debug='' insmod=() add=() libs='' limit=600 log='' dmesg=''
-mem='' smp=2 icount='' append=''
+mem='' smp=2 icount='' append='' rdma=rxe
 while [ $# -gt 0 ]; do
 	case $1 in
 	--debug) debug=debug ;;
@@ -41,6 +43,7 @@ while [ $# -gt 0 ]; do
 		[ $# -ge 2 ] || usage
 		case $1 in
 		--kernel) kernel=$2 ;;
+		--rdma) rdma=$2 ;;
 		--insmod) insmod+=("$2") ;;
 		--add) add+=("$2") ;;
 		--lib) libs=$libs${libs:+:}$2 ;;
@@ -88,8 +91,8 @@ make_initramfs() {
 		names+=("$name")
 		list+=("$file:$name")
 	done
-	printf 'export KDAPL_MARK=%s KDAPL_LIMIT=%s KDAPL_INSMOD="%s"\n' \
-		"$mark" "$limit" "${names[*]}" >"$tmp/settings"
+	printf 'export KDAPL_MARK=%s KDAPL_LIMIT=%s KDAPL_INSMOD="%s" KDAPL_RDMA=%s\n' \
+		"$mark" "$limit" "${names[*]}" "$rdma" >"$tmp/settings"
 	printf '#!/bin/sh\nexec %s\n' "/kdapl/script ${*@Q}" >"$tmp/run.sh"
 	chmod +x "$tmp/run.sh"
 	LD_LIBRARY_PATH=$libs "$vm_dir/initramfs.sh" "$tmp/initramfs" \

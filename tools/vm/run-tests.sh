@@ -6,16 +6,24 @@ set -euo pipefail
 
 usage() {
 	cat >&2 <<-EOT
-	usage: run-tests.sh [--debug] VERSION... [-- PROGRAM...]
+	usage: run-tests.sh [--debug] [--rdma rxe|siw] VERSION... [-- PROGRAM...]
+	  --debug         kernels with sanitizers, and the long form of the tests
+	  --rdma DRIVER   only on this device; default: rxe, with --debug also siw
 	The programs are handed to selftests/run.sh; without any it runs them all.
+	Two kernels run at a time, or as many as KDAPL_JOBS says.
 	EOT
 	exit 2
 }
 
-debug='' versions=()
+debug='' versions=() drivers=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--debug) debug=debug ;;
+	--rdma)
+		[ $# -ge 2 ] || usage
+		drivers=("$2")
+		shift
+		;;
 	--)
 		shift
 		break
@@ -26,13 +34,19 @@ while [ $# -gt 0 ]; do
 	shift
 done
 [ ${#versions[@]} -gt 0 ] || usage
+if [ ${#drivers[@]} -eq 0 ]; then
+	# Debian's kernels have no siw.
+	drivers=(rxe ${debug:+siw})
+fi
 
 # Sanitizers make everything several times slower.
 if [ -n "$debug" ]; then limit=2400; else limit=900; fi
+max_jobs=${KDAPL_JOBS:-2}
 results=$top_dir/build/test
 passed=0 failed=0 skipped=0 failures=()
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM HUP
 
 fail() {
 	failures+=("$*")
@@ -51,22 +65,46 @@ step() {
 
 # In the guest everything is below /selftests.
 build() {
-	local kdir=$1 release=$2 stage=$tmp/selftests
+	local version=$1 kdir=$2 release=$3 stage=$tmp/$1
 	make -s -C "$top_dir" selftest-modules selftests KDIR="$kdir" || return
-	rm -rf "$stage"
 	mkdir -p "$stage/modules"
 	cp -r "$top_dir/build/selftests/." "$stage"
 	find "$top_dir/build/$release/selftests/modules" -name "*.ko" \
 		-exec cp {} "$stage/modules" \;
+	cp "$top_dir/build/$release/kdapl.ko" "$tmp/$version.ko"
+}
+
+# Gets a kernel ready: prepare VERSION
+prepare() {
+	local version=$1 label=$1${debug:+-debug} where kdir release
+	where=$(step "$label: kernel" "$vm_dir/kernel.sh" "$version" ${debug:+"$debug"}) || {
+		fail "$label: no kernel"
+		return 1
+	}
+	kdir=$(sed -n 's/^kdir=//p' <<<"$where")
+	release=$(sed -n 's/^release=//p' <<<"$where")
+	step "$label: build" build "$version" "$kdir" "$release" || {
+		fail "$label: does not build"
+		return 1
+	}
 }
 
 boot() {
-	local name=$1 version=$2 release=$3
+	local name=$1 version=$2 driver=$3
 	shift 3
-	"$vm_dir/boot.sh" --kernel "$version" ${debug:+--debug} --timeout "$limit" \
-		--log "$results/$name.log" --insmod "$top_dir/build/$release/kdapl.ko" \
-		--lib "$top_dir/build/libdat" --add "$tmp/selftests:/selftests" \
-		-- "$top_dir/selftests/run.sh" "$@" | tee "$results/$name.tap"
+	"$vm_dir/boot.sh" --kernel "$version" ${debug:+--debug} --rdma "$driver" \
+		--timeout "$limit" --log "$results/$name.log" \
+		--insmod "$tmp/$version.ko" --lib "$top_dir/build/libdat" \
+		--add "$tmp/$version:/selftests" -- "$top_dir/selftests/run.sh" "$@" \
+		>"$results/$name.tap"
+}
+
+# One boot, as a background job. What it printed is shown when it is over.
+run() {
+	local name=$1 rc=0
+	step "$name: test" boot "$@" || rc=$?
+	echo "$rc" >"$tmp/$name.rc"
+	flock "$tmp/rc.lock" cat "$results/$name.tap"
 }
 
 count() {
@@ -95,21 +133,10 @@ complaint() {
 	fi
 }
 
-# test_kernel VERSION [PROGRAM...]
-test_kernel() {
-	local version=$1 name=$1${debug:+-debug} where kdir release rc=0 failed_here=0
-	shift
-	where=$(step "$name: kernel" "$vm_dir/kernel.sh" "$version" ${debug:+"$debug"}) || {
-		fail "$name: no kernel"
-		return
-	}
-	kdir=$(sed -n 's/^kdir=//p' <<<"$where")
-	release=$(sed -n 's/^release=//p' <<<"$where")
-	step "$name: build" build "$kdir" "$release" || {
-		fail "$name: does not build"
-		return
-	}
-	step "$name: test" boot "$name" "$version" "$release" "$@" || rc=$?
+# Adds up what a boot gave: judge NAME
+judge() {
+	local name=$1 rc failed_here=0
+	rc=$(cat "$tmp/$name.rc" 2>/dev/null) || rc=126
 	count "$name"
 	case $rc in
 	0) ;;
@@ -122,8 +149,21 @@ test_kernel() {
 
 "$vm_dir/deps.sh" ${debug:-test}
 mkdir -p "$results"
+names=()
 for version in "${versions[@]}"; do
-	test_kernel "$version" "$@"
+	prepare "$version" || continue
+	for driver in "${drivers[@]}"; do
+		while [ "$(jobs -rp | wc -l)" -ge "$max_jobs" ]; do
+			wait -n || :
+		done
+		name=$version${debug:+-debug-$driver}
+		names+=("$name")
+		run "$name" "$version" "$driver" "$@" &
+	done
+done
+wait
+for name in "${names[@]}"; do
+	judge "$name"
 done
 
 for failure in "${failures[@]}"; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Brings up the network and rxe, and loads the modules under test.
+# Brings up the network and the RDMA device, and loads the modules under test.
 fail() {
 	echo "guest: $*"
 	exit 1
@@ -20,15 +20,17 @@ has_ipv6() {
 	ip -6 addr show dev eth0 | grep -q 'inet6 fe80'
 }
 
-# The addresses turn up as GIDs a moment later; the second is 10.0.2.15.
+# The addresses turn up as GIDs a moment later; the second is 10.0.2.15. On iWARP
+# they do not.
 has_gids() {
+	[ "$KDAPL_RDMA" = rxe ] || return 0
 	# The table has a thousand entries, and the addresses are the first.
 	cat /sys/class/infiniband/rxe0/ports/1/gids/[0-3] >/tmp/gids 2>/dev/null
 	grep -q '^fe80:' /tmp/gids && grep -q 'ffff:0a00:020f$' /tmp/gids
 }
 
 is_active() {
-	rdma link show rxe0/1 | grep -q ACTIVE
+	rdma link show "${KDAPL_RDMA}0/1" | grep -q ACTIVE
 }
 
 # In 6.1 rxe asks for "crc32" by name and does not depend on a module for it.
@@ -46,9 +48,10 @@ ip addr add 10.0.2.15/24 dev eth0
 ip link set eth0 up
 await has_ipv6 || fail "eth0 gets no IPv6 address"
 
-rdma link add rxe0 type rxe netdev eth0 || fail "cannot create rxe0"
-await is_active || fail "rxe0 does not become active"
-await has_gids || fail "rxe0 has no GIDs for its addresses"
+rdma link add "${KDAPL_RDMA}0" type "$KDAPL_RDMA" netdev eth0 ||
+	fail "cannot create ${KDAPL_RDMA}0"
+await is_active || fail "${KDAPL_RDMA}0 does not become active"
+await has_gids || fail "${KDAPL_RDMA}0 has no GIDs for its addresses"
 rm -f /tmp/gids
 
 # Injected failures are not worth a message, let alone a call trace.
