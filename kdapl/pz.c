@@ -64,7 +64,7 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle,
 		goto leave;
 	}
 	dat_object_init(&pz->obj, DAT_HANDLE_TYPE_PZ, to_ia(ia_obj), &pz_ops);
-	dat_regqp_init(&pz->reg, pz->pd, to_ia(ia_obj)->port);
+	dat_regqp_init(&pz->reg, to_ia(ia_obj), pz->pd);
 
 	ret = dat_object_publish(&pz->obj);
 	if (ret) {

@@ -6,11 +6,15 @@
  * memory. This one belongs to the PZ and carries nothing else. It can die like
  * any other (a link event, a reset of the device); the registration under way
  * then fails or runs into its deadline, and the next one gets a new QP.
+ *
+ * On iWARP, where no QP can be its own peer, it has another one for a peer.
  */
 #include <linux/completion.h>
 #include <linux/jiffies.h>
 #include <rdma/ib_cache.h>
 
+#include "ia.h"
+#include "loopback.h"
 #include "regqp.h"
 
 #define REG_TIMEOUT	(5 * HZ)
@@ -25,22 +29,27 @@ struct reg_request {
 /**
  * dat_regqp_init - prepare; the QP is made when it is needed
  * @reg: to be filled in
+ * @ia: the IA
  * @pd: the PD
- * @port: the port
  */
-void dat_regqp_init(struct dat_regqp *reg, struct ib_pd *pd, u32 port)
+void dat_regqp_init(struct dat_regqp *reg, struct dat_ia *ia, struct ib_pd *pd)
 {
 	mutex_init(&reg->lock);
+	reg->ia = ia;
 	reg->pd = pd;
-	reg->port = port;
 }
 
 static void regqp_drop(struct dat_regqp *reg)
 {
+	dat_loopback_drop(reg->loopback);
+	if (reg->far_qp)
+		ib_destroy_qp(reg->far_qp);
 	if (reg->qp)
 		ib_destroy_qp(reg->qp);
 	if (reg->cq)
 		ib_free_cq(reg->cq);
+	reg->loopback = NULL;
+	reg->far_qp = NULL;
 	reg->qp = NULL;
 	reg->cq = NULL;
 }
@@ -96,19 +105,20 @@ static int own_address(struct ib_device *ibdev, u32 port, u16 lid,
 	return ret;
 }
 
-static int regqp_connect(struct dat_regqp *reg, struct ib_qp *qp)
+static int connect_to_itself(struct dat_regqp *reg, struct ib_qp *qp)
 {
 	struct ib_device *ibdev = reg->pd->device;
+	u32 portnum = reg->ia->port;
 	struct ib_qp_attr attr = {};
 	struct ib_port_attr port;
 	int ret;
 
-	ret = ib_query_port(ibdev, reg->port, &port);
+	ret = ib_query_port(ibdev, portnum, &port);
 	if (ret)
 		return ret;
 
 	attr.qp_state = IB_QPS_INIT;
-	attr.port_num = reg->port;
+	attr.port_num = portnum;
 	ret = ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
 				      IB_QP_PORT | IB_QP_ACCESS_FLAGS);
 	if (ret)
@@ -118,7 +128,7 @@ static int regqp_connect(struct dat_regqp *reg, struct ib_qp *qp)
 	attr.path_mtu = port.active_mtu;
 	attr.dest_qp_num = qp->qp_num;
 	attr.min_rnr_timer = 12;
-	ret = own_address(ibdev, reg->port, port.lid, &attr.ah_attr);
+	ret = own_address(ibdev, portnum, port.lid, &attr.ah_attr);
 	if (ret)
 		return ret;
 	ret = ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_AV |
@@ -137,9 +147,11 @@ static int regqp_connect(struct dat_regqp *reg, struct ib_qp *qp)
 				       IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
 }
 
-static int regqp_make(struct dat_regqp *reg)
+static struct ib_qp *regqp_create_qp(struct dat_regqp *reg)
 {
 	struct ib_qp_init_attr init = {
+		.send_cq = reg->cq,
+		.recv_cq = reg->cq,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 		.cap = {
@@ -149,25 +161,48 @@ static int regqp_make(struct dat_regqp *reg)
 			.max_recv_sge = 1,
 		},
 	};
+
+	return ib_create_qp(reg->pd, &init);
+}
+
+static int connect_to_far_qp(struct dat_regqp *reg, struct ib_qp *qp)
+{
+	struct dat_loopback *loopback;
+	struct ib_qp *far;
+
+	far = regqp_create_qp(reg);
+	if (IS_ERR(far))
+		return PTR_ERR(far);
+	reg->far_qp = far;
+	loopback = dat_loopback_make(reg->ia, qp, far);
+	if (IS_ERR(loopback))
+		return PTR_ERR(loopback);
+	reg->loopback = loopback;
+	return 0;
+}
+
+static int regqp_make(struct dat_regqp *reg)
+{
 	struct ib_qp *qp;
 	int ret;
 
-	reg->cq = ib_alloc_cq_any(reg->pd->device, NULL, REG_QUEUE_LEN + 1,
+	reg->cq = ib_alloc_cq_any(reg->pd->device, NULL, 2 * REG_QUEUE_LEN,
 				  IB_POLL_SOFTIRQ);
 	if (IS_ERR(reg->cq)) {
 		ret = PTR_ERR(reg->cq);
 		reg->cq = NULL;
 		return ret;
 	}
-	init.send_cq = reg->cq;
-	init.recv_cq = reg->cq;
-	qp = ib_create_qp(reg->pd, &init);
+	qp = regqp_create_qp(reg);
 	if (IS_ERR(qp)) {
 		ret = PTR_ERR(qp);
 		goto drop;
 	}
 	reg->qp = qp;
-	ret = regqp_connect(reg, qp);
+	if (rdma_protocol_iwarp(qp->device, reg->ia->port))
+		ret = connect_to_far_qp(reg, qp);
+	else
+		ret = connect_to_itself(reg, qp);
 	if (!ret)
 		return 0;
 drop:

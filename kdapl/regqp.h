@@ -8,23 +8,30 @@
 #include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
 
+struct dat_ia;
+struct dat_loopback;
+
 /**
- * struct dat_regqp - a QP that is connected to itself
+ * struct dat_regqp - a QP that is connected to its own host
  * @lock: one registration at a time
+ * @ia: the IA
  * @pd: the PD that it serves
- * @port: the port that it sits on
  * @cq: its completions; NULL until the first registration
  * @qp: the QP; NULL until the first registration, and after it has failed
+ * @far_qp: what it is connected to, where that is not itself; else NULL
+ * @loopback: the connection to @far_qp
  */
 struct dat_regqp {
 	struct mutex lock;
+	struct dat_ia *ia;
 	struct ib_pd *pd;
-	u32 port;
 	struct ib_cq *cq;
 	struct ib_qp *qp;
+	struct ib_qp *far_qp;
+	struct dat_loopback *loopback;
 };
 
-void dat_regqp_init(struct dat_regqp *reg, struct ib_pd *pd, u32 port);
+void dat_regqp_init(struct dat_regqp *reg, struct dat_ia *ia, struct ib_pd *pd);
 void dat_regqp_destroy(struct dat_regqp *reg);
 int dat_regqp_register(struct dat_regqp *reg, struct ib_mr *mr, int access);
 
