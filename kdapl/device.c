@@ -42,6 +42,22 @@ u32 dat_dev_max_pages(const struct ib_device *ibdev)
 }
 
 /**
+ * dat_dev_max_send_sge - segments that a Send or an RDMA write can have
+ * @ibdev: the device
+ *
+ * siw, when it goes from one segment to the next, goes on counting in the page
+ * list of the first: it sends what lies in front of a page of the second,
+ * whosever that is.
+ *
+ * Return: the number.
+ */
+int dat_dev_max_send_sge(const struct ib_device *ibdev)
+{
+	return ibdev->ops.driver_id == RDMA_DRIVER_SIW ?
+		       1 : ibdev->attrs.max_send_sge;
+}
+
+/**
  * dat_dev_alloc_mr - allocate an MR for fast registrations
  * @pd: its PD
  * @num_pages: pages that it must be able to map, at most dat_dev_max_pages()
@@ -167,12 +183,10 @@ static int dev_add(struct ib_device *ibdev)
 		return -EOPNOTSUPP;
 	}
 
-	/* Its QPs cannot be connected to themselves by hand: see regqp.c. */
-	if (rdma_protocol_iwarp(ibdev, 1)) {
-		pr_info("kdapl: %s is iWARP, not used yet\n",
+	/* Privileges are a promise to the consumer, which it cannot keep. */
+	if (ibdev->ops.driver_id == RDMA_DRIVER_SIW)
+		pr_info("kdapl: %s does not check whether a peer may read\n",
 			dev_name(&ibdev->dev));
-		return -EOPNOTSUPP;
-	}
 
 	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	if (!dev)

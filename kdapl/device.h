@@ -42,6 +42,7 @@ struct dat_dev *dat_dev_get(const char *name, struct net *net, u32 *port);
 void dat_dev_put(struct dat_dev *dev);
 bool dat_dev_add_ia(struct dat_dev *dev, struct dat_ia *ia);
 void dat_dev_del_ia(struct dat_dev *dev, struct dat_ia *ia);
+int dat_dev_max_send_sge(const struct ib_device *ibdev);
 u32 dat_dev_max_pages(const struct ib_device *ibdev);
 struct ib_mr *dat_dev_alloc_mr(struct ib_pd *pd, u32 num_pages);
 

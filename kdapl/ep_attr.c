@@ -2,6 +2,7 @@
 /*
  * ep_attr.c - what an EP can be asked to do
  */
+#include "device.h"
 #include "ep.h"
 #include "ia.h"
 
@@ -56,7 +57,7 @@ DAT_RETURN dat_ep_attr_check(struct dat_ia *ia, const DAT_EP_ATTR *wanted,
 	};
 	struct ib_device *ibdev = dat_ia_ibdev(ia);
 	DAT_COUNT max_dtos = dat_ep_max_dtos(ibdev);
-	DAT_COUNT max_sge = ibdev->attrs.max_send_sge;
+	DAT_COUNT max_sge = dat_dev_max_send_sge(ibdev);
 	DAT_COUNT max_read_sge = ibdev->attrs.max_sge_rd ?: max_sge;
 	struct ib_port_attr port;
 	const DAT_EP_ATTR *w = wanted ?: &defaults;

@@ -13,6 +13,7 @@ static DAT_RETURN fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 {
 	struct ib_device *ibdev = dat_ia_ibdev(ia);
 	const struct ib_device_attr *dev = &ibdev->attrs;
+	int max_sge = dat_dev_max_send_sge(ibdev);
 	struct ib_port_attr port;
 
 	if (ib_query_port(ibdev, ia->port, &port))
@@ -33,8 +34,7 @@ static DAT_RETURN fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_rdma_read_per_ep_out = dev->max_qp_init_rd_atom;
 	attr->max_evds = dev->max_cq;
 	attr->max_evd_qlen = min(dev->max_cqe, DAT_MAX_EVD_QLEN);
-	attr->max_iov_segments_per_dto = min(dev->max_send_sge,
-					     dev->max_recv_sge);
+	attr->max_iov_segments_per_dto = min(max_sge, dev->max_recv_sge);
 	attr->max_lmrs = dev->max_mr;
 	/* Whatever its alignment, a region of this size fits. */
 	attr->max_lmr_block_size = (dat_dev_max_pages(ibdev) - 1) * PAGE_SIZE;
@@ -45,8 +45,8 @@ static DAT_RETURN fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_rmrs = dev->max_mr / 2;
 	attr->max_rmr_target_address = U64_MAX;
 	attr->max_iov_segments_per_rdma_read =
-		dev->max_sge_rd ?: dev->max_send_sge;
-	attr->max_iov_segments_per_rdma_write = dev->max_send_sge;
+		dev->max_sge_rd ?: max_sge;
+	attr->max_iov_segments_per_rdma_write = max_sge;
 	attr->max_rdma_read_in = dev->max_res_rd_atom ?: dev->max_qp_rd_atom;
 	attr->max_rdma_read_out = dev->max_qp_init_rd_atom;
 	attr->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;
@@ -54,7 +54,7 @@ static DAT_RETURN fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	return DAT_SUCCESS;
 }
 
-static void fill_provider_attr(DAT_PROVIDER_ATTR *attr)
+static void fill_provider_attr(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
 {
 	memset(attr, 0, sizeof(*attr));
 	strscpy(attr->provider_name, "kdapl", sizeof(attr->provider_name));
@@ -82,6 +82,8 @@ static void fill_provider_attr(DAT_PROVIDER_ATTR *attr)
 	/* What is coherent is found out by the DMA API, page by page. */
 	attr->lmr_sync_req = !IS_ENABLED(CONFIG_X86);
 	attr->dto_async_return_guaranteed = DAT_TRUE;
+	attr->rdma_write_for_rdma_read_req =
+		rdma_protocol_iwarp(dat_ia_ibdev(ia), ia->port);
 	attr->rmr_scope_supported = DAT_RMR_SCOPE_PZ;
 	attr->lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ;
 }
@@ -130,7 +132,7 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
 	if (ia_attr_mask)
 		ret = fill_ia_attr(to_ia(obj), ia_attr);
 	if (provider_attr_mask)
-		fill_provider_attr(provider_attr);
+		fill_provider_attr(to_ia(obj), provider_attr);
 	dat_object_leave(obj);
 	return ret;
 }
