@@ -59,7 +59,9 @@ static void rejected(struct dat_ep *ep, struct rdma_cm_id *id,
 	if (rdma_cap_ib_cm(id->device, id->port_num))
 		by_peer = event->status == IB_CM_REJ_CONSUMER_DEFINED;
 	else
-		by_peer = event->status == -ECONNREFUSED;
+		/* Who refuses, or resets, is the peer: it had answered TCP. */
+		by_peer = event->status == -ECONNREFUSED ||
+			  event->status == -ECONNRESET;
 	if (by_peer)
 		save_private_data(ep, event);
 	failed(ep, by_peer ? DAT_CONNECTION_EVENT_PEER_REJECTED :
@@ -87,13 +89,17 @@ static void accepted_by_peer(struct dat_ep *ep, struct rdma_cm_id *id,
 
 /*
  * A QP that went to the error state before the peer took leave tells that the
- * connection broke: at our end, by an access that was refused, say.
+ * connection broke: at our end, by an access that was refused, say. On iWARP,
+ * where no message takes leave, it is in that state in any case, and events of
+ * the QP or failed DTOs tell.
  */
 static bool qp_has_failed(struct dat_ep *ep)
 {
 	struct ib_qp_init_attr init;
 	struct ib_qp_attr attr;
 
+	if (ep->iwarp)
+		return READ_ONCE(ep->failed);
 	return !ib_query_qp(ep->qp, &attr, IB_QP_STATE, &init) &&
 	       attr.qp_state == IB_QPS_ERR;
 }
@@ -120,10 +126,24 @@ static void resolve_route(struct dat_ep *ep, struct rdma_cm_id *id)
 		failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
+/* On iWARP it may be a TCP connection that fails. */
+static bool is_unreachable(int err)
+{
+	return err == -ETIMEDOUT || err == -EHOSTUNREACH ||
+	       err == -ENETUNREACH;
+}
+
 static void request(struct dat_ep *ep, struct rdma_cm_id *id)
 {
-	if (is_connecting(ep) && rdma_connect_locked(id, &ep->conn))
-		failed(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	int ret;
+
+	if (!is_connecting(ep))
+		return;
+	ret = rdma_connect_locked(id, &ep->conn);
+	if (ret)
+		failed(ep, is_unreachable(ret) ?
+			       DAT_CONNECTION_EVENT_UNREACHABLE :
+			       DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
 /**

@@ -180,6 +180,21 @@ static void make_dto_entry(const struct dat_dto *dto, const struct ib_wc *wc,
 	}
 }
 
+/*
+ * siw may flush an RDMA read twice, if it was about to be sent. Whoever has
+ * just posted it raises the head before the lock is free.
+ */
+static bool is_outstanding(struct dat_workq *wq, const struct dat_dto *dto)
+{
+	u32 before = ((dto - wq->slots) - wq->tail) & wq->mask;
+	u32 num;
+
+	spin_lock(&wq->lock);
+	num = wq->head - wq->tail;
+	spin_unlock(&wq->lock);
+	return before < num;
+}
+
 /**
  * dat_dto_complete - process a completion
  * @wc: the completion
@@ -197,8 +212,11 @@ bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry)
 	struct dat_rmr *rmr = dto->rmr;
 	bool wanted;
 
-	if (unlikely(status != IB_WC_SUCCESS))
-		dat_ep_dto_failed(wq->ep);
+	if (unlikely(status != IB_WC_SUCCESS)) {
+		if (!is_outstanding(wq, dto))
+			return false;
+		dat_ep_dto_failed(wq->ep, status);
+	}
 
 	if (wc->wr_id & DAT_DTO_WR_FIRST) {
 		dto->first_status = status;

@@ -46,6 +46,7 @@ struct dat_pz;
  * @timeout_work: ends an attempt to connect
  * @drain_deadline: when @drain_work gives up, in jiffies
  * @passive: connects by accepting
+ * @iwarp: the transport is iWARP, which connects and disconnects QPs itself
  * @conn: parameters of the connection
  * @out_data: private data that goes to the peer
  * @in_data: private data that came from the peer
@@ -79,6 +80,7 @@ struct dat_ep {
 	bool failed;
 	bool qp_failed;
 	bool passive;
+	bool iwarp;
 	struct rdma_conn_param conn;
 	u8 out_data[DAT_MAX_PRIVATE_DATA];
 	u8 in_data[DAT_PRIVATE_DATA_BUF];
@@ -109,7 +111,7 @@ DAT_RETURN dat_ep_state_error(DAT_EP_STATE state);
 /* ep_end.c */
 void dat_ep_end_init(struct dat_ep *ep);
 void dat_ep_end_cancel(struct dat_ep *ep);
-void dat_ep_dto_failed(struct dat_ep *ep);
+void dat_ep_dto_failed(struct dat_ep *ep, enum ib_wc_status status);
 void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number);
 void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number);
 void dat_ep_break(struct dat_ep *ep);

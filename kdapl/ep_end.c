@@ -113,13 +113,17 @@ static void ep_notify_work(struct work_struct *work)
 /**
  * dat_ep_dto_failed - a DTO or bind has failed: so has the connection
  * @ep: the EP
+ * @status: how it failed
  *
  * Context: any.
  */
-void dat_ep_dto_failed(struct dat_ep *ep)
+void dat_ep_dto_failed(struct dat_ep *ep, enum ib_wc_status status)
 {
 	DAT_EP_STATE state = dat_ep_state(ep);
 
+	/* A peer that takes leave has the same effect there. */
+	if (ep->iwarp && status == IB_WC_WR_FLUSH_ERR)
+		return;
 	/* Should it be established yet, it has failed already. */
 	WRITE_ONCE(ep->failed, true);
 	if (state == DAT_EP_STATE_CONNECTED ||
@@ -152,13 +156,16 @@ static void ep_timeout_work(struct work_struct *work)
 	if (ep->qp && dat_ep_move(ep, EP_IN(ACTIVE_CONNECTION_PENDING),
 				  DAT_EP_STATE_DISCONNECTED)) {
 		swap(id, ep->cm_id);
-		/* Nobody answers the peer any more, should it answer. */
-		if (id)
-			rdma_destroy_id(id);
 		dat_ep_fail_qp(ep);
 		dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 	}
 	mutex_unlock(&ep->mutex);
+	/*
+	 * Nobody answers the peer any more, should it answer. On iWARP this
+	 * waits until the attempt has run out by itself.
+	 */
+	if (id)
+		rdma_destroy_id(id);
 }
 
 /**

@@ -25,6 +25,7 @@ static void qp_event(struct ib_event *event, void *context)
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
+		WRITE_ONCE(ep->failed, true);
 		queue_work(kdapl_wq, &ep->error_work);
 		break;
 	default:
@@ -42,9 +43,10 @@ static int qp_to_init(struct dat_ep *ep)
 				   IB_ACCESS_REMOTE_WRITE,
 	};
 
-	/* iWARP's QPs take receives from the start, and have no INIT. */
-	if (rdma_protocol_iwarp(ep->qp->device, ep->obj.ia->port))
-		return 0;
+	/* iWARP's QPs take receives from the start, and have no partitions. */
+	if (ep->iwarp)
+		return ib_modify_qp(ep->qp, &attr,
+				    IB_QP_STATE | IB_QP_ACCESS_FLAGS);
 	return ib_modify_qp(ep->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
 					   IB_QP_PORT | IB_QP_ACCESS_FLAGS);
 }
@@ -89,6 +91,7 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep)
 	if (IS_ERR(qp))
 		goto no_tep;
 	ep->qp = qp;
+	ep->iwarp = rdma_protocol_iwarp(qp->device, ep->obj.ia->port);
 	if (qp_to_init(ep)) {
 		ib_destroy_qp(qp);
 		ep->qp = NULL;
@@ -163,6 +166,8 @@ void dat_ep_qp_destroy(struct dat_ep *ep)
  * @ep: the EP
  * @id: the connection
  *
+ * On iWARP the connection does that itself.
+ *
  * Context: process, may sleep; the lock of @id's handler is held.
  * Return: 0 or a negative errno.
  */
@@ -173,6 +178,8 @@ int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id)
 	};
 	size_t i;
 
+	if (ep->iwarp)
+		return 0;
 	for (i = 0; i < ARRAY_SIZE(steps); i++) {
 		struct ib_qp_attr attr = { .qp_state = steps[i] };
 		int mask, ret;

@@ -28,6 +28,17 @@ static DAT_RETURN queue_full(void)
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 }
 
+/*
+ * Why the device did not take a work request. On iWARP a connection that is
+ * just ending, which we have yet to be told, takes none, not even to flush it.
+ */
+static DAT_RETURN not_taken(int err)
+{
+	if (err == -ENOTCONN)
+		return dat_ep_state_error(DAT_EP_STATE_DISCONNECTED);
+	return queue_full();
+}
+
 static DAT_RETURN gone(void)
 {
 	return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
@@ -60,8 +71,9 @@ DAT_RETURN dat_post_check_state(struct dat_ep *ep)
  * Context: process or softirq; the EP's memory is tied to the caller's RCU
  * read-side section.
  * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (flags that the EP was not made
- * for), DAT_INSUFFICIENT_RESOURCES (queue full), DAT_INTERNAL_ERROR (the device
- * has gone).
+ * for), DAT_INVALID_STATE (the connection is ending),
+ * DAT_INSUFFICIENT_RESOURCES (queue full), DAT_INTERNAL_ERROR (the device has
+ * gone).
  */
 DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 			       struct ib_send_wr *first,
@@ -71,6 +83,7 @@ DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 	const struct ib_send_wr *bad;
 	DAT_RETURN ret = DAT_SUCCESS;
 	struct dat_dto *dto;
+	int err;
 
 	if (unlikely(post->flags & DAT_COMPLETION_UNSIGNALLED_FLAG &&
 		     !(ep->attr.request_completion_flags &
@@ -112,13 +125,14 @@ DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 	if (!dto->suppress || dto->rmr || wq->unsignalled >= wq->max / 2)
 		last->send_flags |= IB_SEND_SIGNALED;
 
-	if (unlikely(ib_post_send(wq->qp, first, &bad))) {
+	err = ib_post_send(wq->qp, first, &bad);
+	if (unlikely(err)) {
 		if (bad == first) {
-			ret = queue_full();
+			ret = not_taken(err);
 			goto unlock;
 		}
 		/* Half a bind cannot be taken back; it ends with the EP. */
-		dat_ep_dto_failed(ep);
+		dat_ep_dto_failed(ep, IB_WC_GENERAL_ERR);
 	}
 	if (last->send_flags & IB_SEND_SIGNALED)
 		wq->unsignalled = 0;
@@ -292,6 +306,8 @@ static DAT_RETURN post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		.flags = completion_flags,
 		.cookie = user_cookie,
 	};
+	/* iWARP's reads have one segment, no more and no less. */
+	struct ib_sge nothing = {};
 	bool read = op == DAT_DTO_RDMA_READ;
 	struct dat_ep *ep;
 	DAT_RETURN ret;
@@ -319,6 +335,10 @@ static DAT_RETURN post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	if (!ret && unlikely(read && !ep->attr.max_rdma_read_out))
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				DAT_RESOURCE_CREDITS);
+	if (!ret && unlikely(read && !num_segments && ep->iwarp)) {
+		wr.wr.sg_list = &nothing;
+		wr.wr.num_sge = 1;
+	}
 	if (!ret)
 		ret = post_dto(ep, &post, &wr.wr);
 	rcu_read_unlock();
@@ -386,6 +406,7 @@ static DAT_RETURN post_recv(struct dat_ep *ep, struct ib_recv_wr *wr,
 	struct dat_workq *wq = &ep->rq;
 	DAT_RETURN ret = DAT_SUCCESS;
 	struct dat_dto *dto;
+	int err;
 
 	if (unlikely(completion_flags &&
 		     !(ep->attr.recv_completion_flags &
@@ -408,8 +429,9 @@ static DAT_RETURN post_recv(struct dat_ep *ep, struct ib_recv_wr *wr,
 	dto->suppress = false;
 	dto->silent = completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG;
 	wr->wr_id = dat_dto_wr_id(dto);
-	if (unlikely(ib_post_recv(wq->qp, wr, NULL)))
-		ret = queue_full();
+	err = ib_post_recv(wq->qp, wr, NULL);
+	if (unlikely(err))
+		ret = not_taken(err);
 	else
 		WRITE_ONCE(wq->head, wq->head + 1);
 unlock:
@@ -419,7 +441,7 @@ unlock:
 
 /**
  * dat_ep_post_recv - give a buffer for a message
- * @ep_handle: the EP, in any state
+ * @ep_handle: the EP, in any state; but iWARP takes none while a connection ends
  * @num_segments: segments in @local_iov
  * @local_iov: the buffer
  * @user_cookie: comes back in the completion event
@@ -428,7 +450,7 @@ unlock:
  * Specification: dat_ep_post_recv().
  *
  * Context: process or softirq; does not sleep.
- * Return: as dat_ep_post_send(), without DAT_INVALID_STATE.
+ * Return: as dat_ep_post_send().
  */
 DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle,
 			    DAT_COUNT num_segments,
