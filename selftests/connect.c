@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "link.h"
 #include "pair.h"
 
 #define REGION		65536
@@ -95,6 +96,25 @@ static long now_us(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/*
+ * Side b has accepted, and side a has not waited. On iWARP, where accepting is
+ * all there is to it, the connection comes and goes.
+ */
+static DAT_RETURN wait_accept_failed(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+	DAT_RETURN ret = wait_event(evd, &event);
+
+	if (!ret && link_is_iwarp() &&
+	    event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+		return wait_broken(evd);
+	if (ret || event.event_number ==
+			   DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR)
+		return ret;
+	fprintf(stderr, "# event %#x\n", event.event_number);
+	return DAT_INTERNAL_ERROR;
 }
 
 TEST_F(connect, request_names_its_psp_and_its_sender)
@@ -406,9 +426,7 @@ TEST_F(connect, timeout_that_expires_is_timed_out)
 	/* And when it does, it is too late. */
 	ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
-	EXPECT_EQ(DAT_SUCCESS,
-		  wait_number(self->pair.b.conn_evd,
-			      DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR));
+	EXPECT_EQ(DAT_SUCCESS, wait_accept_failed(self->pair.b.conn_evd));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.b.ep));
 	EXPECT_TRUE(is_empty(self->pair.a.conn_evd));
 }
@@ -719,9 +737,7 @@ TEST_F(disconnect, during_establishment_aborts_it)
 	}
 	/* Side b learns of it when it answers. */
 	EXPECT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
-	EXPECT_EQ(DAT_SUCCESS,
-		  wait_number(self->pair.b.conn_evd,
-			      DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR));
+	EXPECT_EQ(DAT_SUCCESS, wait_accept_failed(self->pair.b.conn_evd));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.b.ep));
 	EXPECT_TRUE(is_empty(self->pair.a.conn_evd));
 }
@@ -799,12 +815,17 @@ TEST_F(graceful, disconnect_completes_suppressed_requests_first)
 						 DAT_CLOSE_GRACEFUL_FLAG));
 	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
 					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	/* On iWARP it may be on its way yet. */
+	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.b.conn_evd,
+					   DAT_CONNECTION_EVENT_DISCONNECTED));
 	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, REGION));
 	EXPECT_TRUE(is_empty(self->pair.a.dto_evd));
 }
 
 TEST_F(graceful, disconnect_is_pending_meanwhile_and_can_be_made_abrupt)
 {
+	if (link_is_iwarp())
+		SKIP(return, "iWARP: nothing waits for a receive");
 	/* Nobody receives it, so it would take forever. */
 	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.a.ep, &self->a, 0, 8, 1));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep,
@@ -861,9 +882,10 @@ TEST_F(connect, freeing_a_connecting_ep_aborts_the_establishment)
 /* At whatever point of the establishment it happens. */
 TEST_F(connect, ep_can_be_freed_at_any_time_of_connecting)
 {
-	int i;
+	/* On iWARP each waits, ten seconds for siw, until it is refused. */
+	int i, tries = link_is_iwarp() ? 2 : 20;
 
-	for (i = 0; i < 20; i++) {
+	for (i = 0; i < tries; i++) {
 		ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
 						   DAT_TIMEOUT_INFINITE));
 		usleep(i * 250);
@@ -992,7 +1014,7 @@ TEST_F_TIMEOUT(connect, a_hundred_connections_leave_nothing, 120)
 			break;
 		usleep(50 * 1000);
 	}
-	EXPECT_EQ(before, after);
+	EXPECT_LE(after, before);
 	/* The count does count. */
 	ASSERT_EQ(DAT_SUCCESS,
 		  ep_like(&self->pair, &self->pair.a, &self->pair.a.ep));
@@ -1064,7 +1086,7 @@ TEST(killed_process_disconnects_its_peer_whose_dtos_are_flushed)
 		ASSERT_EQ(DAT_SUCCESS, wait_event(pair.a.dto_evd, &event));
 		if (d->user_cookie.as_64 < 100) {
 			EXPECT_EQ(DAT_DTO_ERR_FLUSHED, d->status);
-		} else {
+		} else if (!link_is_iwarp()) {
 			EXPECT_NE(DAT_DTO_SUCCESS, d->status);
 		}
 	}

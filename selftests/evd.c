@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "link.h"
 #include "pair.h"
 
 #define REGION		4096
@@ -508,6 +509,8 @@ TEST_F(evd, ep_can_be_freed_at_once_after_an_overflow)
 	long start;
 	int i;
 
+	if (link_is_iwarp())
+		SKIP(return, "iWARP: nothing waits for a receive");
 	/* Nobody receives them, so that all are flushed at the same moment. */
 	for (i = 0; i < 32; i++) {
 		ASSERT_EQ(DAT_SUCCESS,

@@ -12,6 +12,7 @@
 
 #include <kselftest_harness.h>
 
+#include "link.h"
 #include "pair.h"
 
 #define BAD_LMR \
@@ -218,8 +219,7 @@ TEST_F(lmr_free, an_rmr_uses_it_beyond_the_end_of_the_connection)
 	ASSERT_EQ(0, bound(p, self->rmr, &self->b, 4096, &context));
 	ASSERT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(p, &self->a, context, self->b.buf, 4097));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(p->b.conn_evd,
-					   DAT_CONNECTION_EVENT_BROKEN));
+	ASSERT_EQ(DAT_SUCCESS, wait_broken(p->b.conn_evd));
 	EXPECT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
 	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
@@ -329,11 +329,11 @@ TEST_F(lmr_free, a_receive_posted_before_writes_nothing_afterwards)
 	status = wait_dto(p->b.dto_evd, 1);
 	/* The device's word for it; rxe says that the queue was at fault. */
 	EXPECT_TRUE(status == DAT_DTO_ERR_LOCAL_PROTECTION ||
-		    status == DAT_DTO_ERR_LOCAL_EP)
+		    status == (link_is_iwarp() ? DAT_DTO_ERR_TRANSPORT :
+						 DAT_DTO_ERR_LOCAL_EP))
 		TH_LOG("status %d", status);
 	EXPECT_TRUE(is_all(self->b.buf, 65536, 0));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(p->b.conn_evd,
-					   DAT_CONNECTION_EVENT_BROKEN));
+	EXPECT_EQ(DAT_SUCCESS, wait_broken(p->b.conn_evd));
 }
 
 TEST_F(lmr_free, a_send_posted_before_sends_nothing_afterwards)
@@ -341,6 +341,8 @@ TEST_F(lmr_free, a_send_posted_before_sends_nothing_afterwards)
 	struct pair *p = &self->pair;
 	int status;
 
+	if (link_is_iwarp())
+		SKIP(return, "iWARP: nothing waits for a receive");
 	memset(self->a.buf, 0xaa, 64);
 	/* It has to be tried again until b has a receive for it. */
 	ASSERT_EQ(DAT_SUCCESS, post_send(p->a.ep, &self->a, 0, 64, 1));
@@ -387,10 +389,8 @@ TEST_F(lmr_free, remote_use_of_the_dead_rmr_context_breaks_the_connection)
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(&self->pair, &self->a, self->b.rmr_context,
 			       self->b.buf, 4096));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_BROKEN));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.b.conn_evd,
-					   DAT_CONNECTION_EVENT_BROKEN));
+	EXPECT_EQ(DAT_SUCCESS, wait_broken(self->pair.a.conn_evd));
+	EXPECT_EQ(DAT_SUCCESS, wait_broken(self->pair.b.conn_evd));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.b.ep));
 }
@@ -403,8 +403,7 @@ TEST_F(lmr_free, remote_reads_of_the_dead_rmr_context_read_nothing)
 		  read_status(&self->pair, &self->a, self->b.rmr_context,
 			      self->b.buf, 4096));
 	EXPECT_TRUE(is_all(self->a.buf, 4096, 0));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_BROKEN));
+	EXPECT_EQ(DAT_SUCCESS, wait_broken(self->pair.a.conn_evd));
 }
 
 TEST_F(lmr_free, only_the_connection_on_which_it_was_used_breaks)
@@ -640,6 +639,8 @@ TEST_F(lmr_free, remote_reads_under_way_never_see_what_is_written_afterwards)
 	struct busy busy;
 	unsigned int i, wait;
 
+	if (!link_ends_reads())
+		SKIP(return, "siw goes on with what it has begun to send");
 	for (i = 0; i < 6; i++) {
 		memset(self->b.buf, 0xbb, 65536);
 		begin_busy(&busy, p, &self->a, &self->b, keep_reading,

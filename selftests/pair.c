@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "link.h"
 #include "pair.h"
 
 #define QLEN	256
@@ -53,9 +54,14 @@ DAT_RETURN side_open(struct pair *pair, struct side *side)
 		.max_rdma_read_in = 4,
 		.max_rdma_read_out = 4,
 	};
+	DAT_IA_ATTR ia_attr;
 	DAT_RETURN ret;
 
-	ret = dat_pz_create(pair->ia, &side->pz);
+	ret = dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_ALL, &ia_attr, 0, NULL);
+	if (!ret && attr.max_request_iov > ia_attr.max_iov_segments_per_dto)
+		attr.max_request_iov = ia_attr.max_iov_segments_per_dto;
+	if (!ret)
+		ret = dat_pz_create(pair->ia, &side->pz);
 	if (!ret)
 		ret = dat_evd_create(pair->ia, QLEN, DAT_HANDLE_NULL,
 				     DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
@@ -244,6 +250,26 @@ DAT_RETURN wait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 }
 
 /**
+ * wait_broken - wait for the event that tells of a broken connection
+ * @evd: an EVD of connection events
+ *
+ * On iWARP a side that has not seen for itself what broke it cannot tell it
+ * from a disconnection.
+ */
+DAT_RETURN wait_broken(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+	DAT_RETURN ret = wait_event(evd, &event);
+
+	if (ret || event.event_number == DAT_CONNECTION_EVENT_BROKEN ||
+	    (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED &&
+	     link_is_iwarp()))
+		return ret;
+	fprintf(stderr, "# event %#x instead of BROKEN\n", event.event_number);
+	return DAT_INTERNAL_ERROR;
+}
+
+/**
  * wait_number - wait for an event that must be of a certain kind
  */
 DAT_RETURN wait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
@@ -357,6 +383,22 @@ DAT_RETURN post_read(DAT_EP_HANDLE ep, const struct region *region,
 				     DAT_COMPLETION_DEFAULT_FLAG);
 }
 
+/*
+ * On iWARP the peer acknowledges nothing: a write succeeds when it has been
+ * sent. But a read behind it is answered after it, or never. Who refuses ends
+ * the connection, and says no more.
+ */
+static int acknowledged(struct pair *pair, const struct region *from,
+			DAT_RMR_CONTEXT context, const void *addr, int status)
+{
+	/* Of what is there already. siw has no luck with reads of nothing. */
+	if (status == DAT_DTO_SUCCESS &&
+	    !post_read(pair->a.ep, from, 0, 1, context, addr, 0x79) &&
+	    wait_dto(pair->a.dto_evd, 0x79) == DAT_DTO_SUCCESS)
+		return status;
+	return DAT_DTO_ERR_REMOTE_ACCESS;
+}
+
 /**
  * write_status - let side a write to memory of side b
  *
@@ -365,9 +407,14 @@ DAT_RETURN post_read(DAT_EP_HANDLE ep, const struct region *region,
 int write_status(struct pair *pair, const struct region *from,
 		 DAT_RMR_CONTEXT context, const void *addr, size_t len)
 {
+	bool connected = ep_state(pair->a.ep) == DAT_EP_STATE_CONNECTED;
+	int status;
+
 	if (post_write(pair->a.ep, from, 0, len, context, addr, 0x77))
 		return -1;
-	return wait_dto(pair->a.dto_evd, 0x77);
+	status = wait_dto(pair->a.dto_evd, 0x77);
+	return link_is_iwarp() && connected && status != -1 ?
+		       acknowledged(pair, from, context, addr, status) : status;
 }
 
 /**
@@ -378,9 +425,15 @@ int write_status(struct pair *pair, const struct region *from,
 int read_status(struct pair *pair, const struct region *to,
 		DAT_RMR_CONTEXT context, const void *addr, size_t len)
 {
+	bool connected = ep_state(pair->a.ep) == DAT_EP_STATE_CONNECTED;
+	int status;
+
 	if (post_read(pair->a.ep, to, 0, len, context, addr, 0x78))
 		return -1;
-	return wait_dto(pair->a.dto_evd, 0x78);
+	status = wait_dto(pair->a.dto_evd, 0x78);
+	if (link_is_iwarp() && connected && status == DAT_DTO_ERR_FLUSHED)
+		return DAT_DTO_ERR_REMOTE_ACCESS;
+	return status;
 }
 
 /* Binds an RMR to part of a region. */

@@ -75,6 +75,7 @@ DAT_LMR_TRIPLET segment(const struct region *region, size_t offset, size_t len);
 DAT_RMR_TRIPLET remote(DAT_RMR_CONTEXT context, const void *addr, size_t len);
 
 DAT_RETURN wait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event);
+DAT_RETURN wait_broken(DAT_EVD_HANDLE evd);
 DAT_RETURN wait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
 int wait_dto(DAT_EVD_HANDLE evd, uint64_t cookie);
 int wait_bind(DAT_EVD_HANDLE evd, uint64_t cookie);

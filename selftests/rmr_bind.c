@@ -6,9 +6,11 @@
  */
 #include <kselftest_harness.h>
 
+#include "link.h"
 #include "pair.h"
 
-#define REGION		(1 << 20)
+/* As large as goes on every device: siw has 255 pages, not all of use. */
+#define REGION		(960 << 10)
 #define RW		(DAT_MEM_PRIV_REMOTE_READ_FLAG | \
 			 DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
@@ -419,8 +421,7 @@ TEST_F(rmr_bind, rmr_can_be_bound_on_another_ep_of_its_pz)
 		  write_status(&self->pair, &self->a, old, self->b.buf,
 			       4096));
 	/* The connection of the offender broke, the other did not. */
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.b.conn_evd,
-					   DAT_CONNECTION_EVENT_BROKEN));
+	EXPECT_EQ(DAT_SUCCESS, wait_broken(self->pair.b.conn_evd));
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(other.a.ep));
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(other.b.ep));
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(&other, &self->a, new,
@@ -461,6 +462,8 @@ TEST_F(rmr_bind, bind_behind_a_send_that_is_sent_twice_succeeds)
 {
 	DAT_RMR_CONTEXT context;
 
+	if (link_is_iwarp())
+		SKIP(return, "iWARP: nothing waits for a receive");
 	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.b.ep, &self->b, 0, 8, 1));
 	ASSERT_EQ(DAT_SUCCESS,
 		  bind_window(self->rmr, &self->b, 0, 4096, RW,

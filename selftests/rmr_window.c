@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "link.h"
 #include "pair.h"
 
 #define REGION		131072
@@ -72,12 +73,10 @@ static int use(struct world *w, bool write, DAT_RMR_CONTEXT context,
 /* A new connection, once both sides have heard that the old one broke. */
 static DAT_RETURN recover(struct world *w)
 {
-	DAT_RETURN ret = wait_number(w->pair.a.conn_evd,
-				     DAT_CONNECTION_EVENT_BROKEN);
+	DAT_RETURN ret = wait_broken(w->pair.a.conn_evd);
 
 	if (!ret)
-		ret = wait_number(w->pair.b.conn_evd,
-				  DAT_CONNECTION_EVENT_BROKEN);
+		ret = wait_broken(w->pair.b.conn_evd);
 	return ret ?: pair_reconnect(&w->pair);
 }
 
@@ -240,15 +239,16 @@ FIXTURE_TEARDOWN(privileges)
 
 TEST_F(privileges, restrict_what_a_peer_may_do)
 {
+	bool may_read = variant->read || !link_checks_reads();
 	DAT_RMR_CONTEXT context;
 	int status;
 
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 		  bind_b(&self->w, 0, 4096, variant->privileges, &context));
 	status = use(&self->w, false, context, 0, 4096);
-	EXPECT_EQ(variant->read ? DAT_DTO_SUCCESS : DAT_DTO_ERR_REMOTE_ACCESS,
+	EXPECT_EQ(may_read ? DAT_DTO_SUCCESS : DAT_DTO_ERR_REMOTE_ACCESS,
 		  status);
-	EXPECT_TRUE(all(self->w.a.buf, 4096, variant->read ? OURS : THEIRS));
+	EXPECT_TRUE(all(self->w.a.buf, 4096, may_read ? OURS : THEIRS));
 	if (status)
 		ASSERT_EQ(DAT_SUCCESS, recover(&self->w));
 
@@ -303,10 +303,8 @@ static void expect_dead(struct __test_metadata *_metadata, struct world *w,
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, use(w, write, context, 0, 4096));
 	EXPECT_TRUE(all(w->a.buf, REGION, THEIRS));
 	EXPECT_TRUE(all(w->b.buf, REGION, OURS));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(w->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_BROKEN));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(w->pair.b.conn_evd,
-					   DAT_CONNECTION_EVENT_BROKEN));
+	EXPECT_EQ(DAT_SUCCESS, wait_broken(w->pair.a.conn_evd));
+	EXPECT_EQ(DAT_SUCCESS, wait_broken(w->pair.b.conn_evd));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(w->pair.a.ep));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(w->pair.b.ep));
 }
@@ -442,7 +440,7 @@ static void *peer_main(void *arg)
 TEST_F(hammer, nothing_posted_after_the_completion_goes_through_the_old_window)
 {
 	struct world *w = &self->w;
-	unsigned int round, i, n;
+	unsigned int round, i, n, rebound = 0;
 
 	for (round = 0; round < 20; round++) {
 		struct peer peer = { .w = w, .len = variant->len };
@@ -472,11 +470,23 @@ TEST_F(hammer, nothing_posted_after_the_completion_goes_through_the_old_window)
 		__atomic_store_n(&peer.rebound, true, __ATOMIC_SEQ_CST);
 
 		ASSERT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, event.event_number);
-		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
-			  event.event_data.rmr_completion_event_data.status);
 		ASSERT_EQ(0, pthread_join(thread, NULL));
-		EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, peer.status);
-		EXPECT_LE(peer.succeeded, peer.posted_before);
+		/*
+		 * A write that is refused ends the connection, and that may be
+		 * before the device has done all of the bind.
+		 */
+		if (event.event_data.rmr_completion_event_data.status) {
+			EXPECT_EQ(DAT_DTO_ERR_FLUSHED,
+				  event.event_data.rmr_completion_event_data
+					  .status);
+			continue;
+		}
+		rebound++;
+		/* On iWARP nobody tells the writer which was refused. */
+		if (!link_is_iwarp()) {
+			EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, peer.status);
+			EXPECT_LE(peer.succeeded, peer.posted_before);
+		}
 		for (i = 0; i < variant->len; i += sizeof(n)) {
 			memcpy(&n, w->b.buf + i, sizeof(n));
 			ASSERT_LE(n, peer.posted_before) {
@@ -486,6 +496,7 @@ TEST_F(hammer, nothing_posted_after_the_completion_goes_through_the_old_window)
 		/* Nor has any gone where the window is now. */
 		ASSERT_TRUE(all(w->b.buf + 65536, variant->len, OURS));
 	}
+	EXPECT_NE(0, rebound);
 }
 
 TEST_HARNESS_MAIN

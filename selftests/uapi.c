@@ -19,6 +19,7 @@
 
 #include <linux/dat.h>
 
+#include "link.h"
 #include "pair.h"
 
 #define PAGE		4096UL
@@ -872,6 +873,9 @@ TEST_F(post, each_of_several_segments_is_looked_at)
 	for (opcode = 0; opcode < 4; opcode++) {
 		struct dat_dev_dto dto = DTO(opcode, segs, 1);
 
+		/* siw has but one elsewhere. */
+		if (link_is_iwarp() && opcode != DAT_DEV_RECV)
+			continue;
 		dto.num_segments = 2;
 		segs[1] = raw_segment(&self->a, 65535, 2);
 		EXPECT_EQ(DAT_INVALID_PARAMETER, post_one(self->fd, &dto));
@@ -1374,16 +1378,16 @@ TEST(a_process_that_is_killed_leaves_nothing_pinned)
 			struct pair p;
 
 			if (pair_open(&p) || pair_connect(&p) ||
-			    region_open(&p, p.a.pz, &a, 1 << 20,
+			    region_open(&p, p.a.pz, &a, 960 << 10,
 					DAT_MEM_PRIV_ALL_FLAG) ||
-			    region_open(&p, p.b.pz, &b, 1 << 20,
+			    region_open(&p, p.b.pz, &b, 960 << 10,
 					DAT_MEM_PRIV_ALL_FLAG))
 				_exit(1);
 			if (write(fds[1], "x", 1) != 1)
 				_exit(1);
 			/* Until it is killed. */
 			while (!write_status(&p, &a, b.rmr_context, b.buf,
-					     1 << 20))
+					     960 << 10))
 				;
 			_exit(1);
 		}
@@ -1410,10 +1414,10 @@ TEST(a_process_that_becomes_another_program_leaves_nothing_pinned)
 		struct region r;
 		struct pair p;
 
-		if (pair_open(&p) || region_open(&p, p.a.pz, &r, 1 << 20,
+		if (pair_open(&p) || region_open(&p, p.a.pz, &r, 960 << 10,
 						 DAT_MEM_PRIV_ALL_FLAG))
 			_exit(1);
-		if (pinned_pages() != pinned + 256)
+		if (pinned_pages() != pinned + 240)
 			_exit(2);
 		execl("/bin/true", "true", NULL);
 		_exit(3);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "link.h"
 #include "pair.h"
 
 #define WINDOW	6000
@@ -22,8 +23,8 @@ FIXTURE(unplug)
 FIXTURE_SETUP(unplug)
 {
 	/* rdma(8) takes the software device away and brings it back. */
-	if (system("rdma link show rxe0/1 >/dev/null 2>&1"))
-		SKIP(return, "no rxe0 to take away");
+	if (!link_is_there())
+		SKIP(return, "not a software device, which could be taken away");
 	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
 	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
 	ASSERT_EQ(DAT_SUCCESS,
@@ -43,7 +44,8 @@ FIXTURE_SETUP(unplug)
 FIXTURE_TEARDOWN(unplug)
 {
 	pair_close(&self->pair);
-	system("rdma link show rxe0/1 >/dev/null 2>&1 || rdma link add rxe0 type rxe netdev eth0");
+	if (!link_is_there())
+		link_add();
 }
 
 /* Writes until it cannot: a flush, or a call that says so. */
@@ -65,15 +67,14 @@ TEST_F(unplug, under_load_ends_every_connection_and_says_so)
 
 	ASSERT_EQ(0, pthread_create(&self->thread, NULL, writer, self));
 	usleep(100000);
-	ASSERT_EQ(0, system("rdma link delete rxe0"));
+	ASSERT_EQ(0, link_delete());
 	pthread_join(self->thread, NULL);
 
 	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.async_evd, &event));
 	EXPECT_EQ(DAT_ASYNC_ERROR_IA_CATASTROPHIC, event.event_number);
 	EXPECT_EQ(self->pair.ia,
 		  event.event_data.asynch_error_event_data.dat_handle);
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_BROKEN));
+	EXPECT_EQ(DAT_SUCCESS, wait_broken(self->pair.a.conn_evd));
 	/* The first side to go may have told the other one yet. */
 	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.conn_evd, &event));
 	if (event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
@@ -98,8 +99,8 @@ TEST_F(unplug, a_new_device_works_without_reloading)
 {
 	struct region fresh;
 
-	ASSERT_EQ(0, system("rdma link delete rxe0"));
-	ASSERT_EQ(0, system("rdma link add rxe0 type rxe netdev eth0"));
+	ASSERT_EQ(0, link_delete());
+	ASSERT_EQ(0, link_add());
 	pair_close(&self->pair);
 	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
 	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));

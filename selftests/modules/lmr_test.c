@@ -301,9 +301,9 @@ static int __init lmr_test_init(void)
 	if (ret)
 		return ret;
 	if (kpair_open(&pair) && kpair_connect(&pair) &&
-	    kregion_open(&pair, pair.a.pz, &a, 1 << 20,
+	    kregion_open(&pair, pair.a.pz, &a, 960 << 10,
 			 DAT_MEM_PRIV_ALL_FLAG) &&
-	    kregion_open(&pair, pair.b.pz, &b, 1 << 20,
+	    kregion_open(&pair, pair.b.pz, &b, 960 << 10,
 			 DAT_MEM_PRIV_ALL_FLAG))
 		report_run("kdapl_lmr_test", tests, ARRAY_SIZE(tests));
 	else
