@@ -89,19 +89,21 @@ static int no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-static bool addr_leads_to(struct dat_ia *ia, struct sockaddr_storage *addr)
+/* 0 if it does, -ENOMEM if that could not be found out. */
+static int addr_leads_to(struct dat_ia *ia, struct sockaddr_storage *addr)
 {
 	struct rdma_cm_id *id;
-	bool match = false;
+	int ret;
 
 	id = rdma_create_id(ia->net, no_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
-		return false;
-	if (!rdma_bind_addr(id, (struct sockaddr *)addr))
-		match = id->device == dat_ia_ibdev(ia) &&
-			id->port_num == ia->port;
+		return PTR_ERR(id);
+	ret = rdma_bind_addr(id, (struct sockaddr *)addr);
+	if (!ret && (id->device != dat_ia_ibdev(ia) ||
+		     id->port_num != ia->port))
+		ret = -ENODEV;
 	rdma_destroy_id(id);
-	return match;
+	return ret;
 }
 
 /**
@@ -109,22 +111,25 @@ static bool addr_leads_to(struct dat_ia *ia, struct sockaddr_storage *addr)
  * @ia: the IA; ia->addr is filled in
  *
  * Context: process, may sleep.
+ * Return: 0, also if it has none; -ENOMEM, and then it is not known.
  */
-void dat_addr_find(struct dat_ia *ia)
+int dat_addr_find(struct dat_ia *ia)
 {
 	struct candidates *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	int ret = -ENODEV;
 	unsigned int i;
 
 	if (!c)
-		return;
+		return -ENOMEM;
 	collect(ia->net, c);
-	for (i = 0; i < c->num; i++) {
-		if (!addr_leads_to(ia, &c->addr[i]))
-			continue;
-		ia->addr = c->addr[i];
-		break;
+	/* One that could not be looked at may be the one that peers know. */
+	for (i = 0; i < c->num && ret && ret != -ENOMEM; i++) {
+		ret = addr_leads_to(ia, &c->addr[i]);
+		if (!ret)
+			ia->addr = c->addr[i];
 	}
 	kfree(c);
+	return ret == -ENOMEM ? ret : 0;
 }
 
 /**

@@ -328,7 +328,11 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name,
 				DAT_NAME_NOT_REGISTERED);
 		goto unlock;
 	}
-	dat_addr_find(ia);
+	if (dat_addr_find(ia)) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				DAT_RESOURCE_MEMORY);
+		goto del_ia;
+	}
 
 	ret = ia_set_async_evd(ia, async_evd_min_qlen, *async_evd_handle);
 	if (ret)
