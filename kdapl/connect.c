@@ -249,6 +249,7 @@ static DAT_RETURN start_error(int err)
 {
 	switch (err) {
 	case -ENOMEM:
+	case -ENOBUFS:	/* what the routing code calls it */
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
 	case -EADDRINUSE:
