@@ -155,7 +155,10 @@ static int cr_accept_locked(struct dat_cr *cr, struct dat_ep *ep,
 	};
 	id->context = &ep->obj;
 	ret = dat_ep_qp_connect(ep, id);
-	if (!ret)
+	/* rdma_accept() tells the peer of a failure itself. */
+	if (ret)
+		rdma_reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
+	else
 		ret = rdma_accept(id, &ep->conn);
 	return ret;
 }
