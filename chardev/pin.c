@@ -57,7 +57,7 @@ int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 		return -EFAULT;
 
 	pin->pages = kvmalloc_array(num_pages, sizeof(*pin->pages),
-				    GFP_KERNEL_ACCOUNT);
+				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!pin->pages)
 		return -ENOMEM;
 	pin->mm = current->mm;

@@ -112,7 +112,8 @@ struct dat_uevd *dat_uevd_alloc(struct dat_file *file, struct dat_uia *ia,
 		*ret = -ENOSPC;
 		goto put;
 	}
-	evd->ring = __vmalloc(evd->bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	evd->ring = __vmalloc(evd->bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO |
+					  __GFP_NOWARN);
 	if (evd->ring)
 		return evd;
 put:

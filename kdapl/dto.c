@@ -28,7 +28,8 @@ int dat_workq_init(struct dat_workq *wq, struct dat_ep *ep, u32 max)
 	wq->ep = ep;
 	wq->max = max;
 	wq->mask = num - 1;
-	wq->slots = kvcalloc(num, sizeof(*wq->slots), GFP_KERNEL_ACCOUNT);
+	wq->slots = kvcalloc(num, sizeof(*wq->slots),
+			     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	return wq->slots ? 0 : -ENOMEM;
 }
 

@@ -161,7 +161,7 @@ DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 	if (!evd)
 		goto no_memory;
 	evd->ring = kvmalloc_array(entries, sizeof(*evd->ring),
-				   GFP_KERNEL_ACCOUNT);
+				   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!evd->ring) {
 		kfree(evd);
 		goto no_memory;
