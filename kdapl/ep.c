@@ -48,6 +48,31 @@ static void leave_evd(struct dat_evd *evd, bool is_private)
 		dat_object_unuse(&evd->obj);
 }
 
+static u32 request_completions(const struct dat_ep *ep)
+{
+	return 2 * ep->attr.max_request_dtos + 1;
+}
+
+static DAT_RETURN ep_expect(struct dat_ep *ep)
+{
+	if (dat_evd_expect(ep->recv_evd, ep->attr.max_recv_dtos))
+		goto no_memory;
+	if (dat_evd_expect(ep->request_evd, request_completions(ep)))
+		goto unexpect;
+	return DAT_SUCCESS;
+
+unexpect:
+	dat_evd_unexpect(ep->recv_evd, ep->attr.max_recv_dtos);
+no_memory:
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
+static void ep_unexpect(struct dat_ep *ep)
+{
+	dat_evd_unexpect(ep->recv_evd, ep->attr.max_recv_dtos);
+	dat_evd_unexpect(ep->request_evd, request_completions(ep));
+}
+
 static void ep_shutdown(struct dat_object *obj)
 {
 	struct dat_ep *ep = to_ep(obj);
@@ -83,6 +108,7 @@ static void ep_shutdown(struct dat_object *obj)
 
 	dat_ep_qp_destroy(ep);
 	dat_ep_end_cancel(ep);
+	ep_unexpect(ep);
 	leave_evd(ep->recv_evd, ep->recv_evd_is_private);
 	leave_evd(ep->request_evd, ep->request_evd_is_private);
 	leave_evd(ep->connect_evd, false);
@@ -265,10 +291,10 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle,
 		goto free;
 	ret = ep_get_evds(ep, ia, recv_evd_handle, request_evd_handle,
 			  connect_evd_handle);
+	if (!ret)
+		ret = ep_expect(ep);
 	if (ret)
 		goto unget;
-	dat_evd_expect(ep->recv_evd, ep->attr.max_recv_dtos);
-	dat_evd_expect(ep->request_evd, 2 * ep->attr.max_request_dtos + 1);
 
 	/* From here on the EP ends as any other does. */
 	dat_object_init(&ep->obj, DAT_HANDLE_TYPE_EP, ia, &ep_ops);

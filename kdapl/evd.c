@@ -77,14 +77,30 @@ static void evd_shutdown(struct dat_object *obj)
  * do, so the CQ is made large enough where the device can.
  *
  * Context: process, may sleep.
+ * Return: 0 or -ENOMEM, and then it expects none of them.
  */
-void dat_evd_expect(struct dat_evd *evd, u32 completions)
+int dat_evd_expect(struct dat_evd *evd, u32 completions)
 {
 	int wanted = atomic_add_return(completions, &evd->expected);
 	struct ib_cq *cq = evd->cq;
 
-	if (wanted > cq->cqe && wanted <= cq->device->attrs.max_cqe)
-		ib_resize_cq(cq, wanted);
+	if (wanted <= cq->cqe || wanted > cq->device->attrs.max_cqe ||
+	    ib_resize_cq(cq, wanted) != -ENOMEM)
+		return 0;
+	atomic_sub(completions, &evd->expected);
+	return -ENOMEM;
+}
+
+/**
+ * dat_evd_unexpect - an EP feeds an EVD no more
+ * @evd: the EVD, with none of the EP's completions left in its CQ
+ * @completions: as for dat_evd_expect()
+ *
+ * Context: any.
+ */
+void dat_evd_unexpect(struct dat_evd *evd, u32 completions)
+{
+	atomic_sub(completions, &evd->expected);
 }
 
 static void evd_release(struct dat_object *obj)

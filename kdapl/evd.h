@@ -31,7 +31,7 @@ struct dat_evd_entry {
  * @qlen: events that the consumer asked it to hold
  * @flags: event streams that may feed it
  * @cq: completions of DTOs and binds; NULL if it takes none
- * @expected: completions that there can be at once, of all EPs that it ever had
+ * @expected: completions that there can be at once, of all its EPs
  * @lock: guards all below, and the order of events
  * @head: next entry of @ring to take out
  * @tail: next entry of @ring to fill
@@ -83,7 +83,8 @@ DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 		       struct dat_evd **evdp);
 void dat_evd_drop(struct dat_evd *evd);
 void dat_evd_overflow(struct dat_evd *evd);
-void dat_evd_expect(struct dat_evd *evd, u32 completions);
+int dat_evd_expect(struct dat_evd *evd, u32 completions);
+void dat_evd_unexpect(struct dat_evd *evd, u32 completions);
 
 /* evd_queue.c */
 bool dat_evd_post(struct dat_evd *evd, DAT_EVENT_NUMBER number,
