@@ -38,6 +38,29 @@ const char *dat_str(DAT_RETURN ret)
 }
 
 /**
+ * library_fd - the file that the library has opened
+ *
+ * Return: its descriptor, or -1.
+ */
+int library_fd(void)
+{
+	char path[32], target[32];
+	ssize_t len;
+	int fd;
+
+	for (fd = 3; fd < 256; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		len = readlink(path, target, sizeof(target) - 1);
+		if (len < 0)
+			continue;
+		target[len] = '\0';
+		if (!strcmp(target, "/dev/dat"))
+			return fd;
+	}
+	return -1;
+}
+
+/**
  * side_open - make PZ, EVDs and EP of a side
  * @pair: whose IA to use
  * @side: to be filled in

@@ -59,6 +59,7 @@ struct region {
 
 const char *ia_name(void);
 const char *dat_str(DAT_RETURN ret);
+int library_fd(void);
 
 DAT_RETURN side_open(struct pair *pair, struct side *side);
 DAT_RETURN pair_open(struct pair *pair);

@@ -38,25 +38,6 @@ static int open_dat(void)
 	return open("/dev/dat", O_RDWR | O_CLOEXEC);
 }
 
-/* The file that the library has opened. */
-static int library_fd(void)
-{
-	char path[32], target[32];
-	ssize_t len;
-	int fd;
-
-	for (fd = 3; fd < 256; fd++) {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		len = readlink(path, target, sizeof(target) - 1);
-		if (len < 0)
-			continue;
-		target[len] = '\0';
-		if (!strcmp(target, "/dev/dat"))
-			return fd;
-	}
-	return -1;
-}
-
 static __u32 number(DAT_HANDLE handle)
 {
 	return ADDR(handle);

@@ -11,6 +11,7 @@
 #include "report.h"
 
 char *kpair_ia = "rxe0";
+EXPORT_SYMBOL_GPL(kpair_ia);
 module_param_named(ia, kpair_ia, charp, 0444);
 MODULE_PARM_DESC(ia, "name of the IA to test");
 
