@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * dto.c - tests of the slots of a queue, and of what a completion makes of them
+ */
+#include <kunit/test.h>
+
+#include "fake.h"
+
+#include "../../../kdapl/dto.c"
+
+/* No power of two, so that the ring has slots that are not in use. */
+#define MAX_DTOS	5
+#define NUM_SLOTS	8
+
+static struct dat_ep ep;
+static struct dat_workq *const wq = &ep.sq;
+static struct dat_evd evd;
+static struct dat_evd_entry entry;
+
+static int dto_test_init(struct kunit *test)
+{
+	fake_reset();
+	memset(&ep, 0, sizeof(ep));
+	memset(&evd, 0, sizeof(evd));
+	spin_lock_init(&evd.lock);
+	return dat_workq_init(wq, &ep, MAX_DTOS);
+}
+
+static void dto_test_exit(struct kunit *test)
+{
+	dat_workq_destroy(wq);
+}
+
+static void rewind_to(u32 count)
+{
+	wq->head = count;
+	wq->tail = count;
+}
+
+static struct dat_dto *post(struct kunit *test)
+{
+	struct dat_dto *dto = dat_workq_slot(wq);
+
+	KUNIT_ASSERT_NOT_NULL(test, dto);
+	dto->op = DAT_DTO_SEND;
+	dto->suppress = false;
+	dto->silent = false;
+	dto->length = 1000;
+	wq->head++;
+	return dto;
+}
+
+static bool finish(struct dat_dto *dto, enum ib_wc_status status)
+{
+	struct ib_wc wc = { .wr_id = dat_dto_wr_id(dto), .status = status };
+
+	memset(&entry, 0, sizeof(entry));
+	return dat_dto_complete(&wc, &entry);
+}
+
+static DAT_DTO_COMPLETION_STATUS entry_status(void)
+{
+	return entry.data.dto_completion_event_data.status;
+}
+
+static const u32 starts[] = { 0, 1, 7, S32_MAX, U32_MAX - 4, U32_MAX };
+
+static void it_has_slots_for_all(struct kunit *test)
+{
+	static const u32 sizes[][2] = {
+		{ 1, 1 }, { 2, 2 }, { 3, 4 }, { 4, 4 }, { 5, 8 }, { 256, 256 },
+		{ 257, 512 },
+	};
+	struct dat_workq other = {};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		KUNIT_ASSERT_EQ(test, 0,
+				dat_workq_init(&other, &ep, sizes[i][0]));
+		KUNIT_EXPECT_EQ(test, sizes[i][0], other.max);
+		KUNIT_EXPECT_EQ(test, sizes[i][1] - 1, other.mask);
+		KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(&other));
+		dat_workq_destroy(&other);
+	}
+}
+
+static void it_takes_no_more_than_it_may(struct kunit *test)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		struct dat_dto *first = NULL;
+
+		rewind_to(starts[i]);
+		KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
+		for (j = 0; j < MAX_DTOS; j++) {
+			struct dat_dto *dto = post(test);
+
+			if (!first)
+				first = dto;
+			KUNIT_EXPECT_FALSE(test, dat_workq_is_idle(wq));
+		}
+		KUNIT_EXPECT_NULL(test, dat_workq_slot(wq));
+		KUNIT_EXPECT_TRUE(test, finish(first, IB_WC_SUCCESS));
+		KUNIT_EXPECT_NOT_NULL(test, dat_workq_slot(wq));
+		post(test);
+		KUNIT_EXPECT_NULL(test, dat_workq_slot(wq));
+	}
+}
+
+static void slots_come_in_turn(struct kunit *test)
+{
+	unsigned int i;
+
+	rewind_to(U32_MAX - 9);
+	for (i = 0; i < 20; i++) {
+		struct dat_dto *dto = post(test);
+		u32 expected = (U32_MAX - 9 + i) % NUM_SLOTS;
+
+		KUNIT_ASSERT_PTR_EQ(test, &wq->slots[expected], dto);
+		KUNIT_ASSERT_TRUE(test, finish(dto, IB_WC_SUCCESS));
+		KUNIT_ASSERT_TRUE(test, dat_workq_is_idle(wq));
+	}
+	KUNIT_EXPECT_EQ(test, 10u, wq->tail);
+}
+
+/* Looking is not taking. */
+static void a_slot_is_taken_by_the_head(struct kunit *test)
+{
+	struct dat_dto *dto = dat_workq_slot(wq);
+
+	KUNIT_EXPECT_PTR_EQ(test, dto, dat_workq_slot(wq));
+	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
+}
+
+/* Those in front were not signalled. */
+static void a_completion_gives_back_all_in_front(struct kunit *test)
+{
+	struct dat_dto *dto = NULL;
+	unsigned int i, j, num;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		for (num = 1; num < MAX_DTOS; num++) {
+			rewind_to(starts[i]);
+			for (j = 0; j < num; j++)
+				dto = post(test);
+			post(test);
+			KUNIT_EXPECT_TRUE(test, finish(dto, IB_WC_SUCCESS));
+			KUNIT_EXPECT_EQ(test, starts[i] + num, wq->tail);
+			KUNIT_EXPECT_FALSE(test, dat_workq_is_idle(wq));
+		}
+	}
+}
+
+static void reaping_counts_what_was_lost(struct kunit *test)
+{
+	unsigned int i, j, num;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		for (num = 0; num <= MAX_DTOS; num++) {
+			rewind_to(starts[i]);
+			for (j = 0; j < num; j++)
+				post(test);
+			KUNIT_EXPECT_EQ(test, num, dat_workq_reap(wq, &evd));
+			KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
+			KUNIT_EXPECT_EQ(test, starts[i] + num, wq->tail);
+			KUNIT_EXPECT_EQ(test, 0, dat_workq_reap(wq, &evd));
+		}
+	}
+}
+
+static void a_slot_forgets_its_last_dto(struct kunit *test)
+{
+	struct dat_dto *dto = dat_workq_slot(wq);
+
+	dto->wq = NULL;
+	dto->rmr = (void *)-1L;
+	dto->marker = true;
+	dto->first_status = IB_WC_LOC_PROT_ERR;
+	KUNIT_EXPECT_PTR_EQ(test, dto, dat_workq_slot(wq));
+	KUNIT_EXPECT_PTR_EQ(test, wq, dto->wq);
+	KUNIT_EXPECT_NULL(test, dto->rmr);
+	KUNIT_EXPECT_FALSE(test, dto->marker);
+	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, dto->first_status);
+}
+
+static void an_event_tells_of_its_dto(struct kunit *test)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *data =
+		&entry.data.dto_completion_event_data;
+	struct dat_dto *dto = post(test);
+
+	ep.obj.handle = &ep;
+	dto->cookie.as_64 = 0x123456789abcdefULL;
+	dto->op = DAT_DTO_RDMA_WRITE;
+	dto->length = U32_MAX;
+	KUNIT_EXPECT_TRUE(test, finish(dto, IB_WC_SUCCESS));
+	KUNIT_EXPECT_EQ(test, DAT_DTO_COMPLETION_EVENT, entry.number);
+	KUNIT_EXPECT_PTR_EQ(test, &ep, data->ep_handle);
+	KUNIT_EXPECT_EQ(test, 0x123456789abcdefULL, data->user_cookie.as_64);
+	KUNIT_EXPECT_EQ(test, DAT_DTO_RDMA_WRITE, data->operation);
+	KUNIT_EXPECT_EQ(test, U32_MAX, data->transfered_length);
+	KUNIT_EXPECT_EQ(test, DAT_DTO_SUCCESS, data->status);
+	KUNIT_EXPECT_EQ(test, 0, fake.failures);
+}
+
+/* The length of a receive is what came, and not what there was room for. */
+static void a_receive_tells_what_came(struct kunit *test)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *data =
+		&entry.data.dto_completion_event_data;
+	struct dat_dto *dto = post(test);
+	struct ib_wc wc = {
+		.wr_id = dat_dto_wr_id(dto),
+		.byte_len = 7,
+		.wc_flags = IB_WC_WITH_INVALIDATE,
+		.ex.invalidate_rkey = 0x4711,
+	};
+
+	dto->op = DAT_DTO_RECEIVE;
+	KUNIT_EXPECT_TRUE(test, dat_dto_complete(&wc, &entry));
+	KUNIT_EXPECT_EQ(test, 7, data->transfered_length);
+	KUNIT_EXPECT_EQ(test, DAT_DTO_RECEIVE_WITH_INVALIDATE, data->operation);
+	KUNIT_EXPECT_EQ(test, 0x4711, data->rmr_context);
+
+	dto = post(test);
+	dto->op = DAT_DTO_RECEIVE;
+	wc.wr_id = dat_dto_wr_id(dto);
+	wc.wc_flags = 0;
+	KUNIT_EXPECT_TRUE(test, dat_dto_complete(&wc, &entry));
+	KUNIT_EXPECT_EQ(test, DAT_DTO_RECEIVE, data->operation);
+	KUNIT_EXPECT_EQ(test, 0, data->rmr_context);
+}
+
+static const struct {
+	enum ib_wc_status from;
+	DAT_DTO_COMPLETION_STATUS to;
+} statuses[] = {
+	{ IB_WC_SUCCESS, DAT_DTO_SUCCESS },
+	{ IB_WC_WR_FLUSH_ERR, DAT_DTO_ERR_FLUSHED },
+	{ IB_WC_LOC_LEN_ERR, DAT_DTO_ERR_LOCAL_LENGTH },
+	{ IB_WC_LOC_QP_OP_ERR, DAT_DTO_ERR_LOCAL_EP },
+	{ IB_WC_LOC_PROT_ERR, DAT_DTO_ERR_LOCAL_PROTECTION },
+	{ IB_WC_LOC_ACCESS_ERR, DAT_DTO_ERR_LOCAL_PROTECTION },
+	{ IB_WC_MW_BIND_ERR, DAT_RMR_OPERATION_FAILED },
+	{ IB_WC_BAD_RESP_ERR, DAT_DTO_ERR_BAD_RESPONSE },
+	{ IB_WC_REM_INV_REQ_ERR, DAT_DTO_ERR_REMOTE_RESPONDER },
+	{ IB_WC_REM_ACCESS_ERR, DAT_DTO_ERR_REMOTE_ACCESS },
+	{ IB_WC_REM_OP_ERR, DAT_DTO_ERR_REMOTE_RESPONDER },
+	{ IB_WC_RETRY_EXC_ERR, DAT_DTO_ERR_TRANSPORT },
+	{ IB_WC_RNR_RETRY_EXC_ERR, DAT_DTO_ERR_RECEIVER_NOT_READY },
+	{ IB_WC_REM_ABORT_ERR, DAT_DTO_ERR_REMOTE_RESPONDER },
+	{ IB_WC_FATAL_ERR, DAT_DTO_ERR_TRANSPORT },
+	{ IB_WC_RESP_TIMEOUT_ERR, DAT_DTO_ERR_TRANSPORT },
+	{ IB_WC_GENERAL_ERR, DAT_DTO_ERR_TRANSPORT },
+	/* What a driver may make up. */
+	{ IB_WC_GENERAL_ERR + 1, DAT_DTO_ERR_TRANSPORT },
+	{ 0x7fffffff, DAT_DTO_ERR_TRANSPORT },
+};
+
+static void every_status_has_its_translation(struct kunit *test)
+{
+	unsigned int i, failures = 0;
+
+	for (i = 0; i < ARRAY_SIZE(statuses); i++) {
+		KUNIT_ASSERT_TRUE(test, finish(post(test), statuses[i].from));
+		KUNIT_EXPECT_EQ_MSG(test, statuses[i].to, entry_status(),
+				    "status %u", statuses[i].from);
+		if (statuses[i].from == IB_WC_SUCCESS)
+			continue;
+		failures++;
+		KUNIT_EXPECT_EQ(test, failures, fake.failures);
+		KUNIT_EXPECT_EQ(test, statuses[i].from, fake.failure);
+	}
+}
+
+/* A hole in the table would be a success. */
+static void no_failure_is_taken_for_a_success(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = IB_WC_SUCCESS + 1; i < 256; i++)
+		KUNIT_ASSERT_NE(test, DAT_DTO_SUCCESS, to_dto_status(i));
+}
+
+static void success_can_be_suppressed_and_failure_cannot(struct kunit *test)
+{
+	struct dat_dto *dto = post(test);
+
+	dto->suppress = true;
+	KUNIT_EXPECT_FALSE(test, finish(dto, IB_WC_SUCCESS));
+	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
+	dto = post(test);
+	dto->suppress = true;
+	KUNIT_EXPECT_TRUE(test, finish(dto, IB_WC_WR_FLUSH_ERR));
+	KUNIT_EXPECT_EQ(test, DAT_DTO_ERR_FLUSHED, entry_status());
+}
+
+static void success_can_be_silent_and_failure_cannot(struct kunit *test)
+{
+	struct dat_dto *dto = post(test);
+
+	dto->silent = true;
+	KUNIT_EXPECT_TRUE(test, finish(dto, IB_WC_SUCCESS));
+	KUNIT_EXPECT_TRUE(test, entry.silent);
+	dto = post(test);
+	dto->silent = true;
+	KUNIT_EXPECT_TRUE(test, finish(dto, IB_WC_WR_FLUSH_ERR));
+	KUNIT_EXPECT_FALSE(test, entry.silent);
+	KUNIT_EXPECT_TRUE(test, finish(post(test), IB_WC_SUCCESS));
+	KUNIT_EXPECT_FALSE(test, entry.silent);
+}
+
+static void a_marker_makes_no_event(struct kunit *test)
+{
+	struct dat_dto *dto = post(test);
+
+	dto->marker = true;
+	KUNIT_EXPECT_FALSE(test, finish(dto, IB_WC_SUCCESS));
+	dto = post(test);
+	dto->marker = true;
+	KUNIT_EXPECT_FALSE(test, finish(dto, IB_WC_WR_FLUSH_ERR));
+	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
+}
+
+/* Of a bind's two requests, the first to fail is what failed the bind. */
+static void the_first_request_waits_for_the_last(struct kunit *test)
+{
+	struct dat_dto *dto = post(test);
+	struct ib_wc wc = {
+		.wr_id = dat_dto_wr_id(dto) | DAT_DTO_WR_FIRST,
+		.status = IB_WC_LOC_PROT_ERR,
+	};
+
+	KUNIT_EXPECT_FALSE(test, dat_dto_complete(&wc, &entry));
+	KUNIT_EXPECT_FALSE(test, dat_workq_is_idle(wq));
+	KUNIT_EXPECT_TRUE(test, finish(dto, IB_WC_WR_FLUSH_ERR));
+	KUNIT_EXPECT_EQ(test, DAT_DTO_ERR_LOCAL_PROTECTION, entry_status());
+	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
+}
+
+static struct kunit_case dto_cases[] = {
+	KUNIT_CASE(it_has_slots_for_all),
+	KUNIT_CASE(it_takes_no_more_than_it_may),
+	KUNIT_CASE(slots_come_in_turn),
+	KUNIT_CASE(a_slot_is_taken_by_the_head),
+	KUNIT_CASE(a_completion_gives_back_all_in_front),
+	KUNIT_CASE(reaping_counts_what_was_lost),
+	KUNIT_CASE(a_slot_forgets_its_last_dto),
+	KUNIT_CASE(an_event_tells_of_its_dto),
+	KUNIT_CASE(a_receive_tells_what_came),
+	KUNIT_CASE(every_status_has_its_translation),
+	KUNIT_CASE(no_failure_is_taken_for_a_success),
+	KUNIT_CASE(success_can_be_suppressed_and_failure_cannot),
+	KUNIT_CASE(success_can_be_silent_and_failure_cannot),
+	KUNIT_CASE(a_marker_makes_no_event),
+	KUNIT_CASE(the_first_request_waits_for_the_last),
+	{}
+};
+
+static struct kunit_suite dto_suite = {
+	.name = "kdapl_dto",
+	.init = dto_test_init,
+	.exit = dto_test_exit,
+	.test_cases = dto_cases,
+};
+
+kunit_test_suite(dto_suite);

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ep_state.c - tests of the states of an EP
+ */
+#include <kunit/test.h>
+
+#include "fake.h"
+
+#include "../../../kdapl/ep_state.c"
+
+/* The last two states are of EPs with several paths, which there are not. */
+#define NUM_STATES	(DAT_EP_STATE_COMPLETION_PENDING + 1)
+
+static struct dat_ep ep;
+
+static int ep_state_test_init(struct kunit *test)
+{
+	memset(&ep, 0, sizeof(ep));
+	spin_lock_init(&ep.state_lock);
+	return 0;
+}
+
+/* The target varies with the mask, so that every pair of states comes up. */
+static void moves_if_the_mask_has_its_state(struct kunit *test)
+{
+	unsigned int from, mask, to;
+
+	for (from = 0; from < NUM_STATES; from++) {
+		for (mask = 0; mask < BIT(NUM_STATES); mask++) {
+			bool expected = mask >> from & 1;
+
+			to = (from + mask) % NUM_STATES;
+			ep.state = from;
+			KUNIT_ASSERT_EQ(test, expected,
+					dat_ep_move(&ep, mask, to));
+			KUNIT_ASSERT_EQ(test, expected ? to : from, ep.state);
+		}
+	}
+}
+
+static void moves_between_any_two_states(struct kunit *test)
+{
+	unsigned int from, to;
+
+	for (from = 0; from < NUM_STATES; from++) {
+		for (to = 0; to < NUM_STATES; to++) {
+			ep.state = from;
+			KUNIT_ASSERT_TRUE(test, dat_ep_move(&ep, BIT(from), to));
+			KUNIT_ASSERT_EQ(test, to, dat_ep_state(&ep));
+			ep.state = from;
+			KUNIT_ASSERT_FALSE(test,
+					   dat_ep_move(&ep, ~BIT(from), to));
+			KUNIT_ASSERT_EQ(test, from, dat_ep_state(&ep));
+		}
+	}
+}
+
+static void a_mask_can_name_several_states(struct kunit *test)
+{
+	unsigned int mask = EP_IN(CONNECTED) | EP_IN(DISCONNECT_PENDING);
+
+	ep.state = DAT_EP_STATE_DISCONNECT_PENDING;
+	KUNIT_EXPECT_TRUE(test,
+			  dat_ep_move(&ep, mask, DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_FALSE(test,
+			   dat_ep_move(&ep, mask, DAT_EP_STATE_CONNECTED));
+	KUNIT_EXPECT_EQ(test, DAT_EP_STATE_DISCONNECTED, dat_ep_state(&ep));
+}
+
+/* Numbers, as a consumer compares them: a list of names would only be copied. */
+static const u32 errors[] = {
+	[DAT_EP_STATE_UNCONNECTED]			= 0x8007002f,
+	[DAT_EP_STATE_ACTIVE_CONNECTION_PENDING]	= 0x80070030,
+	[DAT_EP_STATE_PASSIVE_CONNECTION_PENDING]	= 0x80070031,
+	[DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING]	= 0x80070032,
+	[DAT_EP_STATE_CONNECTED]			= 0x80070033,
+	[DAT_EP_STATE_DISCONNECTED]			= 0x80070034,
+	[DAT_EP_STATE_RESERVED]				= 0x80070035,
+	[DAT_EP_STATE_COMPLETION_PENDING]		= 0x80070036,
+	[DAT_EP_STATE_DISCONNECT_PENDING]		= 0x80070037,
+	[DAT_EP_STATE_UNCONFIGURED_UNCONNECTED]		= 0x8007003f,
+	[DAT_EP_STATE_UNCONFIGURED_RESERVED]		= 0x80070040,
+	[DAT_EP_STATE_UNCONFIGURED_PASSIVE]		= 0x80070041,
+	[DAT_EP_STATE_UNCONFIGURED_TENTATIVE]		= 0x80070042,
+};
+
+static void every_state_has_its_error(struct kunit *test)
+{
+	unsigned int state;
+
+	KUNIT_ASSERT_EQ(test, NUM_STATES, ARRAY_SIZE(errors));
+	KUNIT_ASSERT_EQ(test, NUM_STATES, ARRAY_SIZE(state_subtype));
+	for (state = 0; state < NUM_STATES; state++)
+		KUNIT_EXPECT_EQ_MSG(test, errors[state],
+				    dat_ep_state_error(state), "state %u",
+				    state);
+}
+
+static struct kunit_case ep_state_cases[] = {
+	KUNIT_CASE(moves_if_the_mask_has_its_state),
+	KUNIT_CASE(moves_between_any_two_states),
+	KUNIT_CASE(a_mask_can_name_several_states),
+	KUNIT_CASE(every_state_has_its_error),
+	{}
+};
+
+static struct kunit_suite ep_state_suite = {
+	.name = "kdapl_ep_state",
+	.init = ep_state_test_init,
+	.test_cases = ep_state_cases,
+};
+
+kunit_test_suite(ep_state_suite);

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * evd_queue.c - tests of the ring of an EVD, and of the CQ behind it
+ */
+#include <kunit/test.h>
+
+#include "fake.h"
+
+#include "../../../kdapl/evd_queue.c"
+#include "../../../kdapl/ep.h"
+
+#define RING_SIZE	4
+
+static struct dat_evd evd;
+static struct dat_evd_entry ring[RING_SIZE];
+static struct dat_evd_entry entry;
+static struct ib_cq cq;
+static struct dat_ep ep;
+
+static int evd_queue_test_init(struct kunit *test)
+{
+	fake_reset();
+	memset(&evd, 0, sizeof(evd));
+	memset(&cq, 0, sizeof(cq));
+	memset(&ep, 0, sizeof(ep));
+	spin_lock_init(&evd.lock);
+	evd.ring = ring;
+	evd.mask = RING_SIZE - 1;
+	evd.qlen = RING_SIZE;
+	cq.device = &fake.ibdev;
+	return dat_workq_init(&ep.sq, &ep, FAKE_MAX_COMPLETIONS);
+}
+
+static void evd_queue_test_exit(struct kunit *test)
+{
+	dat_workq_destroy(&ep.sq);
+}
+
+/* Makes the ring empty, as it is after @count events. */
+static void rewind_to(u32 count)
+{
+	evd.head = count;
+	evd.tail = count;
+}
+
+static bool push(u32 reason)
+{
+	DAT_EVENT_DATA data = { .asynch_error_event_data.reason = reason };
+
+	return dat_evd_post(&evd, DAT_SOFTWARE_EVENT, &data);
+}
+
+static bool push_silent(u32 reason)
+{
+	struct dat_evd_entry silent = {
+		.number = DAT_SOFTWARE_EVENT,
+		.silent = true,
+		.data.asynch_error_event_data.reason = reason,
+	};
+	bool ok;
+
+	spin_lock_bh(&evd.lock);
+	ok = ring_push(&evd, &silent);
+	spin_unlock_bh(&evd.lock);
+	return ok;
+}
+
+#define NOTHING	(-1)
+
+static int pop(void)
+{
+	if (!dat_evd_pop(&evd, &entry))
+		return NOTHING;
+	if (entry.number == DAT_DTO_COMPLETION_EVENT)
+		return entry.data.dto_completion_event_data.user_cookie.as_64;
+	return entry.data.asynch_error_event_data.reason;
+}
+
+static int pop_for_upcall(bool *more)
+{
+	if (!dat_evd_pop_for_upcall(&evd, &entry, more))
+		return NOTHING;
+	if (entry.number == DAT_DTO_COMPLETION_EVENT)
+		return entry.data.dto_completion_event_data.user_cookie.as_64;
+	return entry.data.asynch_error_event_data.reason;
+}
+
+/* A Send that has completed, and waits in the CQ. */
+static void send_done(struct kunit *test, u32 cookie, bool silent)
+{
+	struct dat_dto *dto = dat_workq_slot(&ep.sq);
+
+	KUNIT_ASSERT_NOT_NULL(test, dto);
+	dto->cookie.as_64 = cookie;
+	dto->op = DAT_DTO_SEND;
+	dto->silent = silent;
+	dto->suppress = false;
+	ep.sq.head++;
+	evd.cq = &cq;
+	fake_complete(dat_dto_wr_id(dto), IB_WC_SUCCESS);
+}
+
+static const u32 starts[] = { 0, 1, 3, S32_MAX, U32_MAX - 3, U32_MAX };
+
+static void an_empty_ring_gives_nothing(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		rewind_to(starts[i]);
+		KUNIT_EXPECT_EQ(test, NOTHING, pop());
+		KUNIT_EXPECT_EQ(test, starts[i], evd.head);
+		KUNIT_EXPECT_FALSE(test, dat_evd_is_full(&evd));
+	}
+}
+
+static void it_holds_as_many_as_it_has_entries(struct kunit *test)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		rewind_to(starts[i]);
+		for (j = 0; j < RING_SIZE; j++) {
+			KUNIT_ASSERT_FALSE(test, ring_is_full(&evd));
+			KUNIT_ASSERT_TRUE(test, push(100 + j));
+		}
+		KUNIT_EXPECT_TRUE(test, ring_is_full(&evd));
+		KUNIT_EXPECT_TRUE(test, dat_evd_is_full(&evd));
+		KUNIT_EXPECT_FALSE(test, push(200));
+		for (j = 0; j < RING_SIZE; j++)
+			KUNIT_ASSERT_EQ(test, 100 + j, pop());
+		KUNIT_EXPECT_EQ(test, NOTHING, pop());
+		KUNIT_EXPECT_EQ(test, starts[i] + RING_SIZE, evd.tail);
+	}
+}
+
+/* With every number of events in it, past the end of 32 bits. */
+static void order_is_kept_while_counters_wrap(struct kunit *test)
+{
+	unsigned int fill, in, out;
+
+	for (fill = 1; fill <= RING_SIZE; fill++) {
+		rewind_to(U32_MAX - 9);
+		in = 0;
+		for (out = 0; out < 20; out++) {
+			while (in < out + fill)
+				KUNIT_ASSERT_TRUE(test, push(in++));
+			KUNIT_ASSERT_EQ(test, out, pop());
+		}
+		while (out < in)
+			KUNIT_ASSERT_EQ(test, out++, pop());
+		KUNIT_ASSERT_EQ(test, NOTHING, pop());
+	}
+	KUNIT_EXPECT_EQ(test, 0, fake.overflows);
+}
+
+static void an_overflow_is_reported_once(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < RING_SIZE; i++)
+		push(i);
+	KUNIT_EXPECT_EQ(test, 0, fake.overflows);
+	KUNIT_EXPECT_FALSE(test, push(RING_SIZE));
+	KUNIT_EXPECT_FALSE(test, push(RING_SIZE));
+	KUNIT_EXPECT_EQ(test, 1, fake.overflows);
+	/* What is taken out ends it; the next is another. */
+	KUNIT_EXPECT_EQ(test, 0, pop());
+	KUNIT_EXPECT_TRUE(test, push(RING_SIZE));
+	KUNIT_EXPECT_EQ(test, 1, fake.overflows);
+	KUNIT_EXPECT_FALSE(test, push(RING_SIZE));
+	KUNIT_EXPECT_EQ(test, 2, fake.overflows);
+}
+
+/* What the consumer asked for may be less than the ring has. */
+static void the_queue_length_makes_it_full(struct kunit *test)
+{
+	evd.qlen = RING_SIZE - 1;
+	rewind_to(U32_MAX - 1);
+	push(0);
+	push(1);
+	KUNIT_EXPECT_FALSE(test, dat_evd_is_full(&evd));
+	push(2);
+	KUNIT_EXPECT_TRUE(test, dat_evd_is_full(&evd));
+	KUNIT_EXPECT_FALSE(test, ring_is_full(&evd));
+}
+
+static void every_post_kicks(struct kunit *test)
+{
+	push(0);
+	KUNIT_EXPECT_EQ(test, 1, fake.kicks);
+	pop();
+	KUNIT_EXPECT_EQ(test, 1, fake.kicks);
+}
+
+static void the_ring_is_older_than_the_cq(struct kunit *test)
+{
+	push(1);
+	send_done(test, 2, false);
+	send_done(test, 3, false);
+	KUNIT_EXPECT_EQ(test, 1, pop());
+	KUNIT_EXPECT_EQ(test, 2, pop());
+	/* The one that is still in the CQ is older than this. */
+	push(4);
+	KUNIT_EXPECT_EQ(test, 3, pop());
+	KUNIT_EXPECT_EQ(test, 4, pop());
+	KUNIT_EXPECT_EQ(test, NOTHING, pop());
+}
+
+static void a_full_ring_leaves_completions_in_the_cq(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < RING_SIZE + 2; i++)
+		send_done(test, i, false);
+	dat_evd_collect(&evd);
+	KUNIT_EXPECT_EQ(test, RING_SIZE, fake.next_completion);
+	KUNIT_EXPECT_EQ(test, 0, fake.overflows);
+	/* An event that is no completion has nowhere to wait. */
+	KUNIT_EXPECT_FALSE(test, push(99));
+	KUNIT_EXPECT_EQ(test, 1, fake.overflows);
+	KUNIT_EXPECT_EQ(test, RING_SIZE, fake.next_completion);
+	for (i = 0; i < RING_SIZE + 2; i++)
+		KUNIT_EXPECT_EQ(test, i, pop());
+	KUNIT_EXPECT_EQ(test, NOTHING, pop());
+}
+
+static void draining_empties_the_cq(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < RING_SIZE + 2; i++)
+		send_done(test, i, false);
+	dat_evd_drain(&evd);
+	KUNIT_EXPECT_EQ(test, RING_SIZE + 2, fake.next_completion);
+	KUNIT_EXPECT_EQ(test, 1, fake.overflows);
+	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(&ep.sq));
+	for (i = 0; i < RING_SIZE; i++)
+		KUNIT_EXPECT_EQ(test, i, pop());
+	KUNIT_EXPECT_EQ(test, NOTHING, pop());
+}
+
+static void no_upcall_unless_the_policy_says_so(struct kunit *test)
+{
+	bool more;
+
+	evd.policy = DAT_UPCALL_DISABLE;
+	push(1);
+	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
+	KUNIT_EXPECT_TRUE(test, more);
+	evd.policy = DAT_UPCALL_SINGLE_INSTANCE;
+	KUNIT_EXPECT_EQ(test, 1, pop_for_upcall(&more));
+	KUNIT_EXPECT_FALSE(test, more);
+}
+
+static void more_tells_of_what_follows(struct kunit *test)
+{
+	bool more;
+
+	evd.policy = DAT_UPCALL_SINGLE_INSTANCE;
+	rewind_to(U32_MAX);
+	push(1);
+	push(2);
+	KUNIT_EXPECT_EQ(test, 1, pop_for_upcall(&more));
+	KUNIT_EXPECT_TRUE(test, more);
+	KUNIT_EXPECT_EQ(test, 2, pop_for_upcall(&more));
+	KUNIT_EXPECT_FALSE(test, more);
+	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
+	KUNIT_EXPECT_FALSE(test, more);
+}
+
+static void silent_events_wait_for_one_that_is_not(struct kunit *test)
+{
+	bool more;
+
+	evd.policy = DAT_UPCALL_SINGLE_INSTANCE;
+	send_done(test, 1, true);
+	send_done(test, 2, true);
+	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
+	KUNIT_EXPECT_FALSE(test, more);
+	KUNIT_EXPECT_EQ(test, 0, evd.notify);
+	send_done(test, 3, false);
+	KUNIT_EXPECT_EQ(test, 1, pop_for_upcall(&more));
+	KUNIT_EXPECT_TRUE(test, more);
+	KUNIT_EXPECT_EQ(test, 2, pop_for_upcall(&more));
+	KUNIT_EXPECT_TRUE(test, more);
+	KUNIT_EXPECT_EQ(test, 3, pop_for_upcall(&more));
+	KUNIT_EXPECT_FALSE(test, more);
+	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
+}
+
+static void a_ring_full_of_silent_events_moves_on(struct kunit *test)
+{
+	unsigned int i;
+	bool more;
+
+	evd.policy = DAT_UPCALL_SINGLE_INSTANCE;
+	rewind_to(U32_MAX - 1);
+	for (i = 0; i < RING_SIZE - 1; i++)
+		KUNIT_ASSERT_TRUE(test, push_silent(i));
+	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
+	KUNIT_ASSERT_TRUE(test, push_silent(i));
+	KUNIT_EXPECT_EQ(test, 0, pop_for_upcall(&more));
+	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
+	KUNIT_EXPECT_EQ(test, 1, pop());
+}
+
+static void silent_events_come_when_they_are_asked_for(struct kunit *test)
+{
+	bool more;
+
+	evd.policy = DAT_UPCALL_SINGLE_INSTANCE;
+	push_silent(1);
+	send_done(test, 2, true);
+	evd.deliver_silent = true;
+	KUNIT_EXPECT_EQ(test, 1, pop_for_upcall(&more));
+	KUNIT_EXPECT_EQ(test, 2, pop_for_upcall(&more));
+	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
+	/* Once all are delivered, later ones wait again. */
+	push_silent(3);
+	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
+}
+
+static struct kunit_case evd_queue_cases[] = {
+	KUNIT_CASE(an_empty_ring_gives_nothing),
+	KUNIT_CASE(it_holds_as_many_as_it_has_entries),
+	KUNIT_CASE(order_is_kept_while_counters_wrap),
+	KUNIT_CASE(an_overflow_is_reported_once),
+	KUNIT_CASE(the_queue_length_makes_it_full),
+	KUNIT_CASE(every_post_kicks),
+	KUNIT_CASE(the_ring_is_older_than_the_cq),
+	KUNIT_CASE(a_full_ring_leaves_completions_in_the_cq),
+	KUNIT_CASE(draining_empties_the_cq),
+	KUNIT_CASE(no_upcall_unless_the_policy_says_so),
+	KUNIT_CASE(more_tells_of_what_follows),
+	KUNIT_CASE(silent_events_wait_for_one_that_is_not),
+	KUNIT_CASE(a_ring_full_of_silent_events_moves_on),
+	KUNIT_CASE(silent_events_come_when_they_are_asked_for),
+	{}
+};
+
+static struct kunit_suite evd_queue_suite = {
+	.name = "kdapl_evd_queue",
+	.init = evd_queue_test_init,
+	.exit = evd_queue_test_exit,
+	.test_cases = evd_queue_cases,
+};
+
+kunit_test_suite(evd_queue_suite);

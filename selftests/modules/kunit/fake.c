@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * fake.c - the surroundings of the sources under test
+ */
+#include <linux/module.h>
+#include <linux/scatterlist.h>
+#include <linux/workqueue.h>
+
+#include "fake.h"
+
+#include "../../../chardev/uevd.h"
+#include "../../../kdapl/ep.h"
+#include "../../../kdapl/evd.h"
+#include "../../../kdapl/ia.h"
+#include "../../../kdapl/kdapl.h"
+#include "../../../kdapl/post.h"
+#include "../../../kdapl/rmr.h"
+
+struct fake fake;
+struct workqueue_struct *kdapl_wq;
+struct workqueue_struct *dat_chardev_wq;
+
+static int fake_poll_cq(struct ib_cq *cq, int num, struct ib_wc *wc)
+{
+	if (fake.next_completion == fake.num_completions)
+		return 0;
+	*wc = fake.completions[fake.next_completion++];
+	return 1;
+}
+
+static int fake_map_mr_sg(struct ib_mr *mr, struct scatterlist *sgl, int num,
+			  unsigned int *sg_offset)
+{
+	struct scatterlist *sg;
+	int i;
+
+	fake.num_segments = num;
+	for_each_sg(sgl, sg, min(num, FAKE_MAX_SEGMENTS), i) {
+		fake.segments[i].addr = sg_dma_address(sg);
+		fake.segments[i].length = sg_dma_len(sg);
+	}
+	return fake.map_result ? fake.map_result : num;
+}
+
+/**
+ * fake_reset - forget what has happened, before a test
+ */
+void fake_reset(void)
+{
+	memset(&fake, 0, sizeof(fake));
+	fake.ibdev.ops.poll_cq = fake_poll_cq;
+	fake.ibdev.ops.map_mr_sg = fake_map_mr_sg;
+	kdapl_wq = system_wq;
+	dat_chardev_wq = system_wq;
+}
+
+/**
+ * fake_complete - put a completion into the CQ
+ * @wr_id: of the work request
+ * @status: how it ended
+ */
+void fake_complete(u64 wr_id, enum ib_wc_status status)
+{
+	fake.completions[fake.num_completions].wr_id = wr_id;
+	fake.completions[fake.num_completions].status = status;
+	fake.num_completions++;
+}
+
+/* kdapl/ */
+
+void dat_ia_add_object(struct dat_object *obj)
+{
+	fake.objects++;
+	if (fake.added)
+		fake.added(obj);
+}
+
+void dat_ia_del_object(struct dat_object *obj)
+{
+	fake.objects--;
+}
+
+struct ib_device *dat_ia_ibdev(struct dat_ia *ia)
+{
+	return &fake.ibdev;
+}
+
+void dat_evd_overflow(struct dat_evd *evd)
+{
+	fake.overflows++;
+}
+
+void dat_evd_kick(struct dat_evd *evd)
+{
+	fake.kicks++;
+}
+
+void dat_ep_dto_failed(struct dat_ep *ep, enum ib_wc_status status)
+{
+	fake.failures++;
+	fake.failure = status;
+}
+
+void dat_ep_collect(struct dat_ep *ep)
+{
+}
+
+DAT_HANDLE dat_rmr_handle(const struct dat_rmr *rmr)
+{
+	return rmr->obj.handle;
+}
+
+DAT_RETURN dat_post_check_state(struct dat_ep *ep)
+{
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
+			       struct ib_send_wr *first,
+			       struct ib_send_wr *last)
+{
+	return DAT_SUCCESS;
+}
+
+/* The kernel API, as /dev/dat sees it: a handle is the address of its context. */
+
+DAT_RETURN dat_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)
+{
+	*(DAT_CONTEXT *)handle = context;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
+{
+	*context = *(DAT_CONTEXT *)handle;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
+			   DAT_UPCALL_POLICY upcall_policy,
+			   const DAT_UPCALL_OBJECT *upcall,
+			   DAT_EVD_FLAGS evd_flags, DAT_EVD_HANDLE *evd_handle)
+{
+	return DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
+}
+
+DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
+				 DAT_UPCALL_POLICY upcall_policy,
+				 const DAT_UPCALL_OBJECT *upcall,
+				 DAT_UPCALL_FLAG upcall_flag)
+{
+	return DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
+}
+
+DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
+{
+	return DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
+}
+
+DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
+{
+	fake.rejects++;
+	return DAT_SUCCESS;
+}
+
+MODULE_DESCRIPTION("kdapl: tests of what needs no device");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * fake.h - what surrounds the sources under test
+ *
+ * Each source is included by one file here, so that its static functions can be
+ * reached and the tests run what is shipped and not a copy. The sources call
+ * each other; whatever else they call is in fake.c, and remembers its caller.
+ */
+#ifndef SELFTESTS_KUNIT_FAKE_H
+#define SELFTESTS_KUNIT_FAKE_H
+
+#include <linux/export.h>
+#include <rdma/ib_verbs.h>
+
+#include <dat/kdat.h>
+
+/* kdapl.ko, which is loaded as well, exports the same names. */
+#undef EXPORT_SYMBOL_GPL
+#define EXPORT_SYMBOL_GPL(sym)
+
+struct dat_object;
+struct dat_uevd;
+
+#define FAKE_MAX_SEGMENTS	8
+#define FAKE_MAX_COMPLETIONS	16
+
+/**
+ * struct fake - what the sources have asked of their surroundings
+ * @ibdev: a device, for whatever needs one
+ * @overflows: calls of dat_evd_overflow()
+ * @kicks: calls of dat_evd_kick()
+ * @failures: calls of dat_ep_dto_failed()
+ * @failure: status that the last of them had
+ * @added: called by dat_ia_add_object() if not NULL
+ * @objects: objects that are in the list of their IA
+ * @completions: what the CQ holds
+ * @num_completions: how many there are
+ * @next_completion: the one that is polled next
+ * @segments: what ib_map_mr_sg() was given
+ * @num_segments: how many there were
+ * @map_result: what it returns if not 0
+ * @rejects: calls of dat_cr_reject()
+ */
+struct fake {
+	struct ib_device ibdev;
+	unsigned int overflows;
+	unsigned int kicks;
+	unsigned int failures;
+	enum ib_wc_status failure;
+	void (*added)(struct dat_object *obj);
+	int objects;
+	struct ib_wc completions[FAKE_MAX_COMPLETIONS];
+	unsigned int num_completions;
+	unsigned int next_completion;
+	struct ib_sge segments[FAKE_MAX_SEGMENTS];
+	unsigned int num_segments;
+	int map_result;
+	unsigned int rejects;
+};
+
+extern struct fake fake;
+
+void fake_reset(void);
+void fake_complete(u64 wr_id, enum ib_wc_status status);
+
+#endif /* SELFTESTS_KUNIT_FAKE_H */

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * lmr_find.c - tests of what stands between a triplet and memory
+ */
+#include <kunit/test.h>
+
+#include "fake.h"
+
+#include "../../../kdapl/lmr_find.c"
+#include "../../../kdapl/pz.h"
+
+#define ADDRESS		0x123450ULL
+#define LENGTH		0x2345ULL
+#define KEY		0x00abcd12u
+
+static struct dat_ia ia, other_ia;
+static struct dat_pz pz, other_pz;
+static struct dat_lmr lmr;
+
+static int lmr_find_test_init(struct kunit *test)
+{
+	memset(&lmr, 0, sizeof(lmr));
+	xa_init_flags(&ia.lmrs, XA_FLAGS_LOCK_BH);
+	xa_init_flags(&other_ia.lmrs, XA_FLAGS_LOCK_BH);
+	lmr.obj.ia = &ia;
+	lmr.pz = &pz;
+	lmr.address = ADDRESS;
+	lmr.length = LENGTH;
+	lmr.lkey = KEY;
+	lmr.privileges = DAT_MEM_PRIV_ALL_FLAG;
+	return dat_lmr_insert(&lmr);
+}
+
+static void lmr_find_test_exit(struct kunit *test)
+{
+	dat_lmr_remove(&lmr);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&ia.lmrs));
+	xa_destroy(&ia.lmrs);
+	xa_destroy(&other_ia.lmrs);
+}
+
+static void a_range_ends_where_the_lmr_ends(struct kunit *test)
+{
+	static const struct {
+		u64 address;
+		u64 length;
+		bool covered;
+	} ranges[] = {
+		{ ADDRESS, LENGTH, true },
+		{ ADDRESS, 1, true },
+		{ ADDRESS + LENGTH - 1, 1, true },
+		{ ADDRESS + 1, LENGTH - 1, true },
+		{ ADDRESS, LENGTH - 1, true },
+		{ ADDRESS, LENGTH + 1, false },
+		{ ADDRESS - 1, 1, false },
+		{ ADDRESS - 1, 2, false },
+		{ ADDRESS - 1, LENGTH, false },
+		{ ADDRESS - 1, LENGTH + 2, false },
+		{ ADDRESS + 1, LENGTH, false },
+		{ ADDRESS + LENGTH - 1, 2, false },
+		{ ADDRESS + LENGTH, 1, false },
+		{ 0, 1, false },
+		{ 0, ADDRESS + LENGTH, false },
+		{ U64_MAX, 1, false },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ranges); i++)
+		KUNIT_EXPECT_EQ_MSG(test, ranges[i].covered,
+				    dat_lmr_covers(&lmr, ranges[i].address,
+						   ranges[i].length),
+				    "range %u", i);
+}
+
+/* Of these, the sum of address and length is small, or the LMR's. */
+static void a_range_cannot_wrap_around(struct kunit *test)
+{
+	static const u64 ranges[][2] = {
+		{ ADDRESS, U64_MAX },
+		{ ADDRESS, U64_MAX - ADDRESS },
+		{ ADDRESS, U64_MAX - ADDRESS + 1 },
+		{ ADDRESS + 1, U64_MAX },
+		{ ADDRESS + 1, U64_MAX - ADDRESS + LENGTH },
+		{ ADDRESS + LENGTH, U64_MAX },
+		{ ADDRESS + LENGTH - 1, U64_MAX - ADDRESS - LENGTH + 2 },
+		{ U64_MAX, 2 },
+		{ U64_MAX, ADDRESS + 2 },
+		{ U64_MAX - 1, LENGTH },
+		{ U64_MAX, U64_MAX },
+		{ 1ULL << 63, 1ULL << 63 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ranges); i++)
+		KUNIT_EXPECT_FALSE_MSG(test,
+				       dat_lmr_covers(&lmr, ranges[i][0],
+						      ranges[i][1]),
+				       "range %u", i);
+}
+
+static void an_lmr_can_end_where_addresses_end(struct kunit *test)
+{
+	lmr.address = U64_MAX - 0xfff;
+	lmr.length = 0x1000;
+	KUNIT_EXPECT_TRUE(test, dat_lmr_covers(&lmr, U64_MAX - 0xfff, 0x1000));
+	KUNIT_EXPECT_TRUE(test, dat_lmr_covers(&lmr, U64_MAX, 1));
+	KUNIT_EXPECT_FALSE(test, dat_lmr_covers(&lmr, U64_MAX, 2));
+	KUNIT_EXPECT_FALSE(test, dat_lmr_covers(&lmr, U64_MAX - 0xfff, 0x1001));
+	KUNIT_EXPECT_FALSE(test, dat_lmr_covers(&lmr, 0, 1));
+	lmr.address = 0;
+	KUNIT_EXPECT_TRUE(test, dat_lmr_covers(&lmr, 0, 0x1000));
+	KUNIT_EXPECT_FALSE(test, dat_lmr_covers(&lmr, U64_MAX, 2));
+	lmr.length = U64_MAX;
+	KUNIT_EXPECT_TRUE(test, dat_lmr_covers(&lmr, 0, U64_MAX));
+	KUNIT_EXPECT_FALSE(test, dat_lmr_covers(&lmr, 1, U64_MAX));
+}
+
+static void an_empty_range_has_a_place_too(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, dat_lmr_covers(&lmr, ADDRESS, 0));
+	KUNIT_EXPECT_TRUE(test, dat_lmr_covers(&lmr, ADDRESS + LENGTH, 0));
+	KUNIT_EXPECT_FALSE(test, dat_lmr_covers(&lmr, ADDRESS - 1, 0));
+	KUNIT_EXPECT_FALSE(test, dat_lmr_covers(&lmr, ADDRESS + LENGTH + 1, 0));
+}
+
+static void a_context_is_compared_to_the_last_bit(struct kunit *test)
+{
+	unsigned int bit;
+
+	KUNIT_EXPECT_PTR_EQ(test, &lmr, dat_lmr_find(&ia, KEY));
+	for (bit = 0; bit < 32; bit++)
+		KUNIT_EXPECT_NULL(test, dat_lmr_find(&ia, KEY ^ BIT(bit)));
+	KUNIT_EXPECT_NULL(test, dat_lmr_find(&other_ia, KEY));
+	dat_lmr_remove(&lmr);
+	KUNIT_EXPECT_NULL(test, dat_lmr_find(&ia, KEY));
+}
+
+/* Somebody else's LMR has the index now. */
+static void removing_spares_another_lmr(struct kunit *test)
+{
+	static struct dat_lmr other;
+
+	other = lmr;
+	other.lkey = KEY ^ 1;
+	KUNIT_EXPECT_EQ(test, -EBUSY, dat_lmr_insert(&other));
+	dat_lmr_remove(&other);
+	KUNIT_EXPECT_PTR_EQ(test, &lmr, dat_lmr_find(&ia, KEY));
+}
+
+static DAT_RETURN check(struct dat_ia *in, struct dat_pz *of, u64 address,
+			u32 length, u32 key, DAT_MEM_PRIV_FLAGS privilege)
+{
+	DAT_LMR_TRIPLET segment = {
+		.virtual_address = address,
+		.segment_length = length,
+		.lmr_context = key,
+	};
+	DAT_RETURN ret;
+
+	rcu_read_lock();
+	ret = dat_lmr_check(in, of, &segment, privilege);
+	rcu_read_unlock();
+	return ret;
+}
+
+#define LOCAL_READ	DAT_MEM_PRIV_LOCAL_READ_FLAG
+#define LOCAL_WRITE	DAT_MEM_PRIV_LOCAL_WRITE_FLAG
+
+static void all_of_an_lmr_can_be_used(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
+			check(&ia, &pz, ADDRESS, LENGTH, KEY, LOCAL_READ));
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
+			check(&ia, &pz, ADDRESS, LENGTH, KEY, LOCAL_WRITE));
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
+			check(&ia, &pz, ADDRESS + LENGTH - 1, 1, KEY, LOCAL_READ));
+}
+
+static void what_is_outside_cannot_be_used(struct kunit *test)
+{
+	DAT_RETURN bad = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+
+	KUNIT_EXPECT_EQ(test, bad,
+			check(&ia, &pz, ADDRESS - 1, 1, KEY, LOCAL_READ));
+	KUNIT_EXPECT_EQ(test, bad,
+			check(&ia, &pz, ADDRESS, LENGTH + 1, KEY, LOCAL_READ));
+	KUNIT_EXPECT_EQ(test, bad,
+			check(&ia, &pz, ADDRESS + LENGTH, 1, KEY, LOCAL_WRITE));
+	KUNIT_EXPECT_EQ(test, bad,
+			check(&ia, &pz, ADDRESS, U32_MAX, KEY, LOCAL_WRITE));
+	KUNIT_EXPECT_EQ(test, bad,
+			check(&ia, &pz, U64_MAX, ADDRESS + 2, KEY, LOCAL_READ));
+}
+
+static void what_is_another_s_cannot_be_used(struct kunit *test)
+{
+	DAT_RETURN no_read = DAT_ERROR(DAT_PROTECTION_VIOLATION,
+				       DAT_PROTECTION_READ);
+	DAT_RETURN no_write = DAT_ERROR(DAT_PROTECTION_VIOLATION,
+					DAT_PROTECTION_WRITE);
+
+	KUNIT_EXPECT_EQ(test, no_read,
+			check(&ia, &other_pz, ADDRESS, 1, KEY, LOCAL_READ));
+	KUNIT_EXPECT_EQ(test, no_write,
+			check(&ia, &other_pz, ADDRESS, 1, KEY, LOCAL_WRITE));
+	KUNIT_EXPECT_EQ(test, no_read,
+			check(&other_ia, &pz, ADDRESS, 1, KEY, LOCAL_READ));
+	KUNIT_EXPECT_EQ(test, no_write,
+			check(&ia, &pz, ADDRESS, 1, KEY + 1, LOCAL_WRITE));
+	KUNIT_EXPECT_EQ(test, no_read,
+			check(&ia, &pz, ADDRESS, 1, 0, LOCAL_READ));
+	/* Nor is its extent revealed. */
+	KUNIT_EXPECT_EQ(test, no_read,
+			check(&ia, &other_pz, 0, U32_MAX, KEY, LOCAL_READ));
+}
+
+static void no_bytes_are_always_allowed(struct kunit *test)
+{
+	lmr.privileges = DAT_MEM_PRIV_NONE_FLAG;
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
+			check(&ia, &pz, ADDRESS, 0, KEY, LOCAL_WRITE));
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
+			check(&other_ia, &other_pz, U64_MAX, 0, ~KEY, LOCAL_READ));
+}
+
+static void every_privilege_allows_one_thing(struct kunit *test)
+{
+	unsigned int privileges;
+
+	for (privileges = 0; privileges <= DAT_MEM_PRIV_ALL_FLAG; privileges++) {
+		bool may_read = privileges & 0x01;
+		bool may_write = privileges & 0x10;
+
+		if (privileges & ~DAT_MEM_PRIV_ALL_FLAG)
+			continue;
+		lmr.privileges = privileges;
+		KUNIT_EXPECT_EQ_MSG(test, may_read ? DAT_SUCCESS : 0x800b0059u,
+				    check(&ia, &pz, ADDRESS, 1, KEY, LOCAL_READ),
+				    "privileges %#x", privileges);
+		KUNIT_EXPECT_EQ_MSG(test, may_write ? DAT_SUCCESS : 0x800b005au,
+				    check(&ia, &pz, ADDRESS, 1, KEY, LOCAL_WRITE),
+				    "privileges %#x", privileges);
+	}
+}
+
+static struct kunit_case lmr_find_cases[] = {
+	KUNIT_CASE(a_range_ends_where_the_lmr_ends),
+	KUNIT_CASE(a_range_cannot_wrap_around),
+	KUNIT_CASE(an_lmr_can_end_where_addresses_end),
+	KUNIT_CASE(an_empty_range_has_a_place_too),
+	KUNIT_CASE(a_context_is_compared_to_the_last_bit),
+	KUNIT_CASE(removing_spares_another_lmr),
+	KUNIT_CASE(all_of_an_lmr_can_be_used),
+	KUNIT_CASE(what_is_outside_cannot_be_used),
+	KUNIT_CASE(what_is_another_s_cannot_be_used),
+	KUNIT_CASE(no_bytes_are_always_allowed),
+	KUNIT_CASE(every_privilege_allows_one_thing),
+	{}
+};
+
+static struct kunit_suite lmr_find_suite = {
+	.name = "kdapl_lmr_find",
+	.init = lmr_find_test_init,
+	.exit = lmr_find_test_exit,
+	.test_cases = lmr_find_cases,
+};
+
+kunit_test_suite(lmr_find_suite);

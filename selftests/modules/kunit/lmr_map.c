@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * lmr_map.c - tests of how a range of an LMR is cut out of its segments
+ */
+#include <kunit/test.h>
+
+#include "fake.h"
+
+#include "../../../kdapl/lmr_map.c"
+
+#define ADDRESS		0x7f1200000123ULL
+#define KEY		0x00abcdffu
+
+/* Of different lengths, so that a segment too far is seen. */
+static const struct ib_sge segments[] = {
+	{ .addr = 0x10123, .length = 0xedd },
+	{ .addr = 0x20000, .length = 0x1000 },
+	{ .addr = 0x30000, .length = 0x3000 },
+	{ .addr = 0x40000, .length = 0x2000 },
+	{ .addr = 0x50000, .length = 0x1000 },
+	{ .addr = 0x60000, .length = 0x123 },
+};
+
+#define NUM_SEGMENTS	ARRAY_SIZE(segments)
+#define LENGTH		0x8000u
+
+static struct scatterlist sgl[ARRAY_SIZE(segments)];
+static struct dat_lmr lmr;
+static struct ib_mr mr;
+
+static int lmr_map_test_init(struct kunit *test)
+{
+	unsigned int i;
+
+	fake_reset();
+	memset(&lmr, 0, sizeof(lmr));
+	memset(&mr, 0, sizeof(mr));
+	sg_init_table(sgl, NUM_SEGMENTS);
+	for (i = 0; i < NUM_SEGMENTS; i++) {
+		sg_dma_address(&sgl[i]) = segments[i].addr;
+		sg_dma_len(&sgl[i]) = segments[i].length;
+	}
+	lmr.address = ADDRESS;
+	lmr.length = LENGTH;
+	lmr.sgt.sgl = sgl;
+	lmr.sgt.nents = NUM_SEGMENTS;
+	mr.device = &fake.ibdev;
+	mr.lkey = KEY;
+	mr.rkey = KEY;
+	return 0;
+}
+
+static void every_byte_is_in_its_segment(struct kunit *test)
+{
+	u64 offset = 0;
+	unsigned int i;
+
+	for (i = 0; i < NUM_SEGMENTS; offset += segments[i++].length) {
+		const u32 last = segments[i].length - 1;
+		unsigned int nents = 0;
+		u32 sg_offset = U32_MAX;
+
+		KUNIT_EXPECT_PTR_EQ(test, &sgl[i],
+				    dat_lmr_find_sg(&lmr, offset, &sg_offset,
+						    &nents));
+		KUNIT_EXPECT_EQ(test, 0, sg_offset);
+		KUNIT_EXPECT_EQ(test, NUM_SEGMENTS - i, nents);
+		KUNIT_EXPECT_PTR_EQ(test, &sgl[i],
+				    dat_lmr_find_sg(&lmr, offset + last,
+						    &sg_offset, &nents));
+		KUNIT_EXPECT_EQ(test, last, sg_offset);
+		KUNIT_EXPECT_EQ(test, NUM_SEGMENTS - i, nents);
+	}
+	KUNIT_EXPECT_EQ(test, LENGTH, offset);
+}
+
+static u64 bus_address(u64 offset)
+{
+	unsigned int i;
+
+	for (i = 0; offset >= segments[i].length; i++)
+		offset -= segments[i].length;
+	return segments[i].addr + offset;
+}
+
+/* Does the MR show these bytes of the LMR, one after the other? */
+static bool shows(u64 offset, u32 length)
+{
+	unsigned int i;
+
+	for (i = 0; i < fake.num_segments; i++) {
+		const struct ib_sge *seg = &fake.segments[i];
+
+		if (!seg->length || seg->length > length ||
+		    seg->addr != bus_address(offset) ||
+		    seg->addr + seg->length - 1 !=
+			    bus_address(offset + seg->length - 1))
+			return false;
+		offset += seg->length;
+		length -= seg->length;
+	}
+	return !length;
+}
+
+/* From and to the first, the second, the last but one and the last byte. */
+static void every_range_is_cut_out(struct kunit *test)
+{
+	static const int near[] = { 0, 1, -2, -1 };
+	u32 begins[NUM_SEGMENTS + 1] = {};
+	unsigned int i, j, k, l;
+
+	for (i = 0; i < NUM_SEGMENTS; i++)
+		begins[i + 1] = begins[i] + segments[i].length;
+
+	for (i = 0; i < NUM_SEGMENTS * 4; i++) {
+		k = near[i % 4] < 0;
+		for (j = 0; j < NUM_SEGMENTS * 4; j++) {
+			u32 from = begins[i / 4 + k] + near[i % 4];
+			u32 to;
+
+			l = near[j % 4] < 0;
+			to = begins[j / 4 + l] + near[j % 4];
+			if (to < from)
+				continue;
+			KUNIT_ASSERT_EQ(test, 0,
+					dat_lmr_map_mr(&lmr, &mr,
+						       ADDRESS + from,
+						       to - from + 1));
+			KUNIT_ASSERT_TRUE_MSG(test, shows(from, to - from + 1),
+					      "%#x to %#x", from, to);
+			KUNIT_ASSERT_EQ(test, j / 4 - i / 4 + 1,
+					fake.num_segments);
+		}
+	}
+}
+
+static void the_device_knows_the_consumer_s_addresses(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, dat_lmr_map_mr(&lmr, &mr, ADDRESS + 5, 7));
+	KUNIT_EXPECT_EQ(test, ADDRESS + 5, mr.iova);
+}
+
+/* Only the low eight bits are the owner's, so 0xff is followed by 0. */
+static void every_mapping_has_another_key(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, dat_lmr_map_mr(&lmr, &mr, ADDRESS, 1));
+	KUNIT_EXPECT_EQ(test, 0x00abcd00u, mr.rkey);
+	KUNIT_EXPECT_EQ(test, 0x00abcd00u, mr.lkey);
+	KUNIT_EXPECT_EQ(test, 0, dat_lmr_map_mr(&lmr, &mr, ADDRESS, 1));
+	KUNIT_EXPECT_EQ(test, 0x00abcd01u, mr.rkey);
+}
+
+static void a_failure_leaves_the_key(struct kunit *test)
+{
+	fake.map_result = -EINVAL;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			dat_lmr_map_mr(&lmr, &mr, ADDRESS, LENGTH));
+	/* Not all that was asked for. */
+	fake.map_result = NUM_SEGMENTS - 1;
+	KUNIT_EXPECT_EQ(test, -ENOMEM,
+			dat_lmr_map_mr(&lmr, &mr, ADDRESS, LENGTH));
+	KUNIT_EXPECT_EQ(test, KEY, mr.rkey);
+	KUNIT_EXPECT_EQ(test, 0, mr.iova);
+}
+
+static struct kunit_case lmr_map_cases[] = {
+	KUNIT_CASE(every_byte_is_in_its_segment),
+	KUNIT_CASE(every_range_is_cut_out),
+	KUNIT_CASE(the_device_knows_the_consumer_s_addresses),
+	KUNIT_CASE(every_mapping_has_another_key),
+	KUNIT_CASE(a_failure_leaves_the_key),
+	{}
+};
+
+static struct kunit_suite lmr_map_suite = {
+	.name = "kdapl_lmr_map",
+	.init = lmr_map_test_init,
+	.test_cases = lmr_map_cases,
+};
+
+kunit_test_suite(lmr_map_suite);

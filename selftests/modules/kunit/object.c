@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * object.c - tests of handles, and of who may free what
+ */
+#include <kunit/test.h>
+
+#include "fake.h"
+
+#include "../../../kdapl/object.c"
+
+#define NUM_OBJECTS	3
+
+/**
+ * struct thing - an object of a type that does not matter
+ * @obj: head
+ * @published: it is in the handle table
+ * @shutdowns: calls of its shutdown operation
+ * @releases: calls of its release operation
+ */
+struct thing {
+	struct dat_object obj;
+	bool published;
+	int shutdowns;
+	int releases;
+};
+
+static struct dat_ia ia;
+static int ia_releases;
+static struct thing things[NUM_OBJECTS];
+
+static struct thing *to_thing(struct dat_object *obj)
+{
+	return container_of(obj, struct thing, obj);
+}
+
+static void thing_shutdown(struct dat_object *obj)
+{
+	to_thing(obj)->shutdowns++;
+}
+
+static void thing_release(struct dat_object *obj)
+{
+	to_thing(obj)->releases++;
+}
+
+static const struct dat_object_ops thing_ops = {
+	.shutdown = thing_shutdown,
+	.release = thing_release,
+};
+
+static void ia_release(struct dat_object *obj)
+{
+	ia_releases++;
+}
+
+static const struct dat_object_ops ia_ops = {
+	.release = ia_release,
+};
+
+static void make(struct kunit *test, struct thing *thing, DAT_HANDLE_TYPE type)
+{
+	memset(thing, 0, sizeof(*thing));
+	dat_object_init(&thing->obj, type, &ia, &thing_ops);
+	KUNIT_ASSERT_EQ(test, DAT_SUCCESS, dat_object_publish(&thing->obj));
+	thing->published = true;
+}
+
+static void retire(struct thing *thing)
+{
+	dat_object_claim(&thing->obj);
+	dat_object_retire(&thing->obj);
+	thing->published = false;
+}
+
+/* What is released puts its IA, which is then released after it. */
+static void wait_for_releases(void)
+{
+	rcu_barrier();
+	rcu_barrier();
+}
+
+static int object_test_init(struct kunit *test)
+{
+	fake_reset();
+	ia_releases = 0;
+	memset(&ia, 0, sizeof(ia));
+	memset(things, 0, sizeof(things));
+	dat_object_init(&ia.obj, DAT_HANDLE_TYPE_IA, &ia, &ia_ops);
+	make(test, &things[0], DAT_HANDLE_TYPE_LMR);
+	make(test, &things[1], DAT_HANDLE_TYPE_EP);
+	make(test, &things[2], DAT_HANDLE_TYPE_LMR);
+	return 0;
+}
+
+/* Whatever a test did, what it made can go, and is gone then. */
+static void object_test_exit(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < NUM_OBJECTS; i++)
+		if (things[i].published)
+			retire(&things[i]);
+	KUNIT_EXPECT_EQ(test, 0, fake.objects);
+	dat_object_put(&ia.obj);
+	wait_for_releases();
+	KUNIT_EXPECT_EQ(test, 1, ia_releases);
+	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&dat_live_objects));
+	/* It waits for ever for objects that have been leaked. */
+	if (!atomic_long_read(&dat_live_objects))
+		dat_object_table_destroy();
+}
+
+static bool is_found(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+{
+	struct dat_object *peeked, *got;
+
+	rcu_read_lock();
+	peeked = dat_object_peek(handle, type);
+	rcu_read_unlock();
+	got = dat_object_get(handle, type);
+	if (got)
+		dat_object_put(got);
+	return peeked || got;
+}
+
+static bool is_found_by_any_type(DAT_HANDLE handle)
+{
+	struct dat_object *obj;
+	unsigned int type;
+
+	for (type = 0; type < DAT_NUM_HANDLE_TYPES; type++)
+		if (is_found(handle, type))
+			return true;
+	rcu_read_lock();
+	obj = dat_object_peek_any(handle);
+	rcu_read_unlock();
+	return obj;
+}
+
+static void a_handle_finds_its_object(struct kunit *test)
+{
+	struct dat_object *obj;
+	unsigned int i;
+
+	for (i = 0; i < NUM_OBJECTS; i++) {
+		struct dat_object *mine = &things[i].obj;
+
+		rcu_read_lock();
+		KUNIT_EXPECT_PTR_EQ(test, mine,
+				    dat_object_peek_any(mine->handle));
+		KUNIT_EXPECT_PTR_EQ(test, mine,
+				    dat_object_peek(mine->handle, mine->type));
+		rcu_read_unlock();
+		obj = dat_object_get(mine->handle, mine->type);
+		KUNIT_EXPECT_PTR_EQ(test, mine, obj);
+		KUNIT_EXPECT_EQ(test, 2, kref_read(&mine->ref));
+		if (obj)
+			dat_object_put(obj);
+		KUNIT_EXPECT_EQ(test, 1, kref_read(&mine->ref));
+	}
+}
+
+static void another_type_finds_nothing(struct kunit *test)
+{
+	unsigned int type;
+
+	for (type = 0; type < DAT_NUM_HANDLE_TYPES; type++) {
+		KUNIT_EXPECT_EQ(test, type == DAT_HANDLE_TYPE_LMR,
+				is_found(things[0].obj.handle, type));
+		KUNIT_EXPECT_EQ(test, type == DAT_HANDLE_TYPE_EP,
+				is_found(things[1].obj.handle, type));
+	}
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&things[0].obj.ref));
+}
+
+/* Among these are the indices of the other objects. */
+static void a_forged_handle_finds_nothing(struct kunit *test)
+{
+	unsigned long handle;
+	unsigned int i, bit;
+
+	KUNIT_EXPECT_FALSE(test, is_found_by_any_type(DAT_HANDLE_NULL));
+	KUNIT_EXPECT_FALSE(test, is_found_by_any_type((DAT_HANDLE)-1L));
+	KUNIT_EXPECT_FALSE(test, is_found_by_any_type(&things[0].obj));
+	for (i = 0; i < NUM_OBJECTS; i++) {
+		handle = (unsigned long)things[i].obj.handle;
+		for (bit = 0; bit < BITS_PER_LONG; bit++)
+			KUNIT_ASSERT_FALSE_MSG(test,
+					       is_found_by_any_type((DAT_HANDLE)
+						(handle ^ BIT(bit))),
+					       "bit %u", bit);
+		handle = handle_index(things[i].obj.handle);
+		KUNIT_ASSERT_FALSE(test,
+				   is_found_by_any_type((DAT_HANDLE)handle));
+	}
+}
+
+/* Index of one, generation of the other. */
+static void a_mixed_handle_finds_nothing(struct kunit *test)
+{
+	unsigned long a = (unsigned long)things[0].obj.handle;
+	unsigned long b = (unsigned long)things[2].obj.handle;
+	unsigned long mixed = (a & HANDLE_INDEX_MASK) | (b & ~HANDLE_INDEX_MASK);
+
+	KUNIT_EXPECT_FALSE(test, is_found_by_any_type((DAT_HANDLE)mixed));
+}
+
+static void a_freed_handle_finds_nothing(struct kunit *test)
+{
+	DAT_HANDLE freed = things[1].obj.handle;
+
+	retire(&things[1]);
+	KUNIT_EXPECT_FALSE(test, is_found_by_any_type(freed));
+	wait_for_releases();
+	KUNIT_EXPECT_FALSE(test, is_found_by_any_type(freed));
+	KUNIT_EXPECT_TRUE(test, is_found(things[0].obj.handle,
+					 DAT_HANDLE_TYPE_LMR));
+}
+
+static void a_reused_slot_has_another_handle(struct kunit *test)
+{
+	DAT_HANDLE old = things[1].obj.handle, new;
+	unsigned int i;
+
+	for (i = 0; i < 10; i++) {
+		retire(&things[1]);
+		wait_for_releases();
+		make(test, &things[1], DAT_HANDLE_TYPE_EP);
+		new = things[1].obj.handle;
+		KUNIT_EXPECT_EQ(test, handle_index(old), handle_index(new));
+		KUNIT_EXPECT_FALSE(test, is_found_by_any_type(old));
+		KUNIT_EXPECT_TRUE(test, is_found(new, DAT_HANDLE_TYPE_EP));
+		old = new;
+	}
+}
+
+static bool found_too_early;
+
+static void look_too_early(struct dat_object *obj)
+{
+	unsigned long handle = (unsigned long)obj->handle;
+
+	found_too_early = is_found_by_any_type(obj->handle) ||
+			  is_found_by_any_type((DAT_HANDLE)(handle &
+						HANDLE_INDEX_MASK));
+}
+
+static void a_reserved_slot_holds_nothing(struct kunit *test)
+{
+	retire(&things[1]);
+	wait_for_releases();
+	found_too_early = true;
+	fake.added = look_too_early;
+	make(test, &things[1], DAT_HANDLE_TYPE_EP);
+	KUNIT_EXPECT_FALSE(test, found_too_early);
+}
+
+/* The generation next to be given out. */
+static void set_generation(unsigned long generation)
+{
+	atomic_long_set(&dat_generation, generation - 1);
+}
+
+static void a_generation_has_all_its_bits(struct kunit *test)
+{
+	unsigned long start = atomic_long_read(&dat_generation) + 1;
+	unsigned int bit;
+	DAT_HANDLE first;
+
+	retire(&things[1]);
+	wait_for_releases();
+	set_generation(start);
+	make(test, &things[1], DAT_HANDLE_TYPE_EP);
+	first = things[1].obj.handle;
+	for (bit = 0; bit < BITS_PER_LONG - HANDLE_INDEX_BITS; bit++) {
+		retire(&things[1]);
+		wait_for_releases();
+		set_generation(start + BIT(bit));
+		make(test, &things[1], DAT_HANDLE_TYPE_EP);
+		KUNIT_EXPECT_EQ(test, handle_index(first),
+				handle_index(things[1].obj.handle));
+		KUNIT_EXPECT_FALSE_MSG(test, is_found_by_any_type(first),
+				       "bit %u", bit);
+	}
+	set_generation(start);
+}
+
+/* A generation of 0 leaves an index, which is no null handle. */
+static void handles_survive_the_end_of_the_generations(struct kunit *test)
+{
+	unsigned long start = atomic_long_read(&dat_generation) + 1;
+	unsigned long end = 1UL << (BITS_PER_LONG - HANDLE_INDEX_BITS);
+	unsigned long generation;
+	DAT_HANDLE old, new;
+
+	for (generation = end - 2; generation != end + 2; generation++) {
+		old = things[1].obj.handle;
+		retire(&things[1]);
+		wait_for_releases();
+		set_generation(generation);
+		make(test, &things[1], DAT_HANDLE_TYPE_EP);
+		new = things[1].obj.handle;
+		KUNIT_EXPECT_PTR_NE(test, DAT_HANDLE_NULL, new);
+		KUNIT_EXPECT_EQ(test, handle_index(old), handle_index(new));
+		KUNIT_EXPECT_EQ(test, generation % end,
+				(unsigned long)new >> HANDLE_INDEX_BITS);
+		KUNIT_EXPECT_FALSE(test, is_found_by_any_type(old));
+		KUNIT_EXPECT_TRUE(test, is_found(new, DAT_HANDLE_TYPE_EP));
+	}
+	set_generation(start);
+}
+
+static void one_can_claim(struct kunit *test)
+{
+	struct dat_object *obj = &things[0].obj;
+
+	KUNIT_EXPECT_TRUE(test, dat_object_claim(obj));
+	KUNIT_EXPECT_FALSE(test, dat_object_claim(obj));
+	KUNIT_EXPECT_FALSE(test, dat_object_use(obj));
+	KUNIT_EXPECT_LT(test, atomic_read(&obj->users), 0);
+	/* Withdrawn by retiring, not by claiming. */
+	KUNIT_EXPECT_TRUE(test, is_found(obj->handle, DAT_HANDLE_TYPE_LMR));
+}
+
+static void what_is_in_use_cannot_be_claimed(struct kunit *test)
+{
+	struct dat_object *obj = &things[0].obj;
+
+	KUNIT_EXPECT_TRUE(test, dat_object_use(obj));
+	KUNIT_EXPECT_TRUE(test, dat_object_use(obj));
+	KUNIT_EXPECT_FALSE(test, dat_object_claim(obj));
+	dat_object_unuse(obj);
+	KUNIT_EXPECT_FALSE(test, dat_object_claim(obj));
+	KUNIT_EXPECT_TRUE(test, dat_object_use(obj));
+	dat_object_unuse(obj);
+	dat_object_unuse(obj);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&obj->users));
+	KUNIT_EXPECT_TRUE(test, dat_object_claim(obj));
+}
+
+static void it_shuts_down_once(struct kunit *test)
+{
+	dat_object_shutdown(&things[0].obj);
+	dat_object_shutdown(&things[0].obj);
+	KUNIT_EXPECT_EQ(test, 1, things[0].shutdowns);
+	KUNIT_EXPECT_EQ(test, 0, things[2].shutdowns);
+	retire(&things[0]);
+	retire(&things[2]);
+	KUNIT_EXPECT_EQ(test, 1, things[0].shutdowns);
+	KUNIT_EXPECT_EQ(test, 1, things[2].shutdowns);
+}
+
+static void a_reference_keeps_the_memory(struct kunit *test)
+{
+	struct dat_object *obj = &things[0].obj;
+	struct dat_object *got = dat_object_get(obj->handle, obj->type);
+
+	KUNIT_EXPECT_PTR_EQ(test, obj, got);
+	retire(&things[0]);
+	wait_for_releases();
+	KUNIT_EXPECT_EQ(test, 0, things[0].releases);
+	if (got)
+		dat_object_put(got);
+	wait_for_releases();
+	KUNIT_EXPECT_EQ(test, 1, things[0].releases);
+}
+
+static void memory_is_kept_for_a_grace_period(struct kunit *test)
+{
+	rcu_read_lock();
+	retire(&things[0]);
+	KUNIT_EXPECT_EQ(test, 0, things[0].releases);
+	rcu_read_unlock();
+	wait_for_releases();
+	KUNIT_EXPECT_EQ(test, 1, things[0].releases);
+}
+
+/* Between its last reference and its release. */
+static void what_is_dying_cannot_be_got(struct kunit *test)
+{
+	struct dat_object *obj = &things[0].obj;
+
+	refcount_set(&obj->ref.refcount, 0);
+	KUNIT_EXPECT_NULL(test, dat_object_get(obj->handle, obj->type));
+	KUNIT_EXPECT_EQ(test, 0, kref_read(&obj->ref));
+	kref_init(&obj->ref);
+}
+
+static void an_object_keeps_its_ia(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 1 + NUM_OBJECTS, kref_read(&ia.obj.ref));
+	KUNIT_EXPECT_EQ(test, NUM_OBJECTS, fake.objects);
+	retire(&things[0]);
+	wait_for_releases();
+	KUNIT_EXPECT_EQ(test, NUM_OBJECTS, kref_read(&ia.obj.ref));
+	KUNIT_EXPECT_EQ(test, NUM_OBJECTS - 1, fake.objects);
+	KUNIT_EXPECT_EQ(test, 0, ia_releases);
+}
+
+static struct kunit_case object_cases[] = {
+	KUNIT_CASE(a_handle_finds_its_object),
+	KUNIT_CASE(another_type_finds_nothing),
+	KUNIT_CASE(a_forged_handle_finds_nothing),
+	KUNIT_CASE(a_mixed_handle_finds_nothing),
+	KUNIT_CASE(a_freed_handle_finds_nothing),
+	KUNIT_CASE(a_reused_slot_has_another_handle),
+	KUNIT_CASE(a_reserved_slot_holds_nothing),
+	KUNIT_CASE(a_generation_has_all_its_bits),
+	KUNIT_CASE(handles_survive_the_end_of_the_generations),
+	KUNIT_CASE(one_can_claim),
+	KUNIT_CASE(what_is_in_use_cannot_be_claimed),
+	KUNIT_CASE(it_shuts_down_once),
+	KUNIT_CASE(a_reference_keeps_the_memory),
+	KUNIT_CASE(memory_is_kept_for_a_grace_period),
+	KUNIT_CASE(what_is_dying_cannot_be_got),
+	KUNIT_CASE(an_object_keeps_its_ia),
+	{}
+};
+
+static struct kunit_suite object_suite = {
+	.name = "kdapl_object",
+	.init = object_test_init,
+	.exit = object_test_exit,
+	.test_cases = object_cases,
+};
+
+kunit_test_suite(object_suite);

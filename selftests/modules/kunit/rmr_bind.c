@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * rmr_bind.c - tests of what a bind may open, and of what becomes of windows
+ */
+#include <kunit/test.h>
+
+#include "fake.h"
+
+#include "../../../kdapl/rmr_bind.c"
+
+#define ADDRESS		0x10000ULL
+#define LENGTH		0x1000u
+#define KEY		0x00abcd12u
+#define NONE		DAT_RMR_NO_WINDOW
+
+#define REMOTE_READ	DAT_MEM_PRIV_REMOTE_READ_FLAG
+#define REMOTE_WRITE	DAT_MEM_PRIV_REMOTE_WRITE_FLAG
+
+static struct dat_ia ia;
+static struct dat_pz pz, other_pz;
+static struct dat_lmr lmr;
+static struct dat_rmr rmr;
+static struct dat_ep ep;
+static struct dat_dto dto;
+static unsigned int repairs;
+
+static void repair(struct work_struct *work)
+{
+	repairs++;
+	dat_object_put(&rmr.obj);
+}
+
+/* No test gives the reference back that keeps the object. */
+static void keep(struct dat_object *obj)
+{
+	memset(obj, 0, sizeof(*obj));
+	kref_init(&obj->ref);
+	obj->ia = &ia;
+}
+
+static int rmr_bind_test_init(struct kunit *test)
+{
+	fake_reset();
+	memset(&lmr, 0, sizeof(lmr));
+	memset(&rmr, 0, sizeof(rmr));
+	memset(&ep, 0, sizeof(ep));
+	memset(&dto, 0, sizeof(dto));
+	keep(&lmr.obj);
+	keep(&rmr.obj);
+	keep(&ep.obj);
+	repairs = 0;
+	spin_lock_init(&rmr.lock);
+	INIT_WORK(&rmr.repair_work, repair);
+	rmr.pz = &pz;
+	rmr.current_window = NONE;
+	xa_init_flags(&ia.lmrs, XA_FLAGS_LOCK_BH);
+	lmr.pz = &pz;
+	lmr.address = ADDRESS;
+	lmr.length = LENGTH;
+	lmr.lkey = KEY;
+	lmr.privileges = DAT_MEM_PRIV_ALL_FLAG;
+	return dat_lmr_insert(&lmr);
+}
+
+static void rmr_bind_test_exit(struct kunit *test)
+{
+	flush_work(&rmr.repair_work);
+	dat_lmr_remove(&lmr);
+	xa_destroy(&ia.lmrs);
+}
+
+static void a_window_opens_what_was_asked_for(struct kunit *test)
+{
+	unsigned int privileges;
+
+	for (privileges = 0; privileges <= DAT_MEM_PRIV_ALL_FLAG; privileges++) {
+		int access = window_access(privileges);
+
+		KUNIT_EXPECT_EQ(test, !!(privileges & 0x02),
+				!!(access & IB_ACCESS_REMOTE_READ));
+		KUNIT_EXPECT_EQ(test, !!(privileges & 0x20),
+				!!(access & IB_ACCESS_REMOTE_WRITE));
+		/* Which the device demands for a remote write. */
+		KUNIT_EXPECT_EQ(test, !!(privileges & 0x20),
+				!!(access & IB_ACCESS_LOCAL_WRITE));
+		KUNIT_EXPECT_EQ(test, 0, access & ~(IB_ACCESS_REMOTE_READ |
+						    IB_ACCESS_REMOTE_WRITE |
+						    IB_ACCESS_LOCAL_WRITE));
+	}
+}
+
+static u32 expected_check(unsigned int of_lmr, unsigned int wanted)
+{
+	if (wanted & 0x02 && !(of_lmr & 0x01))
+		return 0x800b005b;
+	if (wanted & 0x20 && !(of_lmr & 0x10))
+		return 0x800b005c;
+	return DAT_SUCCESS;
+}
+
+/* Remote privileges of the LMR are for its own rmr_context. */
+static void a_window_opens_no_more_than_the_lmr(struct kunit *test)
+{
+	unsigned int of_lmr, wanted;
+
+	for (of_lmr = 0; of_lmr <= DAT_MEM_PRIV_ALL_FLAG; of_lmr++) {
+		if (of_lmr & ~DAT_MEM_PRIV_ALL_FLAG)
+			continue;
+		lmr.privileges = of_lmr;
+		for (wanted = 0; wanted <= DAT_MEM_PRIV_ALL_FLAG; wanted++)
+			KUNIT_ASSERT_EQ_MSG(test,
+					    expected_check(of_lmr, wanted),
+					    check_privileges(&lmr, wanted),
+					    "%#x of %#x", wanted, of_lmr);
+	}
+}
+
+static DAT_RETURN find(u64 address, u32 length, u32 key,
+		       DAT_MEM_PRIV_FLAGS privileges)
+{
+	DAT_LMR_TRIPLET triplet = {
+		.virtual_address = address,
+		.segment_length = length,
+		.lmr_context = key,
+	};
+	struct dat_lmr *found = NULL;
+	DAT_RETURN ret;
+
+	ret = find_lmr(&rmr, &triplet, privileges, &found);
+	return ret || found == &lmr ? ret : DAT_INTERNAL_ERROR;
+}
+
+static void a_window_is_within_an_lmr(struct kunit *test)
+{
+	DAT_RETURN bad = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
+			find(ADDRESS, LENGTH, KEY, REMOTE_READ));
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
+			find(ADDRESS + LENGTH - 1, 1, KEY, REMOTE_WRITE));
+	KUNIT_EXPECT_EQ(test, bad, find(ADDRESS, LENGTH + 1, KEY, REMOTE_READ));
+	KUNIT_EXPECT_EQ(test, bad, find(ADDRESS - 1, 1, KEY, REMOTE_READ));
+	KUNIT_EXPECT_EQ(test, bad, find(ADDRESS + 1, LENGTH, KEY, REMOTE_READ));
+	KUNIT_EXPECT_EQ(test, bad,
+			find(U64_MAX, ADDRESS + 2, KEY, REMOTE_READ));
+	KUNIT_EXPECT_EQ(test, bad, find(ADDRESS, 1, KEY ^ 1, REMOTE_READ));
+	rmr.pz = &other_pz;
+	KUNIT_EXPECT_EQ(test, DAT_ERROR(DAT_PROTECTION_VIOLATION, 0),
+			find(ADDRESS, 1, KEY, REMOTE_READ));
+}
+
+static DAT_RETURN try(const DAT_LMR_TRIPLET *triplet, unsigned int privileges,
+		      unsigned int flags, DAT_RMR_CONTEXT *context)
+{
+	DAT_CONTEXT cookie = {};
+
+	return dat_rmr_bind(DAT_HANDLE_NULL, triplet, privileges,
+			    DAT_HANDLE_NULL, cookie, flags, context);
+}
+
+static void unknown_bits_are_refused(struct kunit *test)
+{
+	DAT_LMR_TRIPLET triplet = {};
+	DAT_RMR_CONTEXT context;
+	unsigned int bit;
+
+	for (bit = 0; bit < 31; bit++) {
+		unsigned int flag = BIT(bit);
+
+		/* The null handle is what is wrong with those it knows. */
+		KUNIT_EXPECT_EQ(test,
+				flag & 0x33 ? 0x8005000eu : 0x80060027u,
+				try(&triplet, flag, 0, &context));
+		KUNIT_EXPECT_EQ(test,
+				flag & 0x0d ? 0x8005000eu : 0x8006002au,
+				try(&triplet, 0, flag, &context));
+	}
+	KUNIT_EXPECT_EQ(test, 0x80060026u, try(NULL, 0, 0, &context));
+	KUNIT_EXPECT_EQ(test, 0x8006002bu, try(&triplet, 0, 0, NULL));
+}
+
+static void a_slot_remembers_both_windows(struct kunit *test)
+{
+	u8 new, old;
+
+	for (new = 0; new <= NONE; new++) {
+		for (old = 0; old <= NONE; old++) {
+			u8 both = BIND(new, old);
+
+			KUNIT_EXPECT_EQ(test, new, BIND_NEW(both));
+			KUNIT_EXPECT_EQ(test, old, BIND_OLD(both));
+		}
+	}
+}
+
+static void set_states(enum dat_window_state first,
+		       enum dat_window_state second)
+{
+	rmr.windows[0].state = first;
+	rmr.windows[1].state = second;
+}
+
+/* What is being bound is newer than what is bound. */
+static unsigned int expected_open(unsigned int first, unsigned int second)
+{
+	if (second == DAT_WINDOW_BINDING)
+		return 1;
+	if (first == DAT_WINDOW_BINDING || first == DAT_WINDOW_BOUND)
+		return 0;
+	return second == DAT_WINDOW_BOUND ? 1 : NONE;
+}
+
+static void the_newest_window_is_the_open_one(struct kunit *test)
+{
+	unsigned int first, second;
+
+	for (first = 0; first <= DAT_WINDOW_BROKEN; first++) {
+		for (second = 0; second <= DAT_WINDOW_BROKEN; second++) {
+			set_states(first, second);
+			KUNIT_EXPECT_EQ_MSG(test, expected_open(first, second),
+					    rmr_open_window(&rmr), "%u, %u",
+					    first, second);
+		}
+	}
+}
+
+static void only_an_idle_window_can_be_bound(struct kunit *test)
+{
+	unsigned int first, second, expected;
+
+	for (first = 0; first < DAT_WINDOW_BROKEN; first++) {
+		for (second = 0; second < DAT_WINDOW_BROKEN; second++) {
+			set_states(first, second);
+			expected = first == DAT_WINDOW_IDLE  ? 0 :
+				   second == DAT_WINDOW_IDLE ? 1 :
+							       NONE;
+			KUNIT_EXPECT_EQ(test, expected, rmr_idle_window(&rmr));
+		}
+	}
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
+}
+
+static void a_broken_window_is_repaired_on_demand(struct kunit *test)
+{
+	set_states(DAT_WINDOW_BROKEN, DAT_WINDOW_IDLE);
+	KUNIT_EXPECT_EQ(test, 1, rmr_idle_window(&rmr));
+	flush_work(&rmr.repair_work);
+	KUNIT_EXPECT_EQ(test, 1, repairs);
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
+}
+
+/* A bind that has been posted, of a window that shows the LMR. */
+static void posted(unsigned int new, unsigned int old)
+{
+	dto.rmr = &rmr;
+	dto.bind = BIND(new, old);
+	kref_get(&rmr.obj.ref);
+	if (!rmr.outstanding++) {
+		kref_get(&ep.obj.ref);
+		rmr.bind_ep = &ep;
+	}
+	if (old != NONE)
+		rmr.windows[old].state = DAT_WINDOW_UNBINDING;
+	if (new != NONE) {
+		rmr.windows[new].state = DAT_WINDOW_BINDING;
+		rmr.windows[new].lmr = &lmr;
+		rmr.windows[new].privileges = REMOTE_READ;
+		dat_object_use(&lmr.obj);
+		kref_get(&lmr.obj.ref);
+	}
+	rmr.current_window = new;
+}
+
+static void bound(unsigned int new, unsigned int old, enum ib_wc_status status)
+{
+	dto.rmr = &rmr;
+	dto.bind = BIND(new, old);
+	dat_rmr_bound(&dto, status);
+}
+
+static void a_bind_opens_its_window(struct kunit *test)
+{
+	posted(0, NONE);
+	KUNIT_EXPECT_EQ(test, 2, kref_read(&ep.obj.ref));
+	bound(0, NONE, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BOUND, rmr.windows[0].state);
+	KUNIT_EXPECT_EQ(test, 0, rmr.current_window);
+	KUNIT_EXPECT_EQ(test, 0, rmr.outstanding);
+	KUNIT_EXPECT_NULL(test, rmr.bind_ep);
+	KUNIT_EXPECT_NULL(test, dto.rmr);
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&ep.obj.ref));
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));
+}
+
+static void the_next_bind_closes_the_one_before(struct kunit *test)
+{
+	posted(0, NONE);
+	bound(0, NONE, IB_WC_SUCCESS);
+	posted(1, 0);
+	KUNIT_EXPECT_EQ(test, 2, atomic_read(&lmr.obj.users));
+	bound(1, 0, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_IDLE, rmr.windows[0].state);
+	KUNIT_EXPECT_NULL(test, rmr.windows[0].lmr);
+	KUNIT_EXPECT_EQ(test, DAT_MEM_PRIV_NONE_FLAG,
+			rmr.windows[0].privileges);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BOUND, rmr.windows[1].state);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));
+	KUNIT_EXPECT_EQ(test, 2, kref_read(&lmr.obj.ref));
+}
+
+static void an_unbind_lets_go_of_the_lmr(struct kunit *test)
+{
+	posted(0, NONE);
+	bound(0, NONE, IB_WC_SUCCESS);
+	posted(NONE, 0);
+	bound(NONE, 0, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_IDLE, rmr.windows[0].state);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&lmr.obj.users));
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&lmr.obj.ref));
+}
+
+/* The second was posted before the first completed. */
+static void binds_can_follow_each_other(struct kunit *test)
+{
+	posted(0, NONE);
+	posted(1, 0);
+	KUNIT_EXPECT_EQ(test, 2, rmr.outstanding);
+	bound(0, NONE, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_UNBINDING, rmr.windows[0].state);
+	KUNIT_EXPECT_PTR_EQ(test, &ep, rmr.bind_ep);
+	KUNIT_EXPECT_EQ(test, 2, kref_read(&ep.obj.ref));
+	bound(1, 0, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_IDLE, rmr.windows[0].state);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BOUND, rmr.windows[1].state);
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&ep.obj.ref));
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
+}
+
+/* The LMR stays in use, for nobody knows what peers can reach. */
+static void a_failed_bind_breaks_both_windows(struct kunit *test)
+{
+	posted(0, NONE);
+	bound(0, NONE, IB_WC_SUCCESS);
+	posted(1, 0);
+	bound(1, 0, IB_WC_WR_FLUSH_ERR);
+	flush_work(&rmr.repair_work);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BROKEN, rmr.windows[0].state);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BROKEN, rmr.windows[1].state);
+	KUNIT_EXPECT_EQ(test, NONE, rmr.current_window);
+	KUNIT_EXPECT_EQ(test, 2, atomic_read(&lmr.broken));
+	KUNIT_EXPECT_EQ(test, 2, atomic_read(&lmr.obj.users));
+	KUNIT_EXPECT_GE(test, repairs, 1);
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
+}
+
+static void two_failed_binds_break_each_window_once(struct kunit *test)
+{
+	posted(0, NONE);
+	posted(1, 0);
+	bound(0, NONE, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BROKEN, rmr.windows[0].state);
+	KUNIT_EXPECT_EQ(test, 1, rmr.current_window);
+	bound(1, 0, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, NONE, rmr.current_window);
+	KUNIT_EXPECT_EQ(test, 2, atomic_read(&lmr.broken));
+	flush_work(&rmr.repair_work);
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
+}
+
+/* Nothing was touched, so nothing is lost. */
+static void a_bind_flushed_at_once_changes_nothing(struct kunit *test)
+{
+	posted(0, NONE);
+	bound(0, NONE, IB_WC_SUCCESS);
+	kref_get(&rmr.obj.ref);
+	rmr.outstanding++;
+	bound(NONE, NONE, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BOUND, rmr.windows[0].state);
+	KUNIT_EXPECT_EQ(test, 0, rmr.current_window);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&lmr.broken));
+	KUNIT_EXPECT_EQ(test, 0, repairs);
+}
+
+static struct kunit_case rmr_bind_cases[] = {
+	KUNIT_CASE(a_window_opens_what_was_asked_for),
+	KUNIT_CASE(a_window_opens_no_more_than_the_lmr),
+	KUNIT_CASE(a_window_is_within_an_lmr),
+	KUNIT_CASE(unknown_bits_are_refused),
+	KUNIT_CASE(a_slot_remembers_both_windows),
+	KUNIT_CASE(the_newest_window_is_the_open_one),
+	KUNIT_CASE(only_an_idle_window_can_be_bound),
+	KUNIT_CASE(a_broken_window_is_repaired_on_demand),
+	KUNIT_CASE(a_bind_opens_its_window),
+	KUNIT_CASE(the_next_bind_closes_the_one_before),
+	KUNIT_CASE(an_unbind_lets_go_of_the_lmr),
+	KUNIT_CASE(binds_can_follow_each_other),
+	KUNIT_CASE(a_failed_bind_breaks_both_windows),
+	KUNIT_CASE(two_failed_binds_break_each_window_once),
+	KUNIT_CASE(a_bind_flushed_at_once_changes_nothing),
+	{}
+};
+
+static struct kunit_suite rmr_bind_suite = {
+	.name = "kdapl_rmr_bind",
+	.init = rmr_bind_test_init,
+	.exit = rmr_bind_test_exit,
+	.test_cases = rmr_bind_cases,
+};
+
+kunit_test_suite(rmr_bind_suite);

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * uevd.c - tests of the ring that a process maps, and can scribble over
+ */
+#include <kunit/test.h>
+
+#include "fake.h"
+
+#include "../../../chardev/uevd.c"
+
+#define RING_SIZE	4
+
+static struct dat_file file;
+static struct dat_uia ia;
+static struct dat_uevd *evd, *async_evd;
+
+static struct dat_uevd *alloc(struct kunit *test, u32 qlen)
+{
+	struct dat_uevd *new;
+	int ret;
+
+	new = dat_uevd_alloc(&file, NULL, qlen, &ret);
+	KUNIT_ASSERT_NOT_NULL(test, new);
+	return new;
+}
+
+static int uevd_test_init(struct kunit *test)
+{
+	fake_reset();
+	memset(&file, 0, sizeof(file));
+	memset(&ia, 0, sizeof(ia));
+	kref_init(&ia.uobj.ref);
+	evd = alloc(test, RING_SIZE);
+	async_evd = alloc(test, RING_SIZE);
+	ia.async_evd = async_evd;
+	kref_get(&ia.uobj.ref);
+	evd->uobj.ia = &ia;
+	evd->uobj.handle = 17;
+	kref_get(&ia.uobj.ref);
+	async_evd->uobj.ia = &ia;
+	return 0;
+}
+
+static void uevd_test_exit(struct kunit *test)
+{
+	dat_uobj_put(&evd->uobj);
+	dat_uobj_put(&async_evd->uobj);
+	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&file.ring_bytes));
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&ia.uobj.ref));
+}
+
+/* Makes the ring empty, as it is after @count events. */
+static void rewind_to(u32 count)
+{
+	evd->ring->head = count;
+	evd->ring->tail = count;
+	evd->tail = count;
+}
+
+static bool push(u64 cookie)
+{
+	struct dat_dev_event event = { .cookie = cookie };
+
+	return dat_uevd_push(evd, &event);
+}
+
+/* As libdat does. */
+static u64 pop(struct dat_uevd *from)
+{
+	struct dat_dev_ring *ring = from->ring;
+	u64 cookie;
+
+	if (ring->head == ring->tail)
+		return U64_MAX;
+	cookie = ring->events[ring->head % from->entries].cookie;
+	ring->head++;
+	return cookie;
+}
+
+static const u32 starts[] = { 0, 1, 3, S32_MAX, U32_MAX - 3, U32_MAX };
+
+static void it_holds_as_many_as_it_has_entries(struct kunit *test)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		rewind_to(starts[i]);
+		KUNIT_EXPECT_EQ(test, 0, ring_used(evd));
+		for (j = 0; j < RING_SIZE; j++) {
+			KUNIT_EXPECT_TRUE(test, push(j));
+			KUNIT_EXPECT_EQ(test, j + 1, ring_used(evd));
+		}
+		KUNIT_EXPECT_FALSE(test, push(99));
+		KUNIT_EXPECT_EQ(test, starts[i] + RING_SIZE, evd->ring->tail);
+		for (j = 0; j < RING_SIZE; j++)
+			KUNIT_EXPECT_EQ(test, j, pop(evd));
+		KUNIT_EXPECT_EQ(test, U64_MAX, pop(evd));
+		KUNIT_EXPECT_EQ(test, 0, ring_used(evd));
+	}
+}
+
+static void order_is_kept_while_counters_wrap(struct kunit *test)
+{
+	unsigned int fill, in, out;
+
+	for (fill = 1; fill <= RING_SIZE; fill++) {
+		rewind_to(U32_MAX - 9);
+		in = 0;
+		for (out = 0; out < 20; out++) {
+			while (in < out + fill)
+				KUNIT_ASSERT_TRUE(test, push(in++));
+			KUNIT_ASSERT_EQ(test, out, pop(evd));
+		}
+	}
+}
+
+/* Nothing is written outside of the ring, nor into what was not read. */
+static void a_head_that_lies_stops_the_ring(struct kunit *test)
+{
+	static const u32 heads[] = {
+		1, 2, RING_SIZE, 0x80000000, U32_MAX - RING_SIZE,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(heads); i++) {
+		rewind_to(0);
+		evd->ring->head = heads[i];
+		KUNIT_EXPECT_EQ(test, RING_SIZE, ring_used(evd));
+		KUNIT_EXPECT_FALSE(test, push(99));
+		KUNIT_EXPECT_EQ(test, 0, evd->tail);
+		evd->ring->head = 0;
+		KUNIT_EXPECT_TRUE(test, push(1));
+	}
+}
+
+/* The kernel has a tail of its own. */
+static void a_tail_that_lies_is_put_right(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, push(1));
+	evd->ring->tail = 0x12345678;
+	KUNIT_EXPECT_TRUE(test, push(2));
+	KUNIT_EXPECT_EQ(test, 2, evd->ring->tail);
+	KUNIT_EXPECT_EQ(test, 1, pop(evd));
+	KUNIT_EXPECT_EQ(test, 2, pop(evd));
+}
+
+static void an_overflow_is_reported_once(struct kunit *test)
+{
+	struct dat_dev_event *event = &async_evd->ring->events[0];
+	unsigned int i;
+
+	for (i = 0; i < RING_SIZE; i++)
+		push(i);
+	KUNIT_EXPECT_EQ(test, 0, ring_used(async_evd));
+	push(99);
+	push(99);
+	KUNIT_EXPECT_EQ(test, 1, ring_used(async_evd));
+	KUNIT_EXPECT_EQ(test, DAT_ASYNC_ERROR_EVD_OVERFLOW, event->number);
+	KUNIT_EXPECT_EQ(test, 17, event->handle);
+	/* What finds room ends it; the next is another. */
+	pop(evd);
+	push(4);
+	KUNIT_EXPECT_EQ(test, 1, ring_used(async_evd));
+	push(99);
+	KUNIT_EXPECT_EQ(test, 2, ring_used(async_evd));
+}
+
+static void the_last_resort_does_not_report_itself(struct kunit *test)
+{
+	struct dat_dev_event event = {};
+	unsigned int i;
+
+	for (i = 0; i < RING_SIZE; i++)
+		KUNIT_EXPECT_TRUE(test, dat_uevd_push(async_evd, &event));
+	KUNIT_EXPECT_FALSE(test, dat_uevd_push(async_evd, &event));
+	KUNIT_EXPECT_EQ(test, RING_SIZE, async_evd->tail);
+}
+
+static void a_ring_has_room_for_what_was_asked(struct kunit *test)
+{
+	static const u32 sizes[][2] = {
+		{ 1, 1 }, { 2, 2 }, { 3, 4 }, { 4, 4 }, { 5, 8 },
+		{ 1000, 1024 },
+	};
+	long before = atomic_long_read(&file.ring_bytes);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct dat_uevd *new = alloc(test, sizes[i][0]);
+
+		KUNIT_EXPECT_EQ(test, sizes[i][0], new->qlen);
+		KUNIT_EXPECT_EQ(test, sizes[i][1], new->entries);
+		KUNIT_EXPECT_GE(test, new->bytes, 128 + 64 * sizes[i][1]);
+		KUNIT_EXPECT_EQ(test, 0, new->bytes % PAGE_SIZE);
+		KUNIT_EXPECT_EQ(test, before + new->bytes,
+				atomic_long_read(&file.ring_bytes));
+		dat_uobj_put(&new->uobj);
+		KUNIT_EXPECT_EQ(test, before,
+				atomic_long_read(&file.ring_bytes));
+	}
+}
+
+static void rings_take_no_more_than_their_share(struct kunit *test)
+{
+	static const u32 sizes[] = {
+		1 << 20, (1 << 20) + 1, S32_MAX, 1U << 31, U32_MAX,
+	};
+	long before = atomic_long_read(&file.ring_bytes);
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		ret = 0;
+		KUNIT_EXPECT_NULL(test, dat_uevd_alloc(&file, NULL, sizes[i],
+						       &ret));
+		KUNIT_EXPECT_EQ(test, -ENOSPC, ret);
+	}
+	/* One page below the limit there is room for one page. */
+	atomic_long_set(&file.ring_bytes, (64L << 20) - PAGE_SIZE);
+	dat_uobj_put(&alloc(test, 1)->uobj);
+	atomic_long_inc(&file.ring_bytes);
+	KUNIT_EXPECT_NULL(test, dat_uevd_alloc(&file, NULL, 1, &ret));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, ret);
+	atomic_long_set(&file.ring_bytes, before);
+}
+
+static void one_can_wait(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, begin_wait(evd, 2));
+	KUNIT_EXPECT_EQ(test, 1, evd->ring->waiting);
+	KUNIT_EXPECT_EQ(test,
+			DAT_ERROR(DAT_INVALID_STATE,
+				  DAT_INVALID_STATE_EVD_WAITER),
+			begin_wait(evd, 1));
+	KUNIT_EXPECT_EQ(test, 2, evd->threshold);
+	end_wait(evd);
+	KUNIT_EXPECT_EQ(test, 0, evd->ring->waiting);
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, begin_wait(evd, 1));
+	end_wait(evd);
+}
+
+static void the_threshold_ends_a_wait(struct kunit *test)
+{
+	DAT_RETURN timeout = DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+
+	rewind_to(U32_MAX);
+	push(0);
+	KUNIT_EXPECT_TRUE(test, wait_is_over(evd, 1));
+	KUNIT_EXPECT_FALSE(test, wait_is_over(evd, 2));
+	KUNIT_EXPECT_EQ(test, timeout, wait_result(evd, 2, -ETIME));
+	push(1);
+	KUNIT_EXPECT_TRUE(test, wait_is_over(evd, 2));
+	KUNIT_EXPECT_FALSE(test, wait_is_over(evd, 3));
+	/* The events count, whatever else has happened. */
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, wait_result(evd, 2, -ETIME));
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, wait_result(evd, 2, -ERESTARTSYS));
+	KUNIT_EXPECT_EQ(test, DAT_ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE),
+			wait_result(evd, 3, -ERESTARTSYS));
+}
+
+static void death_ends_a_wait(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, wait_is_over(evd, 1));
+	dat_uevd_kill(evd);
+	KUNIT_EXPECT_TRUE(test, wait_is_over(evd, 1));
+	KUNIT_EXPECT_EQ(test, DAT_ERROR(DAT_ABORT, DAT_NO_SUBTYPE),
+			wait_result(evd, 1, 0));
+	push(1);
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, wait_result(evd, 1, 0));
+}
+
+static struct kunit_case uevd_cases[] = {
+	KUNIT_CASE(it_holds_as_many_as_it_has_entries),
+	KUNIT_CASE(order_is_kept_while_counters_wrap),
+	KUNIT_CASE(a_head_that_lies_stops_the_ring),
+	KUNIT_CASE(a_tail_that_lies_is_put_right),
+	KUNIT_CASE(an_overflow_is_reported_once),
+	KUNIT_CASE(the_last_resort_does_not_report_itself),
+	KUNIT_CASE(a_ring_has_room_for_what_was_asked),
+	KUNIT_CASE(rings_take_no_more_than_their_share),
+	KUNIT_CASE(one_can_wait),
+	KUNIT_CASE(the_threshold_ends_a_wait),
+	KUNIT_CASE(death_ends_a_wait),
+	{}
+};
+
+static struct kunit_suite uevd_suite = {
+	.name = "kdapl_uevd",
+	.init = uevd_test_init,
+	.exit = uevd_test_exit,
+	.test_cases = uevd_cases,
+};
+
+kunit_test_suite(uevd_suite);
