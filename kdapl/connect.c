@@ -323,7 +323,7 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
 		.responder_resources = ep->attr.max_rdma_read_in,
 		.initiator_depth = ep->attr.max_rdma_read_out,
 		.flow_control = 1,
-		.retry_count = 7,
+		.retry_count = DAT_EP_RETRIES,
 		.rnr_retry_count = 7,
 		.qp_num = ep->qp->qp_num,
 	};

@@ -18,6 +18,14 @@ struct dat_pz;
 
 /* The smallest of the transports' limits, in both directions. */
 #define DAT_MAX_PRIVATE_DATA	56
+
+/*
+ * How often the transport tries again before a connection is BROKEN. One less
+ * than the most, as rxe takes 7 to mean for ever, and would never tell of a
+ * peer that has vanished.
+ */
+#define DAT_EP_RETRIES	6
+
 /* What a peer may send at most. */
 #define DAT_PRIVATE_DATA_BUF	256
 

@@ -191,6 +191,10 @@ int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id)
 			attr.max_dest_rd_atomic = ep->conn.responder_resources;
 		if (ep->passive && steps[i] == IB_QPS_RTS)
 			attr.max_rd_atomic = ep->conn.initiator_depth;
+		/* The peer may have asked for more. */
+		if (mask & IB_QP_RETRY_CNT)
+			attr.retry_cnt = min_t(u8, attr.retry_cnt,
+					       DAT_EP_RETRIES);
 		ret = ib_modify_qp(ep->qp, &attr, mask);
 		if (ret)
 			return ret;
