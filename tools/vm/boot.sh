@@ -21,6 +21,11 @@ usage() {
 	  --smp NUMBER                default 2
 	  --icount                    a clock that counts instructions, one processor
 	  --append PARAMETERS         for the kernel's command line
+	  --wire listen:PORT|connect:PORT
+	                              eth0 is a wire to another guest, by way of this
+	                              TCP port of the loopback; connect waits for listen
+	  --address A.B.C.D           of eth0, default 10.0.2.15
+	  --pidfile FILE              where QEMU's process id goes
 	exit status: the script's own; 124 out of time; 125 the kernel complained or
 	something was left behind; 126 the harness itself failed
 	EOT
@@ -29,7 +34,7 @@ usage() {
 
 die_status=126
 kernel='' debug='' insmod=() add=() libs='' limit=600 log='' dmesg=''
-mem='' smp=2 icount='' append='' rdma=rxe
+mem='' smp=2 icount='' append='' rdma=rxe wire='' address=10.0.2.15 pidfile=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--debug) debug=debug ;;
@@ -52,6 +57,9 @@ while [ $# -gt 0 ]; do
 		--mem) mem=$2 ;;
 		--smp) smp=$2 ;;
 		--append) append=$2 ;;
+		--wire) wire=$2 ;;
+		--address) address=$2 ;;
+		--pidfile) pidfile=$2 ;;
 		*) usage ;;
 		esac
 		shift
@@ -63,6 +71,10 @@ done
 if [ -z "$kernel" ] || [ $# -eq 0 ]; then
 	usage
 fi
+case $wire in
+'' | listen:* | connect:*) ;;
+*) usage ;;
+esac
 command -v qemu-system-x86_64 >/dev/null || die "qemu is missing: run tools/vm/deps.sh test"
 
 where=$("$vm_dir/kernel.sh" "$kernel" ${debug:+"$debug"}) || die "no $kernel kernel"
@@ -91,8 +103,9 @@ make_initramfs() {
 		names+=("$name")
 		list+=("$file:$name")
 	done
-	printf 'export KDAPL_MARK=%s KDAPL_LIMIT=%s KDAPL_INSMOD="%s" KDAPL_RDMA=%s\n' \
+	printf 'export KDAPL_MARK=%s KDAPL_LIMIT=%s KDAPL_INSMOD="%s" KDAPL_RDMA=%s' \
 		"$mark" "$limit" "${names[*]}" "$rdma" >"$tmp/settings"
+	printf ' KDAPL_ADDRESS=%s\n' "$address" >>"$tmp/settings"
 	printf '#!/bin/sh\nexec %s\n' "/kdapl/script ${*@Q}" >"$tmp/run.sh"
 	chmod +x "$tmp/run.sh"
 	LD_LIBRARY_PATH=$libs "$vm_dir/initramfs.sh" "$tmp/initramfs" \
@@ -115,6 +128,26 @@ else
 fi
 mem=${mem:-$([ -n "$debug" ] && echo 2048M || echo 1024M)}
 
+# QEMU does not try again if nobody listens. To try by connecting would be to be
+# the one peer that a listening QEMU takes.
+is_listening() {
+	grep -q "^ *[0-9]*: 0100007F:$(printf '%04X' "$1") .* 0A " /proc/net/tcp
+}
+
+nic=virtio-net-pci,netdev=net0,romfile=
+case $wire in
+'')
+	# restrict=on: the guest reaches nothing outside.
+	netdev=user,id=net0,restrict=on,ipv6=off
+	;;
+*)
+	netdev=socket,id=net0,${wire%%:*}=127.0.0.1:${wire#*:}
+	# Every QEMU would give the same MAC. The MTU has room for rxe's largest
+	# packets, which are the fastest.
+	nic=$nic,host_mtu=9000,mac=$(printf '52:54:00:12:34:%02x' "${address##*.}")
+	;;
+esac
+
 parameters=(console=ttyS0 loglevel=7 printk.time=1 printk.devkmsg=on panic=-1 oops=panic
 	mitigations=off random.trust_cpu=on)
 
@@ -133,18 +166,27 @@ readers=($!)
 sed -u "$strip" <"$tmp/script" | tee -a "$log" | sed -u "/^$mark/d; s/$mark.*//" &
 readers+=($!)
 
-# restrict=on: the guest reaches nothing outside.
+if [ "${wire%%:*}" = connect ]; then
+	for ((tries = 600; tries > 0; tries--)); do
+		! is_listening "${wire#*:}" || break
+		sleep 0.1
+	done
+	[ "$tries" -gt 0 ] || die "nobody listens at the other end of the wire"
+fi
+
 status=0
+began=$SECONDS
 timeout --foreground -k 5 "$limit" qemu-system-x86_64 \
 	-M q35 -nodefaults -no-user-config -display none -no-reboot -m "$mem" "${machine[@]}" \
 	-kernel "$image" -initrd "$tmp/initramfs" \
 	-append "${parameters[*]} $append" \
 	-chardev "file,id=console,path=$tmp/console" -serial chardev:console \
 	-chardev "file,id=script,path=$tmp/script" -serial chardev:script \
-	-netdev user,id=net0,restrict=on,ipv6=off -device virtio-net-pci,netdev=net0,romfile= \
+	-netdev "$netdev" -device "$nic" ${pidfile:+-pidfile "$pidfile"} \
 	</dev/null >"$tmp/qemu" 2>&1 &
 qemu_pid=$!
-wait "$qemu_pid" || status=$?
+# bash has a lot to say about a process that was killed.
+wait "$qemu_pid" 2>/dev/null || status=$?
 qemu_pid=
 # A reader waits for a writer, and QEMU may have failed before it was one.
 exec 8<>"$tmp/console" 9<>"$tmp/script"
@@ -156,6 +198,11 @@ splat=0
 guest_status=$(sed -n "s/^.*$mark exit //p" "$log")
 case $status in
 124 | 137)
+	# A SIGKILL before that was not meant by timeout(1).
+	[ "$status" = 124 ] || [ $((SECONDS - began)) -ge "$limit" ] || {
+		[ "$splat" -eq 0 ] || exit 125
+		die "somebody has killed QEMU; everything in $log"
+	}
 	say "boot.sh: out of time after $limit s; the end of $log:"
 	tail -n 30 "$log" >&2
 	exit 124

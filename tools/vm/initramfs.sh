@@ -94,7 +94,7 @@ cp -r "$vm_dir/guest/." "$stage/kdapl"
 ln -s kdapl/init "$stage/init"
 printf 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >"$stage/etc/passwd"
 printf 'root:x:0:\nnogroup:x:65534:\n' >"$stage/etc/group"
-printf '127.0.0.1 localhost\n10.0.2.15 guest\n' >"$stage/etc/hosts"
+echo '127.0.0.1 localhost' >"$stage/etc/hosts"
 for pair in "$@"; do
 	add "${pair%%:*}" "${pair#*:}"
 done

@@ -20,13 +20,15 @@ has_ipv6() {
 	ip -6 addr show dev eth0 | grep -q 'inet6 fe80'
 }
 
-# The addresses turn up as GIDs a moment later; the second is 10.0.2.15. On iWARP
-# they do not.
+# The addresses turn up as GIDs a moment later; the second is that of IPv4. On
+# iWARP they do not.
+# shellcheck disable=SC2086 # four numbers are four arguments
+gid=$(IFS=. && printf '%02x%02x:%02x%02x' $KDAPL_ADDRESS)
 has_gids() {
 	[ "$KDAPL_RDMA" = rxe ] || return 0
 	# The table has a thousand entries, and the addresses are the first.
 	cat /sys/class/infiniband/rxe0/ports/1/gids/[0-3] >/tmp/gids 2>/dev/null
-	grep -q '^fe80:' /tmp/gids && grep -q 'ffff:0a00:020f$' /tmp/gids
+	grep -q '^fe80:' /tmp/gids && grep -q "ffff:$gid\$" /tmp/gids
 }
 
 is_active() {
@@ -44,7 +46,8 @@ echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
 ip link set lo up
 await ip link show eth0 || fail "no eth0"
 echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad
-ip addr add 10.0.2.15/24 dev eth0
+ip addr add "$KDAPL_ADDRESS/24" dev eth0
+echo "$KDAPL_ADDRESS guest" >>/etc/hosts
 ip link set eth0 up
 await has_ipv6 || fail "eth0 gets no IPv6 address"
 
