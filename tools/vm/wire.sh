@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Two guests and a wire between them: runs selftests/wire in both, prints TAP for tap.sh.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+usage() {
+	cat >&2 <<-EOT
+	usage: wire.sh [OPTION]... CLIENT_VERSION SERVER_VERSION
+	  --debug             kernels with sanitizers
+	  --mib NUMBER        to write and to read on a good wire; default 1024,
+	                      with --debug 16
+	  --lossy-mib NUMBER  on a bad wire; default 32, with --debug 4
+	  --timeout SECONDS   default 600, with --debug 1800
+	  --log FILE.log      default build/vm/wire.log; FILE-server.log is the server's
+	Everything must have been built: make selftests, make selftest-modules KDIR=...
+	exit status: boot.sh's, of the client or else of the server
+	EOT
+	exit 126
+}
+
+die_status=126
+debug='' mib='' lossy_mib='' limit='' log='' versions=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--debug) debug=debug ;;
+	--mib | --lossy-mib | --timeout | --log)
+		[ $# -ge 2 ] || usage
+		case $1 in
+		--mib) mib=$2 ;;
+		--lossy-mib) lossy_mib=$2 ;;
+		--timeout) limit=$2 ;;
+		--log) log=$2 ;;
+		esac
+		shift
+		;;
+	-*) usage ;;
+	*) versions+=("$1") ;;
+	esac
+	shift
+done
+[ ${#versions[@]} -eq 2 ] || usage
+# On the bad wire one connection alone mostly waits until the transport notices
+# what was lost. With sanitizers many wait for the processor instead, and those
+# whose ACK takes longer than the transport waits, time after time, break; for the
+# same reason their chunks on the good wire are small.
+if [ -n "$debug" ]; then
+	mib=${mib:-16} kib=64 lossy_mib=${lossy_mib:-4} connections=4 limit=${limit:-1800}
+else
+	mib=${mib:-1024} kib=1024 lossy_mib=${lossy_mib:-32} connections=16 limit=${limit:-600}
+fi
+
+client_address=10.0.2.1
+server_address=10.0.2.2
+log=${log:-$top_dir/build/vm/wire.log}
+tmp=$(mktemp -d)
+
+# shellcheck disable=SC2317 # called by the trap
+cleanup() {
+	# boot.sh takes its QEMU with it.
+	jobs -rp | xargs -r kill 2>/dev/null || :
+	wait
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM HUP
+
+free_port() {
+	local port
+	for ((port = 20000 + RANDOM % 10000; ; port++)); do
+		grep -q ":$(printf '%04X' "$port") " /proc/net/tcp || break
+	done
+	echo "$port"
+}
+
+# boot NAME VERSION LOG OPTION... -- SCRIPT ARGUMENT...
+boot() {
+	local name=$1 version=$2 log=$3 where release
+	shift 3
+	where=$("$vm_dir/kernel.sh" "$version" ${debug:+"$debug"}) || die "no $version kernel"
+	release=$(sed -n 's/^release=//p' <<<"$where")
+	exec "$vm_dir/boot.sh" --kernel "$version" ${debug:+--debug} \
+		--timeout "$limit" --log "$log" --pidfile "$tmp/$name.pid" \
+		--insmod "$top_dir/build/$release/kdapl.ko" --lib "$top_dir/build/libdat" \
+		--add "$top_dir/build/selftests/wire/wire:/wire/wire" \
+		--add "$top_dir/selftests/wire/stages.sh:/wire/stages.sh" "$@"
+}
+
+port=$(free_port)
+boot server "${versions[1]}" "${log%.log}-server.log" \
+	--wire "listen:$port" --address "$server_address" \
+	-- "$top_dir/selftests/wire/server.sh" "$connections" >"$tmp/server.out" &
+server=$!
+killed=
+
+# Forwards what the client says, and kills the server's QEMU when it is time.
+forward() {
+	local line
+	while IFS= read -r line; do
+		printf '%s\n' "$line"
+		case $line in
+		'# ready: '*)
+			kill -KILL "$(cat "$tmp/server.pid")"
+			say "wire.sh: has killed the server's guest, as planned"
+			killed=yes
+			;;
+		esac
+	done
+}
+
+mkfifo "$tmp/client.out"
+boot client "${versions[0]}" "$log" --wire "connect:$port" --address "$client_address" \
+	-- "$top_dir/selftests/wire/client.sh" "$server_address" "$mib" "$kib" \
+	"$lossy_mib" "$connections" \
+	>"$tmp/client.out" &
+client=$!
+forward <"$tmp/client.out"
+
+status=0 server_status=0
+wait "$client" || status=$?
+# It waits for another client, if this one has failed.
+[ -n "$killed" ] || kill "$server" 2>/dev/null || :
+wait "$server" || server_status=$?
+
+# The server's guest has a result only if it was not killed.
+if [ -n "$killed" ] && [ "$server_status" -eq 126 ]; then
+	server_status=0
+fi
+
+cat "$tmp/server.out"
+echo "# BEGIN wire-server"
+echo "1..1"
+if [ "$server_status" -ne 0 ] || grep -q '^not ok\|has failed$' "$tmp/server.out"; then
+	echo "not ok 1 server.served_every_stage, status $server_status"
+	echo "# END wire-server rc=1"
+	[ "$status" -ne 0 ] || status=${server_status/#0/1}
+else
+	echo "ok 1 server.served_every_stage"
+	echo "# END wire-server rc=0"
+fi
+exit "$status"
