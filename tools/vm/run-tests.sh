@@ -9,7 +9,8 @@ usage() {
 	usage: run-tests.sh [--debug] [--rdma rxe|siw] VERSION... [-- PROGRAM...]
 	  --debug         kernels with sanitizers, and the long form of the tests
 	  --rdma DRIVER   only on this device; default: rxe, with --debug also siw
-	The programs are handed to selftests/run.sh; without any it runs them all.
+	The programs are handed to selftests/run.sh; without any it runs them all,
+	and with --debug there is a wire between the first version and the last.
 	Two kernels run at a time, or as many as KDAPL_JOBS says.
 	EOT
 	exit 2
@@ -133,6 +134,16 @@ complaint() {
 	fi
 }
 
+# The last job, as it takes two guests: wire CLIENT_VERSION SERVER_VERSION
+wire() {
+	local name=wire-debug rc=0
+	names+=("$name")
+	step "$name: test" "$vm_dir/wire.sh" --debug --timeout "$limit" \
+		--log "$results/$name.log" "$@" >"$results/$name.tap" || rc=$?
+	echo "$rc" >"$tmp/$name.rc"
+	cat "$results/$name.tap"
+}
+
 # Adds up what a boot gave: judge NAME
 judge() {
 	local name=$1 rc failed_here=0
@@ -149,9 +160,10 @@ judge() {
 
 "$vm_dir/deps.sh" ${debug:-test}
 mkdir -p "$results"
-names=()
+names=() ready=()
 for version in "${versions[@]}"; do
 	prepare "$version" || continue
+	ready+=("$version")
 	for driver in "${drivers[@]}"; do
 		while [ "$(jobs -rp | wc -l)" -ge "$max_jobs" ]; do
 			wait -n || :
@@ -162,6 +174,9 @@ for version in "${versions[@]}"; do
 	done
 done
 wait
+if [ -n "$debug" ] && [ $# -eq 0 ] && [ ${#ready[@]} -gt 0 ]; then
+	wire "${ready[-1]}" "${ready[0]}"
+fi
 for name in "${names[@]}"; do
 	judge "$name"
 done
