@@ -13,6 +13,8 @@ usage() {
 	  --insmod FILE.ko            load this module before the script, repeatable
 	  --add HOSTPATH:GUESTPATH    a file or directory for the guest, repeatable
 	  --lib DIR                   where shared libraries of our own are, repeatable
+	  --env NAME=VALUE            for the script's environment, repeatable
+	  --coverage FILE             what the profiled modules counted, as .tar.gz
 	  --timeout SECONDS           default 600
 	  --log FILE                  everything that kernel and script say;
 	                              default build/vm/KERNEL.log
@@ -35,6 +37,7 @@ usage() {
 die_status=126
 kernel='' debug='' insmod=() add=() libs='' limit=600 log='' dmesg=''
 mem='' smp=2 icount='' append='' rdma=rxe wire='' address=10.0.2.15 pidfile=''
+coverage='' settings=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--debug) debug=debug ;;
@@ -52,6 +55,8 @@ while [ $# -gt 0 ]; do
 		--insmod) insmod+=("$2") ;;
 		--add) add+=("$2") ;;
 		--lib) libs=$libs${libs:+:}$2 ;;
+		--env) settings+=("$2") ;;
+		--coverage) coverage=$2 ;;
 		--timeout) limit=$2 ;;
 		--log) log=$2 ;;
 		--mem) mem=$2 ;;
@@ -106,6 +111,8 @@ make_initramfs() {
 	printf 'export KDAPL_MARK=%s KDAPL_LIMIT=%s KDAPL_INSMOD="%s" KDAPL_RDMA=%s' \
 		"$mark" "$limit" "${names[*]}" "$rdma" >"$tmp/settings"
 	printf ' KDAPL_ADDRESS=%s\n' "$address" >>"$tmp/settings"
+	[ ${#settings[@]} -eq 0 ] ||
+		printf 'export %s\n' "${settings[*]@Q}" >>"$tmp/settings"
 	printf '#!/bin/sh\nexec %s\n' "/kdapl/script ${*@Q}" >"$tmp/run.sh"
 	chmod +x "$tmp/run.sh"
 	LD_LIBRARY_PATH=$libs "$vm_dir/initramfs.sh" "$tmp/initramfs" \
@@ -174,6 +181,15 @@ if [ "${wire%%:*}" = connect ]; then
 	[ "$tries" -gt 0 ] || die "nobody listens at the other end of the wire"
 fi
 
+# A port on the PCI bus, because a third one on the ISA bus would share its
+# interrupt with the console.
+ports=()
+if [ -n "$coverage" ]; then
+	rm -f "$coverage"
+	ports=(-chardev "file,id=coverage,path=$coverage" -device 'pci-serial,chardev=coverage')
+fi
+
+# restrict=on: the guest reaches nothing outside.
 status=0
 began=$SECONDS
 timeout --foreground -k 5 "$limit" qemu-system-x86_64 \
@@ -181,7 +197,7 @@ timeout --foreground -k 5 "$limit" qemu-system-x86_64 \
 	-kernel "$image" -initrd "$tmp/initramfs" \
 	-append "${parameters[*]} $append" \
 	-chardev "file,id=console,path=$tmp/console" -serial chardev:console \
-	-chardev "file,id=script,path=$tmp/script" -serial chardev:script \
+	-chardev "file,id=script,path=$tmp/script" -serial chardev:script "${ports[@]}" \
 	-netdev "$netdev" -device "$nic" ${pidfile:+-pidfile "$pidfile"} \
 	</dev/null >"$tmp/qemu" 2>&1 &
 qemu_pid=$!

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Adds up which lines of the module ran in any boot: a table, and what never ran.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+[ $# -ge 2 ] || die "usage: coverage.sh OUTPUT ARCHIVE..."
+output=$1
+shift
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# Prints `hits:line:path` for each line that compiled to something. The archive
+# has each file of counters under the path of its object; what was compiled is
+# described beside the object.
+lines() {
+	local archive=$1 dir file object
+	dir=$(mktemp -d "$tmp/XXXXXX")
+	tar -C "$dir" -xzf "$archive" || die "$archive is not complete"
+	while IFS= read -r -d '' file; do
+		object=/${file#"$dir"/}
+		cp "${object%.gcda}.gcno" "${file%.gcda}.gcno"
+		(cd "$dir" && gcov -t "$file" 2>"$dir/complaint") || die "gcov: $(cat "$dir/complaint")"
+		! grep -m 1 'stamp mismatch' "$dir/complaint" >&2 || die "$archive is of another build"
+	done < <(find "$dir" -name '*.gcda' -print0) | awk '
+		# Each kernel has its own tree of links to the sources.
+		/^ +-: +0:Source:/ {
+			path = $0
+			sub(/^[^/]*/, "", path)
+			ours = sub(/^.*\/build\/[^\/]*\//, "", path) &&
+				path ~ /^(kdapl|chardev)\//
+			next
+		}
+		!ours { next }
+		{
+			split($0, field, ":")
+			hits = field[1]
+			gsub(/[ *]/, "", hits)
+			if (hits != "-")
+				print (hits ~ /^[#=]/ ? 0 : 1) ":" field[2] + 0 ":" path
+		}'
+}
+
+for archive; do
+	lines "$archive"
+done >"$tmp/all"
+[ -s "$tmp/all" ] || die "nothing was counted"
+
+# path:line:0|1, each line once.
+awk -F : '
+	{ key = $3 ":" $2; ran[key] += $1 }
+	END { for (key in ran) print key ":" (ran[key] > 0) }
+' "$tmp/all" | sort -t : -k 1,1 -k 2,2n >"$tmp/merged"
+
+# A line that has gone since would be an empty one.
+awk -F : -v top="$top_dir" '
+	$3 == 1 { next }
+	{
+		if ($1 != path) {
+			path = $1
+			for (number = 0; (getline text < (top "/" path)) > 0; )
+				source[++number] = text
+			close(top "/" path)
+		}
+		text = source[$2]
+		gsub(/^[ \t]+/, "", text)
+		print $1 ":" $2 ": " text
+	}
+' "$tmp/merged" >"$output"
+
+awk -F : '
+	function row(name, of, ran)
+	{
+		printf "%-28s %6d %8d %7.1f\n", name, of, ran, 100 * ran / of
+	}
+	function finish()
+	{
+		if (path != "")
+			row(path, of, ran)
+		all_of += of
+		all_ran += ran
+		of = ran = 0
+	}
+	BEGIN { printf "%-28s %6s %8s %7s\n", "file", "lines", "covered", "percent" }
+	$1 != path { finish(); path = $1 }
+	{ of++; ran += $3 }
+	END { finish(); row("total", all_of, all_ran) }
+' "$tmp/merged"
