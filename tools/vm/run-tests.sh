@@ -42,6 +42,8 @@ fi
 
 # Sanitizers make everything several times slower.
 if [ -n "$debug" ]; then limit=2400; else limit=900; fi
+# Percent of the lines that all tests together must reach.
+least=90
 max_jobs=${KDAPL_JOBS:-2}
 results=$top_dir/build/test
 passed=0 failed=0 skipped=0 failures=()
@@ -67,7 +69,8 @@ step() {
 # In the guest everything is below /selftests.
 build() {
 	local version=$1 kdir=$2 release=$3 stage=$tmp/$1
-	make -s -C "$top_dir" selftest-modules selftests KDIR="$kdir" || return
+	make -s -C "$top_dir" selftest-modules selftests KDIR="$kdir" \
+		KDAPL_GCOV="$debug" || return
 	mkdir -p "$stage/modules"
 	cp -r "$top_dir/build/selftests/." "$stage"
 	find "$top_dir/build/$release/selftests/modules" -name "*.ko" \
@@ -94,6 +97,7 @@ boot() {
 	local name=$1 version=$2 driver=$3
 	shift 3
 	"$vm_dir/boot.sh" --kernel "$version" ${debug:+--debug} --rdma "$driver" \
+		${debug:+--env KDAPL_THOROUGH=1 --coverage "$results/$name.gcda.tar.gz"} \
 		--timeout "$limit" --log "$results/$name.log" \
 		--insmod "$tmp/$version.ko" --lib "$top_dir/build/libdat" \
 		--add "$tmp/$version:/selftests" -- "$top_dir/selftests/run.sh" "$@" \
@@ -158,6 +162,22 @@ judge() {
 	esac
 }
 
+# Which lines ran: coverage [PROGRAM...]
+coverage() {
+	local archives=("${names[@]/%/.gcda.tar.gz}") percent
+	if ! "$vm_dir/coverage.sh" "$results/coverage.txt" "${archives[@]/#/$results/}" \
+		>"$results/coverage.table"; then
+		fail "coverage: cannot be told"
+		return
+	fi
+	cat "$results/coverage.table"
+	say "what no test reaches is in $results/coverage.txt"
+	percent=$(awk '$1 == "total" { print $4 }' "$results/coverage.table")
+	# Some of the tests alone are not meant to get that far.
+	[ $# -gt 0 ] || awk "BEGIN { exit !($percent >= $least) }" ||
+		fail "coverage: $percent % of the lines, not $least"
+}
+
 "$vm_dir/deps.sh" ${debug:-test}
 mkdir -p "$results"
 names=() ready=()
@@ -180,6 +200,9 @@ fi
 for name in "${names[@]}"; do
 	judge "$name"
 done
+if [ -n "$debug" ] && [ ${#names[@]} -gt 0 ]; then
+	coverage "$@"
+fi
 
 for failure in "${failures[@]}"; do
 	echo "failed: $failure"
