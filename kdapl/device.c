@@ -42,18 +42,45 @@ u32 dat_dev_max_pages(const struct ib_device *ibdev)
 }
 
 /**
- * dat_dev_max_send_sge - segments that a Send or an RDMA write can have
+ * dat_dev_quirks - the defects of a driver that have to be got round
  * @ibdev: the device
  *
- * siw, when it goes from one segment to the next, goes on counting in the page
- * list of the first: it sends what lies in front of a page of the second,
- * whosever that is.
+ * Context: any.
+ * Return: of enum dat_quirk.
+ */
+u32 dat_dev_quirks(const struct ib_device *ibdev)
+{
+	switch (ibdev->ops.driver_id) {
+	case RDMA_DRIVER_RXE:
+		/*
+		 * When it sends a message again it carries out once more the
+		 * registrations behind it, and fails.
+		 */
+		return DAT_QUIRK_INVALIDATE_FIRST;
+	case RDMA_DRIVER_SIW:
+		/*
+		 * From one segment to the next it goes on counting in the page
+		 * list of the first, and sends what lies in front of a page of
+		 * the second, whosever that is. It gives TCP the pages
+		 * themselves if nothing is signalled. It never asks whether a
+		 * peer may read.
+		 */
+		return DAT_QUIRK_ONE_SEGMENT | DAT_QUIRK_SIGNAL_ALL |
+		       DAT_QUIRK_UNCHECKED_READS;
+	default:
+		return 0;
+	}
+}
+
+/**
+ * dat_dev_max_send_sge - segments that a Send or an RDMA write can have
+ * @ibdev: the device
  *
  * Return: the number.
  */
 int dat_dev_max_send_sge(const struct ib_device *ibdev)
 {
-	return ibdev->ops.driver_id == RDMA_DRIVER_SIW ?
+	return dat_dev_quirks(ibdev) & DAT_QUIRK_ONE_SEGMENT ?
 		       1 : ibdev->attrs.max_send_sge;
 }
 
@@ -184,7 +211,7 @@ static int dev_add(struct ib_device *ibdev)
 	}
 
 	/* Privileges are a promise to the consumer, which it cannot keep. */
-	if (ibdev->ops.driver_id == RDMA_DRIVER_SIW)
+	if (dat_dev_quirks(ibdev) & DAT_QUIRK_UNCHECKED_READS)
 		pr_info("kdapl: %s does not check whether a peer may read\n",
 			dev_name(&ibdev->dev));
 

@@ -33,6 +33,22 @@ struct dat_dev {
 	struct ib_event_handler event_handler;
 };
 
+/**
+ * enum dat_quirk - what has to be done because of a driver's defects
+ * @DAT_QUIRK_INVALIDATE_FIRST: a registration must wait for what was posted
+ *	before it, and only an invalidation does
+ * @DAT_QUIRK_ONE_SEGMENT: Sends and RDMA writes may have only one segment
+ * @DAT_QUIRK_SIGNAL_ALL: memory is not given back when a request completes,
+ *	unless that was signalled
+ * @DAT_QUIRK_UNCHECKED_READS: peers can read whatever is registered
+ */
+enum dat_quirk {
+	DAT_QUIRK_INVALIDATE_FIRST	= BIT(0),
+	DAT_QUIRK_ONE_SEGMENT		= BIT(1),
+	DAT_QUIRK_SIGNAL_ALL		= BIT(2),
+	DAT_QUIRK_UNCHECKED_READS	= BIT(3),
+};
+
 /* Pages of one fast registration that an LMR or a window may have. */
 #define DAT_MAX_FRWR_PAGES	511
 
@@ -42,6 +58,7 @@ struct dat_dev *dat_dev_get(const char *name, struct net *net, u32 *port);
 void dat_dev_put(struct dat_dev *dev);
 bool dat_dev_add_ia(struct dat_dev *dev, struct dat_ia *ia);
 void dat_dev_del_ia(struct dat_dev *dev, struct dat_ia *ia);
+u32 dat_dev_quirks(const struct ib_device *ibdev);
 int dat_dev_max_send_sge(const struct ib_device *ibdev);
 u32 dat_dev_max_pages(const struct ib_device *ibdev);
 struct ib_mr *dat_dev_alloc_mr(struct ib_pd *pd, u32 num_pages);

@@ -4,6 +4,7 @@
  */
 #include <linux/delay.h>
 
+#include "device.h"
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
@@ -87,6 +88,8 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep)
 	/* The last slot of the send queue is the disconnect's. */
 	ep->sq.max = attr->max_request_dtos;
 
+	if (dat_dev_quirks(ep->pz->pd->device) & DAT_QUIRK_SIGNAL_ALL)
+		init.sq_sig_type = IB_SIGNAL_ALL_WR;
 	qp = ib_create_qp(ep->pz->pd, &init);
 	if (IS_ERR(qp))
 		goto no_tep;

@@ -6,6 +6,7 @@
  * the EP's send queue. What is posted after it starts after it; a peer that
  * learns the new context from a Send finds the window open.
  */
+#include "device.h"
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
@@ -206,7 +207,8 @@ static DAT_RETURN post_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 			    DAT_MEM_PRIV_FLAGS privileges,
 			    DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	bool rxe = rmr->pz->pd->device->ops.driver_id == RDMA_DRIVER_RXE;
+	bool inv_first = dat_dev_quirks(rmr->pz->pd->device) &
+			 DAT_QUIRK_INVALIDATE_FIRST;
 	struct ib_reg_wr reg = { .wr.opcode = IB_WR_REG_MR };
 	struct ib_send_wr inv = { .opcode = IB_WR_LOCAL_INV };
 	/* Nothing is bound and nothing shall be: writes no byte to nowhere. */
@@ -230,7 +232,7 @@ static DAT_RETURN post_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 	if (old != DAT_RMR_NO_WINDOW) {
 		inv.ex.invalidate_rkey = rmr->windows[old].mr->rkey;
 		first = &inv;
-	} else if (new != DAT_RMR_NO_WINDOW && rxe) {
+	} else if (new != DAT_RMR_NO_WINDOW && inv_first) {
 		inv.ex.invalidate_rkey = rmr->windows[new].dead_key;
 		first = &inv;
 	}

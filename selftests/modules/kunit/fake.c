@@ -9,6 +9,7 @@
 #include "fake.h"
 
 #include "../../../chardev/uevd.h"
+#include "../../../kdapl/device.h"
 #include "../../../kdapl/ep.h"
 #include "../../../kdapl/evd.h"
 #include "../../../kdapl/ia.h"
@@ -83,6 +84,11 @@ void dat_ia_del_object(struct dat_object *obj)
 struct ib_device *dat_ia_ibdev(struct dat_ia *ia)
 {
 	return &fake.ibdev;
+}
+
+u32 dat_dev_quirks(const struct ib_device *ibdev)
+{
+	return 0;
 }
 
 void dat_evd_overflow(struct dat_evd *evd)
