@@ -278,6 +278,53 @@ static bool dto_outside_what_the_lmr_allows_fails(void)
 	return true;
 }
 
+static bool returns_have_names(void)
+{
+	const char *major = NULL, *minor = NULL;
+
+	CHECK_EQ(DAT_SUCCESS, dat_strerror(dat_lmr_free(DAT_HANDLE_NULL),
+					   &major, &minor));
+	CHECK(!strcmp(major, "DAT_INVALID_HANDLE"));
+	CHECK(!strcmp(minor, "DAT_INVALID_HANDLE_LMR"));
+	CHECK_EQ(DAT_SUCCESS, dat_strerror(DAT_SUCCESS, &major, &minor));
+	CHECK(!strcmp(major, "DAT_SUCCESS"));
+	CHECK(!strcmp(minor, ""));
+	CHECK_EQ(DAT_SUCCESS, dat_strerror(DAT_ERROR(DAT_NOT_IMPLEMENTED,
+						     DAT_NO_SUBTYPE),
+					   &major, &minor));
+	CHECK(!strcmp(major, "DAT_NOT_IMPLEMENTED"));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1,
+		  dat_strerror(0x0fff0000, &major, &minor));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1,
+		  dat_strerror(0xffff, &major, &minor));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
+		  dat_strerror(DAT_SUCCESS, NULL, &minor));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
+		  dat_strerror(DAT_SUCCESS, &major, NULL));
+	return true;
+}
+
+/* Two instances of an IA can report to one EVD, which outlives neither. */
+static bool an_async_evd_can_be_shared(void)
+{
+	DAT_EVD_HANDLE evd = pair.async_evd, other = pair.a.conn_evd;
+	DAT_EVD_HANDLE seen = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+
+	CHECK_EQ(DAT_SUCCESS, dat_ia_open(kpair_ia, 8, &evd, &ia));
+	CHECK_EQ(pair.async_evd, evd);
+	CHECK_EQ(DAT_SUCCESS, dat_ia_query(ia, &seen, 0, NULL, 0, NULL));
+	CHECK_EQ(pair.async_evd, seen);
+	CHECK_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	/* What is no EVD, or not one for such events, will not do. */
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC,
+		  dat_ia_open(kpair_ia, 8, &other, &ia));
+	other = a.lmr;
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC,
+		  dat_ia_open(kpair_ia, 8, &other, &ia));
+	return true;
+}
+
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
@@ -292,6 +339,8 @@ static const struct ktest tests[] = {
 	TEST(segments_of_several_lmrs_and_pzs_are_synchronised),
 	TEST(dto_with_the_dead_lmr_context_fails),
 	TEST(dto_outside_what_the_lmr_allows_fails),
+	TEST(returns_have_names),
+	TEST(an_async_evd_can_be_shared),
 };
 
 static int __init lmr_test_init(void)
