@@ -58,10 +58,10 @@ static DAT_RETURN ep_expect(struct dat_ep *ep)
 	if (dat_evd_expect(ep->recv_evd, ep->attr.max_recv_dtos))
 		goto no_memory;
 	if (dat_evd_expect(ep->request_evd, request_completions(ep)))
-		goto unexpect;
+		goto take_back;
 	return DAT_SUCCESS;
 
-unexpect:
+take_back:
 	dat_evd_unexpect(ep->recv_evd, ep->attr.max_recv_dtos);
 no_memory:
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);

@@ -26,6 +26,8 @@ run_module() {
 	results=/sys/kernel/debug/$1/results
 	begin "$1"
 	rc=1
+	# No longer than needed: it keeps kdapl.ko from being unloaded.
+	insmod /selftests/modules/kdapl_testlib.ko ia="${DAT_TEST_IA:-rxe0}"
 	if insmod "/selftests/modules/$1.ko"; then
 		if [ -r "$results" ]; then
 			cat "$results"
@@ -35,6 +37,7 @@ run_module() {
 		fi
 		rmmod "$1" || rc=1
 	fi
+	rmmod kdapl_testlib || rc=1
 	end "$1" $rc
 }
 
@@ -154,7 +157,6 @@ if [ $# -eq 0 ]; then
 	set -- "$@" kunit
 fi
 
-insmod /selftests/modules/kdapl_testlib.ko ia="${DAT_TEST_IA:-rxe0}" || failed=1
 for name; do
 	if [ "$name" = kunit ]; then
 		run_kunit
@@ -167,7 +169,6 @@ done
 
 # They name rxe0.
 [ "${DAT_TEST_IA:-rxe0}" != rxe0 ] || run_examples
-rmmod kdapl_testlib || failed=1
 
 # Whatever the tests did, nothing is in use now.
 begin unload

@@ -186,11 +186,13 @@ run_qemu() {
 	status=0
 	began=$SECONDS
 	timeout --foreground -k 5 "$limit" qemu-system-x86_64 \
-		-M q35 -nodefaults -no-user-config -display none -no-reboot -m "$mem" "${machine[@]}" \
+		-M q35 -nodefaults -no-user-config -display none -no-reboot -m "$mem" \
+		"${machine[@]}" \
 		-kernel "$image" -initrd "$tmp/initramfs" \
 		-append "${parameters[*]} $append" \
 		-chardev "file,id=console,path=$tmp/console" -serial chardev:console \
-		-chardev "file,id=script,path=$tmp/script" -serial chardev:script "${ports[@]}" \
+		-chardev "file,id=script,path=$tmp/script" -serial chardev:script \
+		"${ports[@]}" \
 		-netdev "$netdev" -device "$nic" ${pidfile:+-pidfile "$pidfile"} \
 		</dev/null >"$tmp/qemu" 2>&1 &
 	qemu_pid=$!

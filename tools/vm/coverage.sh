@@ -20,8 +20,10 @@ lines() {
 	while IFS= read -r -d '' file; do
 		object=/${file#"$dir"/}
 		cp "${object%.gcda}.gcno" "${file%.gcda}.gcno"
-		(cd "$dir" && gcov -t "$file" 2>"$dir/complaint") || die "gcov: $(cat "$dir/complaint")"
-		! grep -m 1 'stamp mismatch' "$dir/complaint" >&2 || die "$archive is of another build"
+		(cd "$dir" && gcov -t "$file" 2>"$dir/complaint") ||
+			die "gcov: $(cat "$dir/complaint")"
+		! grep 'stamp mismatch' "$dir/complaint" >&2 ||
+			die "$archive is of another build"
 	done < <(find "$dir" -name '*.gcda' -print0) | awk '
 		# Each kernel has its own tree of links to the sources.
 		/^ +-: +0:Source:/ {
