@@ -51,23 +51,6 @@ static void failed(struct dat_ep *ep, DAT_EVENT_NUMBER number)
 	dat_ep_end(ep, ESTABLISHING, number);
 }
 
-static void rejected(struct dat_ep *ep, struct rdma_cm_id *id,
-		     struct rdma_cm_event *event)
-{
-	bool by_peer;
-
-	if (rdma_cap_ib_cm(id->device, id->port_num))
-		by_peer = event->status == IB_CM_REJ_CONSUMER_DEFINED;
-	else
-		/* Who refuses, or resets, is the peer: it had answered TCP. */
-		by_peer = event->status == -ECONNREFUSED ||
-			  event->status == -ECONNRESET;
-	if (by_peer)
-		save_private_data(ep, event);
-	failed(ep, by_peer ? DAT_CONNECTION_EVENT_PEER_REJECTED :
-			     DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-}
-
 /* The peer has accepted; the active side of InfiniBand has the last word. */
 static void accepted_by_peer(struct dat_ep *ep, struct rdma_cm_id *id,
 			     struct rdma_cm_event *event)
@@ -104,16 +87,43 @@ static bool qp_has_failed(struct dat_ep *ep)
 	       attr.qp_state == IB_QPS_ERR;
 }
 
-static void disconnected(struct dat_ep *ep, struct rdma_cm_id *id)
+/* No longer connected, or it never came to that. */
+static void ended(struct dat_ep *ep, DAT_EVENT_NUMBER if_connecting)
 {
 	DAT_EVENT_NUMBER number = qp_has_failed(ep) ?
 		DAT_CONNECTION_EVENT_BROKEN :
 		DAT_CONNECTION_EVENT_DISCONNECTED;
 
-	failed(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	failed(ep, if_connecting);
 	dat_ep_end(ep, EP_IN(CONNECTED) | EP_IN(DISCONNECT_PENDING), number);
+}
+
+static void disconnected(struct dat_ep *ep, struct rdma_cm_id *id)
+{
+	ended(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	/* The peer waits for an answer. */
 	rdma_disconnect(id);
+}
+
+/*
+ * On InfiniBand the active side is connected before the passive side knows. A
+ * peer that accepts and then goes before it knows takes leave with a rejection.
+ */
+static void rejected(struct dat_ep *ep, struct rdma_cm_id *id,
+		     struct rdma_cm_event *event)
+{
+	bool by_peer;
+
+	if (rdma_cap_ib_cm(id->device, id->port_num))
+		by_peer = event->status == IB_CM_REJ_CONSUMER_DEFINED;
+	else
+		/* Who refuses, or resets, is the peer: it had answered TCP. */
+		by_peer = event->status == -ECONNREFUSED ||
+			  event->status == -ECONNRESET;
+	if (by_peer && is_connecting(ep))
+		save_private_data(ep, event);
+	ended(ep, by_peer ? DAT_CONNECTION_EVENT_PEER_REJECTED :
+			    DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
 static void resolve_route(struct dat_ep *ep, struct rdma_cm_id *id)
