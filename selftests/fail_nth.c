@@ -166,6 +166,8 @@ static struct session {
 	DAT_RMR_CONTEXT context;
 	DAT_CR_HANDLE cr;
 	struct sockaddr_storage addr;
+	/* Changes with the EPs: what those before left may yet come. */
+	DAT_UINT64 cookie;
 	/* Handles up to this one are accounted for. */
 	__u32 top;
 } s;
@@ -624,11 +626,39 @@ static DAT_RETURN connect_a(void)
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-static bool event_comes(DAT_EVD_HANDLE evd)
+/* An EP that was freed may have left an event that comes but now. */
+static DAT_RETURN connection_event(const struct side *side,
+				   DAT_EVENT_NUMBER *number)
 {
 	DAT_EVENT event;
+	DAT_RETURN ret;
 
-	return wait_event(evd, &event) == DAT_SUCCESS;
+	do {
+		ret = wait_event(side->conn_evd, &event);
+		*number = event.event_number;
+	} while (ret == DAT_SUCCESS &&
+		 event.event_data.connect_event_data.ep_handle != side->ep);
+	return ret;
+}
+
+static DAT_RETURN wait_connection(const struct side *side,
+				  DAT_EVENT_NUMBER wanted)
+{
+	DAT_EVENT_NUMBER number;
+	DAT_RETURN ret = connection_event(side, &number);
+
+	if (ret == DAT_SUCCESS && number != wanted) {
+		printf("# event %#x instead of %#x\n", number, wanted);
+		ret = DAT_ABORT;
+	}
+	return ret;
+}
+
+static bool event_comes(const struct side *side)
+{
+	DAT_EVENT_NUMBER number;
+
+	return connection_event(side, &number) == DAT_SUCCESS;
 }
 
 /* Either the request arrives, or the peer learns that it does not. */
@@ -638,7 +668,8 @@ static bool request_or_event_comes(void)
 	DAT_EVENT event;
 
 	for (i = 0; i < PAIR_TIMEOUT / 1000; i++) {
-		if (!dat_evd_dequeue(s.p.a.conn_evd, &event))
+		if (!dat_evd_dequeue(s.p.a.conn_evd, &event) &&
+		    event.event_data.connect_event_data.ep_handle == s.p.a.ep)
 			return true;
 		if (!dat_evd_dequeue(s.p.cr_evd, &event)) {
 			s.cr = event.event_data.cr_arrival_event_data.cr_handle;
@@ -651,12 +682,12 @@ static bool request_or_event_comes(void)
 
 static bool both_events_come(void)
 {
-	return event_comes(s.p.a.conn_evd) && event_comes(s.p.b.conn_evd);
+	return event_comes(&s.p.a) && event_comes(&s.p.b);
 }
 
 static bool event_comes_to_a(void)
 {
-	return event_comes(s.p.a.conn_evd);
+	return event_comes(&s.p.a);
 }
 
 static DAT_RETURN wait_cr(void)
@@ -696,22 +727,25 @@ static DAT_RETURN cr_reject(void)
 
 static DAT_RETURN established_a(void)
 {
-	return wait_number(s.p.a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	return wait_connection(&s.p.a, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
 static DAT_RETURN established_b(void)
 {
-	return wait_number(s.p.b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	return wait_connection(&s.p.b, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
 static DAT_RETURN rejected_a(void)
 {
-	return wait_number(s.p.a.conn_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	/* On siw it may look as if the peer had hung up. */
+	if (link_is_iwarp())
+		return event_comes(&s.p.a) ? DAT_SUCCESS : DAT_ABORT;
+	return wait_connection(&s.p.a, DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
 static DAT_RETURN disconnected_a(void)
 {
-	return wait_number(s.p.a.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+	return wait_connection(&s.p.a, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 static DAT_RETURN disconnect_gracefully(void)
@@ -730,35 +764,37 @@ static DAT_RETURN disconnect_abruptly(void)
 
 static DAT_RETURN recv_b(void)
 {
-	return post_recv(s.p.b.ep, &s.b, 0, 64, 1);
+	return post_recv(s.p.b.ep, &s.b, 0, 64, s.cookie);
 }
 
 static DAT_RETURN send_a(void)
 {
-	return post_send(s.p.a.ep, &s.a, 0, 64, 2);
+	return post_send(s.p.a.ep, &s.a, 0, 64, s.cookie);
 }
 
 static DAT_RETURN write_a(void)
 {
-	return post_write(s.p.a.ep, &s.a, 0, 64, s.b.rmr_context, s.b.buf, 2);
+	return post_write(s.p.a.ep, &s.a, 0, 64, s.b.rmr_context, s.b.buf,
+			  s.cookie);
 }
 
 static DAT_RETURN read_a(void)
 {
-	return post_read(s.p.a.ep, &s.a, 0, 64, s.b.rmr_context, s.b.buf, 2);
+	return post_read(s.p.a.ep, &s.a, 0, 64, s.b.rmr_context, s.b.buf,
+			 s.cookie);
 }
 
 static DAT_RETURN bind_a(void)
 {
 	return bind_window(s.rmr, &s.a, 0, PAGE, DAT_MEM_PRIV_ALL_FLAG,
-			   s.p.a.ep, 2, DAT_COMPLETION_DEFAULT_FLAG,
+			   s.p.a.ep, s.cookie, DAT_COMPLETION_DEFAULT_FLAG,
 			   &s.context);
 }
 
 static DAT_RETURN unbind_a(void)
 {
 	return bind_window(s.rmr, &s.a, 0, 0, DAT_MEM_PRIV_ALL_FLAG,
-			   s.p.a.ep, 2, DAT_COMPLETION_DEFAULT_FLAG,
+			   s.p.a.ep, s.cookie, DAT_COMPLETION_DEFAULT_FLAG,
 			   &s.context);
 }
 
@@ -766,34 +802,44 @@ static DAT_RETURN unbind_a(void)
 static DAT_RETURN bind_large(void)
 {
 	return bind_window(s.rmr, &s.a, 1, REGION - 2, DAT_MEM_PRIV_ALL_FLAG,
-			   s.p.a.ep, 2, DAT_COMPLETION_DEFAULT_FLAG,
+			   s.p.a.ep, s.cookie, DAT_COMPLETION_DEFAULT_FLAG,
 			   &s.context);
 }
 
-static DAT_RETURN completed(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+static DAT_RETURN completed(DAT_EVD_HANDLE evd)
 {
-	DAT_RETURN ret = wait_event(evd, event);
+	DAT_RMR_BIND_COMPLETION_EVENT_DATA *bound;
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_UINT64 cookie;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+	int status;
 
-	if (ret == DAT_SUCCESS &&
-	    (event->event_number == DAT_DTO_COMPLETION_EVENT ?
-	     event->event_data.dto_completion_event_data.status :
-	     event->event_data.rmr_completion_event_data.status))
-		ret = DAT_ABORT;
-	return ret;
+	do {
+		ret = wait_event(evd, &event);
+		if (ret != DAT_SUCCESS)
+			return ret;
+		dto = &event.event_data.dto_completion_event_data;
+		bound = &event.event_data.rmr_completion_event_data;
+		if (event.event_number == DAT_DTO_COMPLETION_EVENT) {
+			cookie = dto->user_cookie.as_64;
+			status = dto->status;
+		} else {
+			cookie = bound->user_cookie.as_64;
+			status = bound->status;
+		}
+	} while (cookie != s.cookie);
+	return status ? DAT_ABORT : DAT_SUCCESS;
 }
 
 static DAT_RETURN completed_a(void)
 {
-	DAT_EVENT event;
-
-	return completed(s.p.a.dto_evd, &event);
+	return completed(s.p.a.dto_evd);
 }
 
 static DAT_RETURN completed_b(void)
 {
-	DAT_EVENT event;
-
-	return completed(s.p.b.dto_evd, &event);
+	return completed(s.p.b.dto_evd);
 }
 
 /* Nothing is there, so it sleeps. */
@@ -804,9 +850,7 @@ static DAT_RETURN sleep_a(void)
 	DAT_RETURN ret;
 
 	ret = dat_evd_wait(s.p.a.dto_evd, 100, 1, &event, &nmore);
-	if (DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED)
-		return DAT_SUCCESS;
-	return ret ?: DAT_ABORT;
+	return DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED ? DAT_SUCCESS : ret;
 }
 
 /* The EVD is not notified of everything, so it asks the kernel. */
@@ -815,9 +859,7 @@ static DAT_RETURN dequeue_a(void)
 	DAT_EVENT event;
 	DAT_RETURN ret = dat_evd_dequeue(s.p.a.dto_evd, &event);
 
-	if (DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY)
-		return DAT_SUCCESS;
-	return ret ?: DAT_ABORT;
+	return DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY ? DAT_SUCCESS : ret;
 }
 
 /*
@@ -980,6 +1022,7 @@ static void drain(DAT_EVD_HANDLE evd)
 /* No connection, no EPs, no events. */
 static DAT_RETURN reset(void)
 {
+	s.cookie++;
 	if (is_there(s.p.a.ep))
 		MUST(dat_ep_free(s.p.a.ep));
 	if (is_there(s.p.b.ep))
