@@ -63,10 +63,12 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 		 * list of the first, and sends what lies in front of a page of
 		 * the second, whosever that is. It gives TCP the pages
 		 * themselves if nothing is signalled. It never asks whether a
-		 * peer may read.
+		 * peer may read. What comes behind a read completes in front of
+		 * it, and a read that is flushed when it was about to be sent
+		 * completes twice.
 		 */
 		return DAT_QUIRK_ONE_SEGMENT | DAT_QUIRK_SIGNAL_ALL |
-		       DAT_QUIRK_UNCHECKED_READS;
+		       DAT_QUIRK_UNCHECKED_READS | DAT_QUIRK_UNORDERED;
 	default:
 		return 0;
 	}

@@ -41,12 +41,15 @@ struct dat_dev {
  * @DAT_QUIRK_SIGNAL_ALL: memory is not given back when a request completes,
  *	unless that was signalled
  * @DAT_QUIRK_UNCHECKED_READS: peers can read whatever is registered
+ * @DAT_QUIRK_UNORDERED: requests do not complete in the order posted, and some
+ *	twice; every one is signalled
  */
 enum dat_quirk {
 	DAT_QUIRK_INVALIDATE_FIRST	= BIT(0),
 	DAT_QUIRK_ONE_SEGMENT		= BIT(1),
 	DAT_QUIRK_SIGNAL_ALL		= BIT(2),
 	DAT_QUIRK_UNCHECKED_READS	= BIT(3),
+	DAT_QUIRK_UNORDERED		= BIT(4),
 };
 
 /* Pages of one fast registration that an LMR or a window may have. */

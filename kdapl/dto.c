@@ -62,6 +62,7 @@ struct dat_dto *dat_workq_slot(struct dat_workq *wq)
 	dto->wq = wq;
 	dto->rmr = NULL;
 	dto->marker = false;
+	dto->done = false;
 	dto->first_status = IB_WC_SUCCESS;
 	return dto;
 }
@@ -76,13 +77,13 @@ struct dat_dto *dat_workq_slot(struct dat_workq *wq)
  */
 u32 dat_workq_reap(struct dat_workq *wq, struct dat_evd *evd)
 {
-	u32 tail, lost;
+	u32 tail, lost = 0;
 
 	spin_lock_bh(&evd->lock);
-	lost = wq->head - wq->tail;
 	for (tail = wq->tail; tail != wq->head; tail++) {
 		struct dat_dto *dto = &wq->slots[tail & wq->mask];
 
+		lost += !dto->done;
 		if (dto->rmr)
 			dat_rmr_bound(dto, IB_WC_WR_FLUSH_ERR);
 	}
@@ -181,10 +182,7 @@ static void make_dto_entry(const struct dat_dto *dto, const struct ib_wc *wc,
 	}
 }
 
-/*
- * siw may flush an RDMA read twice, if it was about to be sent. Whoever has
- * just posted it raises the head before the lock is free.
- */
+/* Whoever has just posted it raises the head before the lock is free. */
 static bool is_outstanding(struct dat_workq *wq, const struct dat_dto *dto)
 {
 	u32 before = ((dto - wq->slots) - wq->tail) & wq->mask;
@@ -193,7 +191,22 @@ static bool is_outstanding(struct dat_workq *wq, const struct dat_dto *dto)
 	spin_lock(&wq->lock);
 	num = wq->head - wq->tail;
 	spin_unlock(&wq->lock);
-	return before < num;
+	return before < num && !dto->done;
+}
+
+/* Gives back the slot of @dto, once all in front of it have been. */
+static void workq_advance_unordered(struct dat_workq *wq, struct dat_dto *dto)
+{
+	u32 head, tail = wq->tail;
+
+	dto->done = true;
+	spin_lock(&wq->lock);
+	head = wq->head;
+	spin_unlock(&wq->lock);
+	while (tail != head && wq->slots[tail & wq->mask].done)
+		tail++;
+	/* After the last look at the slots; pairs with dat_workq_slot(). */
+	smp_store_release(&wq->tail, tail);
 }
 
 /**
@@ -213,11 +226,10 @@ bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry)
 	struct dat_rmr *rmr = dto->rmr;
 	bool wanted;
 
-	if (unlikely(status != IB_WC_SUCCESS)) {
-		if (!is_outstanding(wq, dto))
-			return false;
+	if (unlikely(wq->unordered) && !is_outstanding(wq, dto))
+		return false;
+	if (unlikely(status != IB_WC_SUCCESS))
 		dat_ep_dto_failed(wq->ep, status);
-	}
 
 	if (wc->wr_id & DAT_DTO_WR_FIRST) {
 		dto->first_status = status;
@@ -236,6 +248,9 @@ bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry)
 	}
 	if (rmr)
 		dat_rmr_bound(dto, status);
-	workq_advance(wq, dto);
+	if (unlikely(wq->unordered))
+		workq_advance_unordered(wq, dto);
+	else
+		workq_advance(wq, dto);
 	return wanted;
 }

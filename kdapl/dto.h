@@ -26,6 +26,7 @@ struct dat_workq;
  * @suppress: makes no event if it succeeds
  * @silent: makes an event without notification
  * @marker: never makes an event
+ * @done: has completed, in front of one that was posted before it
  * @bind: the windows of a bind, for dat_rmr_bound()
  * @first_status: how the first of a bind's two work requests failed
  */
@@ -38,6 +39,7 @@ struct dat_dto {
 	bool suppress : 1;
 	bool silent : 1;
 	bool marker : 1;
+	bool done : 1;
 	u8 bind;
 	u8 first_status;
 };
@@ -56,6 +58,7 @@ struct dat_dto {
  * @head: slots ever taken; written under @lock
  * @tail: slots ever given back; written by whoever processes completions,
  *	under the lock of the EVD
+ * @unordered: DAT_QUIRK_UNORDERED
  * @unsignalled: work requests since the last that will complete for sure
  */
 struct dat_workq {
@@ -68,6 +71,7 @@ struct dat_workq {
 	u32 head;
 	u32 tail;
 	u32 unsignalled;
+	bool unordered;
 };
 
 int dat_workq_init(struct dat_workq *wq, struct dat_ep *ep, u32 max);

@@ -61,6 +61,7 @@ static int qp_to_init(struct dat_ep *ep)
  */
 DAT_RETURN dat_ep_qp_create(struct dat_ep *ep)
 {
+	u32 quirks = dat_dev_quirks(ep->pz->pd->device);
 	const DAT_EP_ATTR *attr = &ep->attr;
 	struct ib_qp_init_attr init = {
 		.event_handler = qp_event,
@@ -88,8 +89,9 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep)
 	/* The last slot of the send queue is the disconnect's. */
 	ep->sq.max = attr->max_request_dtos;
 
-	if (dat_dev_quirks(ep->pz->pd->device) & DAT_QUIRK_SIGNAL_ALL)
+	if (quirks & DAT_QUIRK_SIGNAL_ALL)
 		init.sq_sig_type = IB_SIGNAL_ALL_WR;
+	ep->sq.unordered = quirks & DAT_QUIRK_UNORDERED;
 	qp = ib_create_qp(ep->pz->pd, &init);
 	if (IS_ERR(qp))
 		goto no_tep;
