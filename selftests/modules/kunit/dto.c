@@ -339,6 +339,43 @@ static void the_first_request_waits_for_the_last(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
 }
 
+static void an_unordered_slot_waits_for_those_in_front(struct kunit *test)
+{
+	const u32 start = U32_MAX - 1;
+	struct dat_dto *dto[3];
+	int i;
+
+	rewind_to(start);
+	wq->unordered = true;
+	for (i = 0; i < ARRAY_SIZE(dto); i++)
+		dto[i] = post(test);
+
+	KUNIT_EXPECT_TRUE(test, finish(dto[1], IB_WC_SUCCESS));
+	KUNIT_EXPECT_EQ(test, start, wq->tail);
+	/* The same once more is no event, nor does it move anything. */
+	KUNIT_EXPECT_FALSE(test, finish(dto[1], IB_WC_SUCCESS));
+	KUNIT_EXPECT_EQ(test, start, wq->tail);
+	KUNIT_EXPECT_TRUE(test, finish(dto[0], IB_WC_SUCCESS));
+	KUNIT_EXPECT_EQ(test, start + 2, wq->tail);
+	KUNIT_EXPECT_FALSE(test, finish(dto[0], IB_WC_WR_FLUSH_ERR));
+	KUNIT_EXPECT_EQ(test, start + 2, wq->tail);
+	KUNIT_EXPECT_TRUE(test, finish(dto[2], IB_WC_WR_FLUSH_ERR));
+	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
+}
+
+static void what_completed_out_of_order_is_not_lost(struct kunit *test)
+{
+	struct dat_dto *dto[3];
+	int i;
+
+	wq->unordered = true;
+	for (i = 0; i < ARRAY_SIZE(dto); i++)
+		dto[i] = post(test);
+	KUNIT_EXPECT_TRUE(test, finish(dto[1], IB_WC_SUCCESS));
+	KUNIT_EXPECT_EQ(test, 2, dat_workq_reap(wq, &evd));
+	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
+}
+
 static struct kunit_case dto_cases[] = {
 	KUNIT_CASE(it_has_slots_for_all),
 	KUNIT_CASE(it_takes_no_more_than_it_may),
@@ -355,6 +392,8 @@ static struct kunit_case dto_cases[] = {
 	KUNIT_CASE(success_can_be_silent_and_failure_cannot),
 	KUNIT_CASE(a_marker_makes_no_event),
 	KUNIT_CASE(the_first_request_waits_for_the_last),
+	KUNIT_CASE(an_unordered_slot_waits_for_those_in_front),
+	KUNIT_CASE(what_completed_out_of_order_is_not_lost),
 	{}
 };
 
