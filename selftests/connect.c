@@ -875,8 +875,7 @@ TEST_F(connect, freeing_a_connecting_ep_aborts_the_establishment)
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
 	EXPECT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
 	EXPECT_EQ(DAT_SUCCESS,
-		  wait_number(self->pair.b.conn_evd,
-			      DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR));
+		  wait_accept_failed(self->pair.b.conn_evd));
 }
 
 /* At whatever point of the establishment it happens. */
