@@ -164,8 +164,13 @@ judge() {
 
 # Which lines ran: coverage [PROGRAM...]
 coverage() {
-	local archives=("${names[@]/%/.gcda.tar.gz}") percent
-	if ! "$vm_dir/coverage.sh" "$results/coverage.txt" "${archives[@]/#/$results/}" \
+	local archives=() name percent
+	# A boot that died, which is a failure already, has left none; so has the wire.
+	for name in "${names[@]}"; do
+		! gzip -qt "$results/$name.gcda.tar.gz" 2>/dev/null ||
+			archives+=("$results/$name.gcda.tar.gz")
+	done
+	if ! "$vm_dir/coverage.sh" "$results/coverage.txt" "${archives[@]}" \
 		>"$results/coverage.table"; then
 		fail "coverage: cannot be told"
 		return
