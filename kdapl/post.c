@@ -307,7 +307,7 @@ static DAT_RETURN post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		.cookie = user_cookie,
 	};
 	/* iWARP's reads have one segment, no more and no less. */
-	struct ib_sge nothing = {};
+	static struct ib_sge nothing;
 	bool read = op == DAT_DTO_RDMA_READ;
 	struct dat_ep *ep;
 	DAT_RETURN ret;

@@ -196,11 +196,9 @@ static DAT_RETURN no_window(void)
 /*
  * Posts the bind @new, the unbind @old, or both. rmr->lock is held.
  *
- * The invalidation goes first: on rxe it waits for all that was posted before.
- * Else, when it sends a message again, rxe carries out once more the
- * registrations behind it, and fails. With nothing to invalidate it is given
- * the dead key of the window that is to be bound; other devices would not like
- * that.
+ * The invalidation goes first, for the sake of DAT_QUIRK_INVALIDATE_FIRST. With
+ * nothing to invalidate such a device is given the dead key of the window that
+ * is to be bound; others would not like that.
  */
 static DAT_RETURN post_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 			    unsigned int new, unsigned int old,
