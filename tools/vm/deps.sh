@@ -17,7 +17,7 @@ packages() {
 		;;
 	debug)
 		packages test
-		printf '%s\n' linux-source-6.1 flex bison bc libelf-dev
+		printf '%s\n' linux-source-6.1 flex bison bc libelf-dev patch
 		;;
 	check)
 		# The source package has checkpatch.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Builds, once, a kernel with sanitizers from Debian's source package and debug.config.
+# Builds, once, a kernel with sanitizers from Debian's source package, patches/ and
+# debug.config.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -10,7 +11,8 @@ config=$vm_dir/debug.config
 package_version=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null) ||
 	die "$package is not installed: run tools/vm/deps.sh debug"
 # A changed comment is no reason to build again.
-dir=$cache_dir/debug/$package_version-$(grep '^CONFIG_' "$config" | sha256sum | cut -c 1-12)
+dir=$cache_dir/debug/$package_version-$(grep -h '^CONFIG_' "$config" |
+	cat - "$vm_dir"/patches/*.patch | sha256sum | cut -c 1-12)
 
 # An empty LOCALVERSION keeps a git tree around the cache out of the release.
 kbuild() {

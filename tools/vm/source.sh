@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Unpacks Debian's linux-source-VERSION into the cache and prints the directory.
+# Unpacks Debian's linux-source-VERSION into the cache, mends what patches/ mends,
+# and prints the directory.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -11,6 +12,10 @@ dir=$cache_dir/src/$package
 # Beside the tree, not in it: kbuild wants the tree as it came.
 stamp=$dir.version
 
+mend() {
+	cat "${patches[@]}" | patch -d "$1" -p1 -s
+}
+
 unpack() {
 	local tmp
 	[ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
@@ -19,16 +24,22 @@ unpack() {
 		rm -rf "$tmp"
 		die "cannot unpack $tarball"
 	fi
+	mend "$tmp/$package" >&2 || {
+		rm -rf "$tmp"
+		die "patches/ does not fit $package $wanted"
+	}
 	rm -rf "$stamp" "$dir"
 	mv "$tmp/$package" "$dir"
 	rm -rf "$tmp"
 	printf '%s\n' "$wanted" >"$stamp"
 }
 
+patches=("$vm_dir"/patches/*.patch)
 wanted=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null) || wanted=
 if [ -z "$wanted" ] || [ ! -r "$tarball" ]; then
 	die "$package is not installed: run tools/vm/deps.sh debug"
 fi
+wanted+=-$(cat "${patches[@]}" | sha256sum | cut -c 1-12)
 mkdir -p "$cache_dir/src"
 with_lock "$package" unpack
 printf '%s\n' "$dir"

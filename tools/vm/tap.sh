@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Reads what selftests/run.sh printed and prints each failure, then `PASSED FAILED SKIPPED`.
 
-# A program's output stands between `# BEGIN name` and `# END name rc=N`. Only
-# lines that start at the left margin count: indented ones are subtests.
+# A program's output stands between `# BEGIN name` and `# END name rc=N`, behind
+# which is how long it took. Only lines that start at the left margin count:
+# indented ones are subtests.
 exec awk '
 function fail(what)
 {

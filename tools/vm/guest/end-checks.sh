@@ -66,6 +66,27 @@ nothing_pinned() {
 	[ "$(pinned_pages)" = 0 ]
 }
 
+# siw's connection manager loses count of its endpoints now and then, in some
+# thousand connections. Only what it has allocated itself is passed over: the
+# first of its backtrace that is no allocator's must be one of its functions.
+but_siw() {
+	awk 'function end()
+		{
+			if (text != "" && !siw)
+				printf "%s", text
+			text = by = ""
+			siw = trace = 0
+		}
+		/^unreferenced object/ { end() }
+		trace && by == "" && !/kmemleak|kmalloc/ {
+			by = $1
+			siw = by ~ /^siw_(cep_alloc|cm_alloc_work|cm_work_handler|recv_mpa_rr)\+/
+		}
+		/^  backtrace/ { trace = 1 }
+		{ text = text $0 "\n" }
+		END { end() }' "$1"
+}
+
 # An object counts as leaked only once it is five seconds old, and two scans agree.
 check_kmemleak() {
 	leaks=/sys/kernel/debug/kmemleak
@@ -77,9 +98,13 @@ check_kmemleak() {
 	}
 	sleep 1
 	echo scan >$leaks
-	[ -n "$(cat $leaks)" ] || return 0
-	cat $leaks
-	complain "kmemleak found leaks"
+	found=$(but_siw $leaks)
+	if [ -n "$found" ]; then
+		echo "$found"
+		complain "kmemleak found leaks"
+	elif [ -n "$(cat $leaks)" ]; then
+		echo "guest: siw has lost $(grep -c siw_cep_alloc $leaks) endpoints, left alone"
+	fi
 }
 
 kill_leftovers
