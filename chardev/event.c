@@ -58,7 +58,7 @@ static void reject_worker(struct work_struct *work)
 {
 	struct reject_work *r = container_of(work, struct reject_work, work);
 
-	dat_cr_reject(r->cr);
+	dat_cr_reject_no_room(r->cr);
 	kfree(r);
 }
 

@@ -24,6 +24,10 @@ int dat_ioctl_psp_create(struct dat_file *file, void *arg)
 	DAT_PSP_HANDLE khandle;
 	struct dat_upsp *psp;
 
+	/* The EPs would be objects that this file knows nothing of. */
+	p->result = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (p->flags == DAT_PSP_PROVIDER_FLAG)
+		return 0;
 	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	ia = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
 	if (!ia)
@@ -113,8 +117,13 @@ int dat_ioctl_cr_accept(struct dat_file *file, void *arg)
 	return 0;
 }
 
+static DAT_RETURN reject(DAT_CR_HANDLE cr)
+{
+	return dat_cr_reject(cr, 0, NULL);
+}
+
 /* dat_cr_reject() */
 int dat_ioctl_cr_reject(struct dat_file *file, void *arg)
 {
-	return dat_usimple_free(file, arg, DAT_HANDLE_TYPE_CR, dat_cr_reject);
+	return dat_usimple_free(file, arg, DAT_HANDLE_TYPE_CR, reject);
 }

@@ -108,17 +108,20 @@ static int addr_leads_to(struct dat_ia *ia, struct sockaddr_storage *addr)
 
 /**
  * dat_addr_find - find the IA's address, if it has one by now
- * @ia: the IA; ia->addr is filled in
+ * @ia: the IA; ia->addr is filled in, unless it is known already
  *
  * Context: process, may sleep.
  * Return: 0, also if it has none; -ENOMEM, and then it is not known.
  */
 int dat_addr_find(struct dat_ia *ia)
 {
-	struct candidates *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	struct candidates *c;
 	int ret = -ENODEV;
 	unsigned int i;
 
+	if (ia->addr.ss_family != AF_UNSPEC)
+		return 0;
+	c = kzalloc(sizeof(*c), GFP_KERNEL);
 	if (!c)
 		return -ENOMEM;
 	collect(ia->net, c);

@@ -7,7 +7,7 @@
 
 /**
  * dat_cm_handler - the handler of every rdma_cm_id of ours
- * @id: the id; its context is the head of a PSP, CR or EP
+ * @id: the id; its context is the head of a service point, CR or EP
  * @event: what happened
  *
  * Context: process, with the handler lock of @id. It must not take an EP's
@@ -20,8 +20,10 @@ int dat_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 	switch (obj->type) {
 	case DAT_HANDLE_TYPE_PSP:
+	case DAT_HANDLE_TYPE_RSP:
+	case DAT_HANDLE_TYPE_CSP:
 		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
-			return dat_cr_arrived(to_psp(obj), id, event);
+			return dat_cr_arrived(to_sp(obj), id, event);
 		break;
 	case DAT_HANDLE_TYPE_EP:
 		dat_connect_event(to_ep(obj), id, event);

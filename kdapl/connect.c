@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * connect.c - the life of an EP's connection
+ * connect.c - what happens to an EP's connection
  */
-#include <linux/jiffies.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
 
-#include "addr.h"
 #include "cm.h"
 #include "ep.h"
 #include "ia.h"
 #include "kdapl.h"
-
-#define RESOLVE_TIMEOUT_MS	2000
 
 #define ESTABLISHING	(EP_IN(ACTIVE_CONNECTION_PENDING) | \
 			 EP_IN(COMPLETION_PENDING))
@@ -25,14 +21,18 @@ static void save_private_data(struct dat_ep *ep, struct rdma_cm_event *event)
 	memcpy(ep->in_data, conn->private_data, ep->in_data_len);
 }
 
-static void established(struct dat_ep *ep)
+static void established(struct dat_ep *ep, struct rdma_cm_id *id)
 {
-	if (!dat_ep_move(ep, ESTABLISHING, DAT_EP_STATE_CONNECTED))
+	if (!dat_ep_move(ep, ESTABLISHING, DAT_EP_STATE_CONNECTED)) {
+		/* It was called off when the peer could not be told yet. */
+		rdma_disconnect(id);
 		return;
+	}
+	dat_ep_owe_farewell(ep);
 	cancel_delayed_work(&ep->timeout_work);
 	dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	/* A receive may have failed before the last message of the set-up. */
-	if (READ_ONCE(ep->failed))
+	if (READ_ONCE(ep->failed) || dat_watermarks_exceeded(ep))
 		queue_work(kdapl_wq, &ep->error_work);
 }
 
@@ -47,6 +47,7 @@ static void failed(struct dat_ep *ep, DAT_EVENT_NUMBER number)
 {
 	if (ep->passive)
 		number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
+	ep->farewell_owed = false;
 	cancel_delayed_work(&ep->timeout_work);
 	dat_ep_end(ep, ESTABLISHING, number);
 }
@@ -66,7 +67,7 @@ static void accepted_by_peer(struct dat_ep *ep, struct rdma_cm_id *id,
 	} else if (rdma_accept(id, NULL)) {
 		failed(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	} else {
-		established(ep);
+		established(ep, id);
 	}
 }
 
@@ -100,7 +101,9 @@ static void ended(struct dat_ep *ep, DAT_EVENT_NUMBER if_connecting)
 
 static void disconnected(struct dat_ep *ep, struct rdma_cm_id *id)
 {
-	ended(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	/* Who closes TCP instead of answering is the peer. */
+	ended(ep, ep->iwarp ? DAT_CONNECTION_EVENT_PEER_REJECTED :
+			      DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	/* The peer waits for an answer. */
 	rdma_disconnect(id);
 }
@@ -132,15 +135,24 @@ static void resolve_route(struct dat_ep *ep, struct rdma_cm_id *id)
 		return;
 	if (id->device != dat_ia_ibdev(ep->obj.ia) ||
 	    id->port_num != ep->obj.ia->port ||
-	    rdma_resolve_route(id, RESOLVE_TIMEOUT_MS))
+	    rdma_resolve_route(id, DAT_RESOLVE_TIMEOUT_MS))
 		failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
 /* On iWARP it may be a TCP connection that fails. */
-static bool is_unreachable(int err)
+static DAT_EVENT_NUMBER failed_request(int err)
 {
-	return err == -ETIMEDOUT || err == -EHOSTUNREACH ||
-	       err == -ENETUNREACH;
+	switch (err) {
+	case -ETIMEDOUT:
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+		return DAT_CONNECTION_EVENT_UNREACHABLE;
+	case -ECONNREFUSED:
+	case -ECONNRESET:
+		return DAT_CONNECTION_EVENT_PEER_REJECTED;
+	default:
+		return DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
+	}
 }
 
 static void request(struct dat_ep *ep, struct rdma_cm_id *id)
@@ -150,10 +162,11 @@ static void request(struct dat_ep *ep, struct rdma_cm_id *id)
 	if (!is_connecting(ep))
 		return;
 	ret = rdma_connect_locked(id, &ep->conn);
-	if (ret)
-		failed(ep, is_unreachable(ret) ?
-			       DAT_CONNECTION_EVENT_UNREACHABLE :
-			       DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	if (ret == -EADDRINUSE && ep->iwarp &&
+	    ep->port_tries++ < DAT_PORT_TRIES)
+		queue_work(kdapl_wq, &ep->again_work);
+	else if (ret)
+		failed(ep, failed_request(ret));
 }
 
 /**
@@ -181,7 +194,7 @@ void dat_connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
 		/* On InfiniBand the passive side; on iWARP both. */
 		if (!ep->passive)
 			save_private_data(ep, event);
-		established(ep);
+		established(ep, id);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
@@ -201,157 +214,3 @@ void dat_connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
 		break;
 	}
 }
-
-static DAT_RETURN check_connect(DAT_IA_ADDRESS_PTR addr, DAT_CONN_QUAL qual,
-				DAT_TIMEOUT timeout, DAT_COUNT data_size,
-				const void *data, DAT_QOS qos,
-				DAT_CONNECT_FLAGS flags)
-{
-	if (!addr)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!dat_addr_is_valid(addr))
-		return DAT_ERROR(DAT_INVALID_ADDRESS,
-				 DAT_INVALID_ADDRESS_UNSUPPORTED);
-	if (!qual || qual > U16_MAX)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	if (!timeout)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	if (data_size < 0 || data_size > DAT_MAX_PRIVATE_DATA)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-	if (data_size && !data)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
-	if (qos != DAT_QOS_BEST_EFFORT)
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	if (flags & ~(DAT_CONNECT_MULTIPATH_REQUESTED_FLAG |
-		      DAT_CONNECT_MULTIPATH_REQUIRED_FLAG))
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
-	if (flags & DAT_CONNECT_MULTIPATH_REQUIRED_FLAG)
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	return DAT_SUCCESS;
-}
-
-/* The id that begins to look for the peer, from the IA's own address. */
-static struct rdma_cm_id *start(struct dat_ep *ep, DAT_IA_ADDRESS_PTR addr,
-				DAT_CONN_QUAL qual)
-{
-	struct sockaddr_storage src = ep->obj.ia->addr, dst = {};
-	struct rdma_cm_id *id;
-	int ret;
-
-	memcpy(&dst, addr, dat_addr_size(addr));
-	dat_addr_set_port(&dst, qual);
-
-	id = rdma_create_id(ep->obj.ia->net, dat_cm_handler, &ep->obj,
-			    RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(id))
-		return id;
-	ret = rdma_resolve_addr(id, src.ss_family == dst.ss_family ?
-					    (struct sockaddr *)&src : NULL,
-				(struct sockaddr *)&dst, RESOLVE_TIMEOUT_MS);
-	if (ret) {
-		rdma_destroy_id(id);
-		return ERR_PTR(ret);
-	}
-	return id;
-}
-
-static DAT_RETURN start_error(int err)
-{
-	switch (err) {
-	case -ENOMEM:
-	case -ENOBUFS:	/* what the routing code calls it */
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-	case -EADDRINUSE:
-	case -EADDRNOTAVAIL:
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_TEP);
-	default:
-		return DAT_ERROR(DAT_INVALID_ADDRESS,
-				 DAT_INVALID_ADDRESS_UNREACHABLE);
-	}
-}
-
-/**
- * dat_ep_connect - connect an EP to a remote service point
- * @ep_handle: the EP, UNCONNECTED
- * @remote_ia_address: address of the remote IA, IPv4 or IPv6
- * @remote_conn_qual: connection qualifier of the service point: a port of
- *	RDMA_PS_TCP, 1 to 65535
- * @timeout: microseconds until it is given up, or DAT_TIMEOUT_INFINITE
- * @private_data_size: bytes of @private_data, at most 56
- * @private_data: goes to the peer as it is
- * @qos: DAT_QOS_BEST_EFFORT
- * @connect_flags: DAT_CONNECT_DEFAULT_FLAG, or a wish for several paths, of
- *	which there is one
- *
- * The outcome is an event on the EP's connect EVD. Specification:
- * dat_ep_connect().
- *
- * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INVALID_ADDRESS, DAT_INVALID_STATE, DAT_MODEL_NOT_SUPPORTED,
- * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device has gone).
- */
-DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
-			  DAT_IA_ADDRESS_PTR remote_ia_address,
-			  DAT_CONN_QUAL remote_conn_qual,
-			  DAT_TIMEOUT timeout,
-			  DAT_COUNT private_data_size,
-			  const void *private_data,
-			  DAT_QOS qos, DAT_CONNECT_FLAGS connect_flags)
-{
-	struct dat_object *obj;
-	struct rdma_cm_id *id;
-	struct dat_ep *ep;
-	DAT_RETURN ret;
-
-	ret = check_connect(remote_ia_address, remote_conn_qual, timeout,
-			    private_data_size, private_data, qos,
-			    connect_flags);
-	if (ret)
-		return ret;
-	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
-			       DAT_INVALID_HANDLE_EP, &ret);
-	if (!obj)
-		return ret;
-	ep = to_ep(obj);
-	if (obj->ia->addr.ss_family == AF_UNSPEC)
-		dat_addr_find(obj->ia);
-
-	mutex_lock(&ep->mutex);
-	if (!dat_ep_move(ep, EP_IN(UNCONNECTED),
-			 DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)) {
-		ret = dat_ep_state_error(dat_ep_state(ep));
-		goto unlock;
-	}
-	memcpy(ep->out_data, private_data, private_data_size);
-	ep->passive = false;
-	ep->conn = (struct rdma_conn_param){
-		.private_data = ep->out_data,
-		.private_data_len = private_data_size,
-		.responder_resources = ep->attr.max_rdma_read_in,
-		.initiator_depth = ep->attr.max_rdma_read_out,
-		.flow_control = 1,
-		.retry_count = DAT_EP_RETRIES,
-		.rnr_retry_count = 7,
-		.qp_num = ep->qp->qp_num,
-	};
-
-	id = start(ep, remote_ia_address, remote_conn_qual);
-	if (IS_ERR(id)) {
-		dat_ep_move(ep, EP_IN(ACTIVE_CONNECTION_PENDING),
-			    DAT_EP_STATE_UNCONNECTED);
-		ret = start_error(PTR_ERR(id));
-		goto unlock;
-	}
-	WRITE_ONCE(ep->cm_id, id);
-	if (timeout != DAT_TIMEOUT_INFINITE)
-		queue_delayed_work(kdapl_wq, &ep->timeout_work,
-				   usecs_to_jiffies(timeout));
-unlock:
-	mutex_unlock(&ep->mutex);
-	dat_object_leave(obj);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(dat_ep_connect);

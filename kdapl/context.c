@@ -3,12 +3,7 @@
  * context.c - what a consumer can do with a handle of any type
  */
 #include "object.h"
-
-/* No subtype fits: the handle may be of any type. */
-static DAT_RETURN invalid(void)
-{
-	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
-}
+#include "registry.h"
 
 /**
  * dat_get_handle_type - the type of the object that a handle names
@@ -32,7 +27,9 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle,
 	if (obj)
 		*handle_type = obj->type;
 	rcu_read_unlock();
-	return obj ? DAT_SUCCESS : invalid();
+	return obj ? DAT_SUCCESS :
+		dat_foreign_any(dat_handle, get_handle_type_func, dat_handle,
+				handle_type);
 }
 EXPORT_SYMBOL_GPL(dat_get_handle_type);
 
@@ -56,7 +53,9 @@ DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle,
 	if (obj)
 		obj->context = context;
 	rcu_read_unlock();
-	return obj ? DAT_SUCCESS : invalid();
+	return obj ? DAT_SUCCESS :
+		dat_foreign_any(dat_handle, set_consumer_context_func,
+				dat_handle, context);
 }
 EXPORT_SYMBOL_GPL(dat_set_consumer_context);
 
@@ -82,6 +81,8 @@ DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle,
 	if (obj)
 		*context = obj->context;
 	rcu_read_unlock();
-	return obj ? DAT_SUCCESS : invalid();
+	return obj ? DAT_SUCCESS :
+		dat_foreign_any(dat_handle, get_consumer_context_func,
+				dat_handle, context);
 }
 EXPORT_SYMBOL_GPL(dat_get_consumer_context);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * cr.c - connection requests: how they arrive and are answered
+ * cr.c - connection requests: how they are answered
  */
-#include <linux/slab.h>
+#include <linux/kernel.h>
 #include <rdma/ib_cm.h>
 
 #include "addr.h"
@@ -10,84 +10,30 @@
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
-
-static void cr_shutdown(struct dat_object *obj)
-{
-	struct dat_cr *cr = to_cr(obj);
-
-	/* Destroying an id that nobody has answered rejects the request. */
-	if (cr->id)
-		rdma_destroy_id(cr->id);
-	cr->id = NULL;
-}
-
-static void cr_release(struct dat_object *obj)
-{
-	kfree(to_cr(obj));
-}
-
-static const struct dat_object_ops cr_ops = {
-	.shutdown = cr_shutdown,
-	.release = cr_release,
-};
+#include "registry.h"
 
 /**
- * dat_cr_arrived - a peer wants to connect to a PSP
- * @psp: the PSP
- * @id: the connection to be
- * @event: the request
+ * dat_cr_end - free a CR that the consumer, or nobody, has answered
+ * @cr: the CR, claimed
  *
- * Context: process, with the handler lock of @id.
- * Return: 0, or a negative errno to have the request rejected.
+ * Its EP, if it has one and was not accepted with it, is the consumer's again,
+ * or goes.
+ *
+ * Context: process, may sleep; the caller has passed the IA's gate.
  */
-int dat_cr_arrived(struct dat_psp *psp, struct rdma_cm_id *id,
-		   struct rdma_cm_event *event)
+void dat_cr_end(struct dat_cr *cr)
 {
-	const struct rdma_conn_param *conn = &event->param.conn;
-	u8 data_len = conn->private_data ? conn->private_data_len : 0;
-	struct dat_ia *ia = psp->obj.ia;
-	DAT_EVENT_DATA data = {};
-	struct dat_cr *cr;
+	struct dat_ep *ep = cr->ep;
+	bool ep_is_ours = cr->ep_is_ours;
 
-	/* The length of the EVD is the backlog. */
-	if (dat_evd_is_full(psp->evd))
-		goto reject;
-	cr = kzalloc(struct_size(cr, data, data_len), GFP_KERNEL);
-	if (!cr)
-		goto reject;
-	cr->responder_resources = conn->responder_resources;
-	cr->initiator_depth = conn->initiator_depth;
-	cr->remote_addr = id->route.addr.dst_addr;
-	cr->data_len = data_len;
-	memcpy(cr->data, conn->private_data, data_len);
-
-	dat_object_init(&cr->obj, DAT_HANDLE_TYPE_CR, ia, &cr_ops);
-	cr->id = id;
-	id->context = &cr->obj;
-	if (dat_object_publish(&cr->obj))
-		goto drop;
-
-	data.cr_arrival_event_data = (struct dat_cr_arrival_event_data){
-		.sp_handle.psp_handle = psp->obj.handle,
-		.local_ia_address_ptr = (DAT_SOCK_ADDR *)&ia->addr,
-		.conn_qual = psp->conn_qual,
-		.cr_handle = cr->obj.handle,
-	};
-	if (dat_evd_post(psp->evd, DAT_CONNECTION_REQUEST_EVENT, &data))
-		return 0;
-
-	cr->id = NULL;
-	if (dat_object_claim(&cr->obj))
-		dat_object_retire(&cr->obj);
-	goto reject;
-
-drop:
-	cr->id = NULL;
-	dat_object_put(&cr->obj);
-reject:
-	/* Else it would look as if the consumer had rejected it. */
-	rdma_reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
-	return -ECONNREFUSED;
+	/* Before the CR, whose reference to it is the last one perhaps. */
+	if (ep)
+		kref_get(&ep->obj.ref);
+	dat_object_retire(&cr->obj);
+	if (ep) {
+		dat_ep_unreserve(ep, ep_is_ours);
+		dat_object_put(&ep->obj);
+	}
 }
 
 /**
@@ -95,10 +41,11 @@ reject:
  * @cr_handle: the CR
  * @cr_param_mask: DAT_CR_FIELD_*; all are filled in
  * @cr_param: out: the parameters; its pointers are valid until the CR is
- *	accepted or rejected
+ *	accepted, rejected or handed off
  *
  * Private data may come with zeroes behind it: transports do not carry its
- * length. Specification: dat_cr_query().
+ * length. local_ep_handle is the EP of the RSP, or the one that a PSP with
+ * DAT_PSP_PROVIDER_FLAG has made. Specification: dat_cr_query().
  *
  * Context: process or softirq; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
@@ -116,14 +63,18 @@ DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	obj = dat_object_get(cr_handle, DAT_HANDLE_TYPE_CR);
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+		return dat_foreign(DAT_ERROR(DAT_INVALID_HANDLE,
+					     DAT_INVALID_HANDLE_CR),
+				   cr_handle, DAT_HANDLE_TYPE_CR,
+				   cr_query_func, cr_handle, cr_param_mask,
+				   cr_param);
 	cr = to_cr(obj);
 	*cr_param = (struct dat_cr_param){
 		.remote_ia_address_ptr = (DAT_SOCK_ADDR *)&cr->remote_addr,
 		.remote_port_qual = dat_addr_port(&cr->remote_addr),
 		.private_data_size = cr->data_len,
 		.private_data = cr->data,
-		.local_ep_handle = DAT_HANDLE_NULL,
+		.local_ep_handle = cr->ep ? cr->ep->obj.handle : DAT_HANDLE_NULL,
 	};
 	dat_object_put(obj);
 	return DAT_SUCCESS;
@@ -160,17 +111,22 @@ static int cr_accept_locked(struct dat_cr *cr, struct dat_ep *ep,
 		rdma_reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
 	else
 		ret = rdma_accept(id, &ep->conn);
+	if (!ret)
+		dat_ep_owe_farewell(ep);
 	return ret;
 }
 
 static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep,
 			    const void *data, u8 data_size)
 {
+	unsigned int from = EP_IN(UNCONNECTED);
 	int ret;
 
+	if (cr->ep)
+		from = EP_IN(PASSIVE_CONNECTION_PENDING) |
+		       EP_IN(TENTATIVE_CONNECTION_PENDING);
 	mutex_lock(&ep->mutex);
-	if (!dat_ep_move(ep, EP_IN(UNCONNECTED),
-			 DAT_EP_STATE_COMPLETION_PENDING)) {
+	if (!dat_ep_move(ep, from, DAT_EP_STATE_COMPLETION_PENDING)) {
 		mutex_unlock(&ep->mutex);
 		return dat_ep_state_error(dat_ep_state(ep));
 	}
@@ -187,10 +143,34 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep,
 	return DAT_SUCCESS;
 }
 
+/* The EP to accept with, used and referenced; @cr is claimed. */
+static DAT_RETURN pick_ep(struct dat_cr *cr, DAT_EP_HANDLE handle,
+			  struct dat_object **objp)
+{
+	struct dat_object *obj;
+
+	if (cr->ep) {
+		if (handle && handle != cr->ep->obj.handle)
+			return DAT_ERROR(DAT_INVALID_PARAMETER,
+					 DAT_INVALID_ARG2);
+		handle = cr->ep->obj.handle;
+	}
+	obj = dat_object_get(handle, DAT_HANDLE_TYPE_EP);
+	if (obj && obj->ia == cr->obj.ia && dat_object_use(obj)) {
+		*objp = obj;
+		return DAT_SUCCESS;
+	}
+	if (obj)
+		dat_object_put(obj);
+	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+}
+
 /**
  * dat_cr_accept - accept a connection request
  * @cr_handle: the CR; it is gone if the call succeeds
- * @ep_handle: the EP to connect, UNCONNECTED, of the same IA
+ * @ep_handle: the EP to connect, UNCONNECTED, of the same IA; DAT_HANDLE_NULL
+ *	if the request has one, which is PASSIVE_ or
+ *	TENTATIVE_CONNECTION_PENDING
  * @private_data_size: bytes of @private_data, at most 56
  * @private_data: goes to the peer as it is
  *
@@ -198,62 +178,61 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep,
  * dat_cr_accept().
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INVALID_STATE (of the EP), DAT_INTERNAL_ERROR (the device has gone).
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (also: the
+ * request has another EP), DAT_INVALID_STATE (of the EP), DAT_INTERNAL_ERROR
+ * (the device has gone).
  */
 DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle,
 			 DAT_EP_HANDLE ep_handle,
 			 DAT_COUNT private_data_size,
 			 const void *private_data)
 {
-	struct dat_object *cr_obj, *ep_obj;
+	struct dat_object *obj, *ep_obj;
+	struct dat_cr *cr;
 	DAT_RETURN ret;
 
+	might_sleep();
 	if (private_data_size < 0 || private_data_size > DAT_MAX_PRIVATE_DATA)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	if (private_data_size && !private_data)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	cr_obj = dat_object_enter(cr_handle, DAT_HANDLE_TYPE_CR,
-				  DAT_INVALID_HANDLE_CR, &ret);
-	if (!cr_obj)
-		return ret;
-	ep_obj = dat_object_get(ep_handle, DAT_HANDLE_TYPE_EP);
-	if (!ep_obj || ep_obj->ia != cr_obj->ia ||
-	    !dat_object_use(ep_obj)) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-		goto put_ep;
-	}
+	obj = dat_object_enter(cr_handle, DAT_HANDLE_TYPE_CR,
+			       DAT_INVALID_HANDLE_CR, &ret);
+	if (!obj)
+		return dat_foreign_free(ret, cr_handle, DAT_HANDLE_TYPE_CR,
+					dat_foreign_is(parent, ep_handle,
+						       DAT_HANDLE_TYPE_EP),
+					cr_accept_func, cr_handle, ep_handle,
+					private_data_size, private_data);
+	cr = to_cr(obj);
 	/* Whoever claims it answers it. */
-	if (!dat_object_claim(cr_obj)) {
+	if (!dat_object_claim(obj)) {
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
-		goto unuse_ep;
+		goto leave;
 	}
-	ret = cr_accept(to_cr(cr_obj), to_ep(ep_obj), private_data,
-			private_data_size);
-	if (ret)
-		atomic_set(&cr_obj->users, 0);
-	else
-		dat_object_retire(cr_obj);
-unuse_ep:
-	dat_object_unuse(ep_obj);
-put_ep:
-	if (ep_obj)
+	ret = pick_ep(cr, ep_handle, &ep_obj);
+	if (!ret) {
+		ret = cr_accept(cr, to_ep(ep_obj), private_data,
+				private_data_size);
+		dat_object_unuse(ep_obj);
 		dat_object_put(ep_obj);
-	dat_object_leave(cr_obj);
+	}
+	if (ret) {
+		atomic_set(&obj->users, 0);
+		goto leave;
+	}
+	/* From now on the EP is the consumer's to free. */
+	if (cr->ep)
+		dat_object_unuse(&cr->ep->obj);
+	dat_object_retire(obj);
+leave:
+	dat_object_leave(obj);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_cr_accept);
 
-/**
- * dat_cr_reject - reject a connection request
- * @cr_handle: the CR; it is gone afterwards
- *
- * Specification: dat_cr_reject().
- *
- * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
- */
-DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
+static DAT_RETURN reject(DAT_CR_HANDLE cr_handle, DAT_COUNT size,
+			 const void *data, u8 reason)
 {
 	struct dat_object *obj;
 	struct dat_cr *cr;
@@ -262,17 +241,61 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
 	obj = dat_object_enter_for_free(cr_handle, DAT_HANDLE_TYPE_CR,
 					DAT_INVALID_HANDLE_CR, &ret);
 	if (!obj)
-		return ret;
+		return dat_foreign_free(ret, cr_handle, DAT_HANDLE_TYPE_CR,
+					true, cr_reject_func, cr_handle, size,
+					data);
 	cr = to_cr(obj);
 	if (dat_object_claim(obj)) {
 		if (cr->id)
-			rdma_reject(cr->id, NULL, 0,
-				    IB_CM_REJ_CONSUMER_DEFINED);
-		dat_object_retire(obj);
+			rdma_reject(cr->id, data, size, reason);
+		dat_cr_end(cr);
 	} else {
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
 	}
 	dat_object_leave(obj);
 	return ret;
 }
+
+/**
+ * dat_cr_reject - reject a connection request
+ * @cr_handle: the CR; it is gone afterwards
+ * @private_data_size: bytes of @private_data, at most 56
+ * @private_data: goes to the peer as it is
+ *
+ * The EP of an RSP is UNCONNECTED again; an EP that was made for the request,
+ * or for its RSP, is freed. Specification: dat_cr_reject(), DAT 2.0.
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
+ */
+DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle,
+			 DAT_COUNT private_data_size,
+			 const void *private_data)
+{
+	might_sleep();
+	if (private_data_size < 0 || private_data_size > DAT_MAX_PRIVATE_DATA)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (private_data_size && !private_data)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	return reject(cr_handle, private_data_size, private_data,
+		      IB_CM_REJ_CONSUMER_DEFINED);
+}
 EXPORT_SYMBOL_GPL(dat_cr_reject);
+
+/**
+ * dat_cr_reject_no_room - reject a connection request for want of room
+ * @cr_handle: the CR; it is gone afterwards
+ *
+ * For a consumer that queues requests for others, and whose queue is full: to
+ * the peer it is as if the EVD had been, DAT_CONNECTION_EVENT_NON_PEER_REJECTED.
+ * No specification has it.
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle)
+{
+	might_sleep();
+	return reject(cr_handle, 0, NULL, IB_CM_REJ_NO_RESOURCES);
+}
+EXPORT_SYMBOL_GPL(dat_cr_reject_no_room);

@@ -27,18 +27,32 @@ void dat_dev_put(struct dat_dev *dev)
 }
 
 /**
- * dat_dev_max_pages - pages that one fast registration can map
+ * dat_dev_max_lmr_pages - pages that the fast registration of an LMR can map
  * @ibdev: the device
  *
  * Return: the number, 0 if the device has no fast registrations.
  */
-u32 dat_dev_max_pages(const struct ib_device *ibdev)
+u32 dat_dev_max_lmr_pages(const struct ib_device *ibdev)
 {
 	if (!(ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
 	    !ibdev->attrs.max_fast_reg_page_list_len)
 		return 0;
 	return min_t(u32, ibdev->attrs.max_fast_reg_page_list_len - 1,
-		     DAT_MAX_FRWR_PAGES);
+		     DAT_MAX_LMR_PAGES);
+}
+
+/**
+ * dat_dev_max_pages - pages that the fast registration of a window can map
+ * @ibdev: the device
+ *
+ * Unlike an LMR's, a window's MR is made before anybody knows what it will
+ * show, so it is as large as can be, and that must not cost too much.
+ *
+ * Return: the number, 0 if the device has no fast registrations.
+ */
+u32 dat_dev_max_pages(const struct ib_device *ibdev)
+{
+	return min_t(u32, dat_dev_max_lmr_pages(ibdev), DAT_MAX_FRWR_PAGES);
 }
 
 /**
@@ -54,9 +68,14 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 	case RDMA_DRIVER_RXE:
 		/*
 		 * When it sends a message again it carries out once more the
-		 * registrations behind it, and fails.
+		 * registrations behind it, and fails. It looks for all memory
+		 * in the PD of the QP. In 6.12 it takes larger pages to pieces,
+		 * for which it has to find room. That of 6.1 never tells of the
+		 * last WQE; that of 6.12 forgets it.
 		 */
-		return DAT_QUIRK_INVALIDATE_FIRST;
+		return DAT_QUIRK_INVALIDATE_FIRST |
+		       DAT_QUIRK_LARGE_PAGES_SLEEP | DAT_QUIRK_SRQ_SAME_PZ |
+		       DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_SRQ_FORGETS;
 	case RDMA_DRIVER_SIW:
 		/*
 		 * From one segment to the next it goes on counting in the page
@@ -65,10 +84,14 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 		 * themselves if nothing is signalled. It never asks whether a
 		 * peer may read. What comes behind a read completes in front of
 		 * it, and a read that is flushed when it was about to be sent
-		 * completes twice.
+		 * completes twice. It takes a read with a fence for an error.
+		 * Its MRs are lists of pieces. It never tells of the last WQE.
+		 * It forgets that a message was solicited.
 		 */
 		return DAT_QUIRK_ONE_SEGMENT | DAT_QUIRK_SIGNAL_ALL |
-		       DAT_QUIRK_UNCHECKED_READS | DAT_QUIRK_UNORDERED;
+		       DAT_QUIRK_UNCHECKED_READS | DAT_QUIRK_UNORDERED |
+		       DAT_QUIRK_NO_READ_FENCE | DAT_QUIRK_PIECES |
+		       DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_NO_SOLICITED;
 	default:
 		return 0;
 	}
@@ -89,7 +112,8 @@ int dat_dev_max_send_sge(const struct ib_device *ibdev)
 /**
  * dat_dev_alloc_mr - allocate an MR for fast registrations
  * @pd: its PD
- * @num_pages: pages that it must be able to map, at most dat_dev_max_pages()
+ * @num_pages: pages that it must be able to map, at most
+ *	dat_dev_max_lmr_pages()
  *
  * It has room for one more: rxe of 6.1, when it has copied up to the end of an
  * MR whose list of pages is full, looks at what comes behind the list.
@@ -113,6 +137,27 @@ static bool parse_port(const char *rest, u32 num_ports, u32 *port)
 	       *port <= num_ports;
 }
 
+static struct dat_dev *find_dev(const char *name, u32 *port)
+{
+	struct dat_dev *dev;
+	size_t len;
+
+	lockdep_assert_held(&dat_devs_lock);
+	list_for_each_entry(dev, &dat_devs, node) {
+		len = strlen(dev_name(&dev->ibdev->dev));
+		if (!strncmp(name, dev_name(&dev->ibdev->dev), len) &&
+		    parse_port(name + len, dev->ibdev->phys_port_cnt, port))
+			return dev;
+	}
+	return NULL;
+}
+
+static bool is_offered(const struct dat_dev *dev, u32 port, struct net *net)
+{
+	return port <= DAT_MAX_PORTS && !test_bit(port, dev->withdrawn) &&
+	       rdma_dev_access_netns(dev->ibdev, net);
+}
+
 /**
  * dat_dev_get - find the device of an IA by the IA's name
  * @name: the device's name, with ":port" where it has more than one port
@@ -124,22 +169,110 @@ static bool parse_port(const char *rest, u32 num_ports, u32 *port)
  */
 struct dat_dev *dat_dev_get(const char *name, struct net *net, u32 *port)
 {
-	struct dat_dev *dev, *found = NULL;
-	size_t len;
+	struct dat_dev *dev;
+
+	mutex_lock(&dat_devs_lock);
+	dev = find_dev(name, port);
+	if (dev && is_offered(dev, *port, net))
+		kref_get(&dev->ref);
+	else
+		dev = NULL;
+	mutex_unlock(&dat_devs_lock);
+	return dev;
+}
+
+/**
+ * dat_dev_has_name - is this the name of an IA?
+ * @name: the name
+ *
+ * In whatever network namespace. Context: process, may sleep.
+ */
+bool dat_dev_has_name(const char *name)
+{
+	bool found;
+	u32 port;
+
+	mutex_lock(&dat_devs_lock);
+	found = find_dev(name, &port);
+	mutex_unlock(&dat_devs_lock);
+	return found;
+}
+
+/**
+ * dat_dev_offer - offer an IA to consumers, or withdraw it
+ * @name: name of the IA; it need not be there
+ * @offer: which of the two
+ *
+ * Context: process, may sleep.
+ */
+void dat_dev_offer(const char *name, bool offer)
+{
+	struct dat_dev *dev;
+	u32 port;
+
+	mutex_lock(&dat_devs_lock);
+	dev = find_dev(name, &port);
+	if (dev && port <= DAT_MAX_PORTS)
+		assign_bit(port, dev->withdrawn, !offer);
+	mutex_unlock(&dat_devs_lock);
+}
+
+/**
+ * dat_dev_ia_name - the name of an IA
+ * @dev: the device
+ * @port: its port
+ * @name: out: what dat_ia_open() knows it by, DAT_NAME_MAX_LENGTH bytes
+ *
+ * Context: any.
+ */
+void dat_dev_ia_name(const struct dat_dev *dev, u32 port, char *name)
+{
+	const char *dev_is = dev_name(&dev->ibdev->dev);
+
+	if (dev->ibdev->phys_port_cnt == 1)
+		strscpy(name, dev_is, DAT_NAME_MAX_LENGTH);
+	else
+		snprintf(name, DAT_NAME_MAX_LENGTH, "%s:%u", dev_is, port);
+}
+
+static void fill_info(const struct dat_dev *dev, u32 port,
+		      DAT_PROVIDER_INFO *info)
+{
+	memset(info, 0, sizeof(*info));
+	dat_dev_ia_name(dev, port, info->ia_name);
+	info->dapl_version_major = DAT_VERSION_MAJOR;
+	info->dapl_version_minor = DAT_VERSION_MINOR;
+	info->is_thread_safe = DAT_TRUE;
+}
+
+/**
+ * dat_dev_list - list the IAs
+ * @net: network namespace from which they must be visible
+ * @list: where to put them; what has no place is counted only
+ * @max: pointers in @list
+ *
+ * Context: process, may sleep.
+ * Return: how many there are.
+ */
+DAT_COUNT dat_dev_list(struct net *net, DAT_PROVIDER_INFO *list[],
+		       DAT_COUNT max)
+{
+	struct dat_dev *dev;
+	DAT_COUNT num = 0;
+	u32 port;
 
 	mutex_lock(&dat_devs_lock);
 	list_for_each_entry(dev, &dat_devs, node) {
-		len = strlen(dev_name(&dev->ibdev->dev));
-		if (strncmp(name, dev_name(&dev->ibdev->dev), len) ||
-		    !parse_port(name + len, dev->ibdev->phys_port_cnt, port) ||
-		    !rdma_dev_access_netns(dev->ibdev, net))
-			continue;
-		kref_get(&dev->ref);
-		found = dev;
-		break;
+		for (port = 1; port <= dev->ibdev->phys_port_cnt; port++) {
+			if (!is_offered(dev, port, net))
+				continue;
+			if (num < max && list[num])
+				fill_info(dev, port, list[num]);
+			num++;
+		}
 	}
 	mutex_unlock(&dat_devs_lock);
-	return found;
+	return num;
 }
 
 /**

@@ -5,13 +5,19 @@
 #ifndef _KDAPL_DEVICE_H
 #define _KDAPL_DEVICE_H
 
+#include <linux/bitmap.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
 
+#include <dat/kdat.h>
+
 struct dat_ia;
 struct net;
+
+/* More than any device has. */
+#define DAT_MAX_PORTS	255
 
 /**
  * struct dat_dev - an RDMA device
@@ -21,6 +27,7 @@ struct net;
  * @lock: guards @ias and @removed
  * @ias: IAs that are open on it
  * @removed: no more can be opened
+ * @withdrawn: ports that are not offered; under the lock of the list
  * @event_handler: for events that concern the device as a whole
  */
 struct dat_dev {
@@ -30,6 +37,7 @@ struct dat_dev {
 	struct mutex lock;
 	struct list_head ias;
 	bool removed;
+	DECLARE_BITMAP(withdrawn, DAT_MAX_PORTS + 1);
 	struct ib_event_handler event_handler;
 };
 
@@ -43,6 +51,17 @@ struct dat_dev {
  * @DAT_QUIRK_UNCHECKED_READS: peers can read whatever is registered
  * @DAT_QUIRK_UNORDERED: requests do not complete in the order posted, and some
  *	twice; every one is signalled
+ * @DAT_QUIRK_LARGE_PAGES_SLEEP: ib_map_mr_sg() may sleep, unless for pages of
+ *	PAGE_SIZE
+ * @DAT_QUIRK_PIECES: an MR holds so many pieces of any length, not so many
+ *	pages
+ * @DAT_QUIRK_NO_LAST_WQE: does not tell when a QP has completed the last of the
+ *	buffers that it has taken from an SRQ, or not always
+ * @DAT_QUIRK_SRQ_FORGETS: a buffer of an SRQ into which a message is coming
+ *	never completes when the connection ends; and is told of every one taken
+ * @DAT_QUIRK_SRQ_SAME_PZ: looks for buffers of an SRQ in the PD of the QP
+ * @DAT_QUIRK_NO_READ_FENCE: an RDMA read with a fence ends the connection
+ * @DAT_QUIRK_NO_SOLICITED: no receive ever counts as solicited
  */
 enum dat_quirk {
 	DAT_QUIRK_INVALIDATE_FIRST	= BIT(0),
@@ -50,20 +69,34 @@ enum dat_quirk {
 	DAT_QUIRK_SIGNAL_ALL		= BIT(2),
 	DAT_QUIRK_UNCHECKED_READS	= BIT(3),
 	DAT_QUIRK_UNORDERED		= BIT(4),
+	DAT_QUIRK_LARGE_PAGES_SLEEP	= BIT(5),
+	DAT_QUIRK_PIECES		= BIT(6),
+	DAT_QUIRK_NO_LAST_WQE		= BIT(7),
+	DAT_QUIRK_SRQ_SAME_PZ		= BIT(8),
+	DAT_QUIRK_SRQ_FORGETS		= BIT(9),
+	DAT_QUIRK_NO_READ_FENCE		= BIT(10),
+	DAT_QUIRK_NO_SOLICITED		= BIT(11),
 };
 
-/* Pages of one fast registration that an LMR or a window may have. */
+/* Pages of one fast registration that a window, or an LMR, may have. */
 #define DAT_MAX_FRWR_PAGES	511
+#define DAT_MAX_LMR_PAGES	65535
 
 int dat_dev_register_client(void);
 void dat_dev_unregister_client(void);
 struct dat_dev *dat_dev_get(const char *name, struct net *net, u32 *port);
+bool dat_dev_has_name(const char *name);
+void dat_dev_offer(const char *name, bool offer);
+void dat_dev_ia_name(const struct dat_dev *dev, u32 port, char *name);
+DAT_COUNT dat_dev_list(struct net *net, DAT_PROVIDER_INFO *list[],
+		       DAT_COUNT max);
 void dat_dev_put(struct dat_dev *dev);
 bool dat_dev_add_ia(struct dat_dev *dev, struct dat_ia *ia);
 void dat_dev_del_ia(struct dat_dev *dev, struct dat_ia *ia);
 u32 dat_dev_quirks(const struct ib_device *ibdev);
 int dat_dev_max_send_sge(const struct ib_device *ibdev);
 u32 dat_dev_max_pages(const struct ib_device *ibdev);
+u32 dat_dev_max_lmr_pages(const struct ib_device *ibdev);
 struct ib_mr *dat_dev_alloc_mr(struct ib_pd *pd, u32 num_pages);
 
 #endif /* _KDAPL_DEVICE_H */

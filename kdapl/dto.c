@@ -9,28 +9,68 @@
 #include "dto.h"
 #include "ep.h"
 #include "evd.h"
+#include "fmr.h"
 #include "rmr.h"
+#include "srq.h"
 
 /**
- * dat_workq_init - make the slots of a queue
- * @wq: the queue
- * @ep: its EP
+ * dat_workq_alloc - allocate the slots of a queue
  * @max: DTOs that may be outstanding at once
+ *
+ * Context: process, may sleep.
+ * Return: the slots, for dat_workq_set(), or NULL.
+ */
+struct dat_dto *dat_workq_alloc(u32 max)
+{
+	return kvcalloc(roundup_pow_of_two(max), sizeof(struct dat_dto),
+			GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+}
+
+/**
+ * dat_workq_set - give a queue its slots, in place of those that it has
+ * @wq: the queue; nothing is outstanding, and it has no QP
+ * @slots: from dat_workq_alloc()
+ * @max: as for dat_workq_alloc()
+ *
+ * Context: process, may sleep.
+ */
+void dat_workq_set(struct dat_workq *wq, struct dat_dto *slots, u32 max)
+{
+	struct dat_dto *old;
+
+	spin_lock_bh(&wq->lock);
+	old = wq->slots;
+	wq->slots = slots;
+	wq->max = max;
+	wq->mask = roundup_pow_of_two(max) - 1;
+	wq->unsignalled = 0;
+	spin_unlock_bh(&wq->lock);
+	kvfree(old);
+}
+
+/**
+ * dat_workq_init - make a queue
+ * @wq: the queue, zeroed
+ * @ep: its EP
+ * @max: DTOs that may be outstanding at once; 0 if dat_workq_set() will tell
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int dat_workq_init(struct dat_workq *wq, struct dat_ep *ep, u32 max)
 {
-	u32 num = roundup_pow_of_two(max);
+	struct dat_dto *slots;
 
 	spin_lock_init(&wq->lock);
 	wq->ep = ep;
-	wq->max = max;
-	wq->mask = num - 1;
-	wq->slots = kvcalloc(num, sizeof(*wq->slots),
-			     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	return wq->slots ? 0 : -ENOMEM;
+	wq->slots = NULL;
+	if (!max)
+		return 0;
+	slots = dat_workq_alloc(max);
+	if (!slots)
+		return -ENOMEM;
+	dat_workq_set(wq, slots, max);
+	return 0;
 }
 
 /**
@@ -67,6 +107,15 @@ struct dat_dto *dat_workq_slot(struct dat_workq *wq)
 	return dto;
 }
 
+/* The object that @dto has done something to gets to know. */
+static void dto_settle(struct dat_dto *dto, enum ib_wc_status status)
+{
+	if (dto->op == DAT_DTO_BIND_MW)
+		dat_rmr_bound(dto, status);
+	else
+		dat_fmr_done(dto, status);
+}
+
 /**
  * dat_workq_reap - take back what will never complete
  * @wq: the queue, whose QP is gone
@@ -85,7 +134,7 @@ u32 dat_workq_reap(struct dat_workq *wq, struct dat_evd *evd)
 
 		lost += !dto->done;
 		if (dto->rmr)
-			dat_rmr_bound(dto, IB_WC_WR_FLUSH_ERR);
+			dto_settle(dto, IB_WC_WR_FLUSH_ERR);
 	}
 	/* After the last look at the slots; pairs with dat_workq_slot(). */
 	smp_store_release(&wq->tail, tail);
@@ -125,10 +174,18 @@ static DAT_DTO_COMPLETION_STATUS to_dto_status(enum ib_wc_status status)
 	return DAT_DTO_ERR_TRANSPORT;
 }
 
+/* Of what registers memory; each device has its own idea of how that fails. */
+static DAT_DTO_COMPLETION_STATUS to_mm_status(enum ib_wc_status status)
+{
+	if (status == IB_WC_SUCCESS || status == IB_WC_WR_FLUSH_ERR)
+		return dto_status[status];
+	return DAT_DTO_ERR_LOCAL_MM_ERROR;
+}
+
 /*
  * Gives back the slots up to that of @dto. Those in front of it were not
  * signalled; they have succeeded, else they would have completed themselves.
- * Binds are always signalled: the completion of one in front was lost.
+ * What has an object is always signalled: if in front, its completion was lost.
  */
 static void workq_advance(struct dat_workq *wq, struct dat_dto *dto)
 {
@@ -140,14 +197,14 @@ static void workq_advance(struct dat_workq *wq, struct dat_dto *dto)
 		if (done == dto)
 			break;
 		if (done->rmr)
-			dat_rmr_bound(done, IB_WC_WR_FLUSH_ERR);
+			dto_settle(done, IB_WC_WR_FLUSH_ERR);
 	}
 	/* After the last look at the slots; pairs with dat_workq_slot(). */
 	smp_store_release(&wq->tail, tail);
 }
 
 static void make_bind_entry(const struct dat_dto *dto,
-			    DAT_DTO_COMPLETION_STATUS status,
+			    enum ib_wc_status status,
 			    struct dat_evd_entry *entry)
 {
 	DAT_RMR_BIND_COMPLETION_EVENT_DATA *data =
@@ -156,28 +213,30 @@ static void make_bind_entry(const struct dat_dto *dto,
 	entry->number = DAT_RMR_BIND_COMPLETION_EVENT;
 	data->rmr_handle = dat_rmr_handle(dto->rmr);
 	data->user_cookie = dto->cookie;
-	data->status = status;
+	data->status = to_dto_status(status);
 }
 
-static void make_dto_entry(const struct dat_dto *dto, const struct ib_wc *wc,
-			   DAT_DTO_COMPLETION_STATUS status,
+static void make_dto_entry(const struct dat_ep *ep, const struct dat_dto *dto,
+			   const struct ib_wc *wc, enum ib_wc_status status,
 			   struct dat_evd_entry *entry)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *data =
 		&entry->data.dto_completion_event_data;
 
 	entry->number = DAT_DTO_COMPLETION_EVENT;
-	data->ep_handle = dto->wq->ep->obj.handle;
+	data->ep_handle = ep->obj.handle;
 	data->user_cookie = dto->cookie;
-	data->status = status;
+	data->status = likely(dto->op < DAT_DTO_LMR_FMR) ?
+			       to_dto_status(status) : to_mm_status(status);
 	data->operation = dto->op;
 	data->transfered_length = dto->length;
 	data->rmr_context = 0;
 	if (dto->op == DAT_DTO_RECEIVE && wc->status == IB_WC_SUCCESS) {
 		data->transfered_length = wc->byte_len;
-		if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
+		if (unlikely(wc->wc_flags & IB_WC_WITH_INVALIDATE)) {
 			data->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 			data->rmr_context = wc->ex.invalidate_rkey;
+			dat_context_revoked(ep->obj.ia, data->rmr_context);
 		}
 	}
 }
@@ -209,6 +268,28 @@ static void workq_advance_unordered(struct dat_workq *wq, struct dat_dto *dto)
 	smp_store_release(&wq->tail, tail);
 }
 
+/* The EP that took the buffer is known only now. */
+static bool complete_shared(struct dat_dto *dto, const struct ib_wc *wc,
+			    struct dat_evd_entry *entry)
+{
+	struct dat_workq *wq = dto->wq;
+	struct dat_ep *ep;
+
+	spin_lock(&wq->lock);
+	ep = dat_srq_complete(dto, wc->qp);
+	if (!WARN_ON_ONCE(!ep))
+		make_dto_entry(ep, dto, wc, wc->status, entry);
+	spin_unlock(&wq->lock);
+	if (!ep)
+		return false;
+	entry->silent = false;
+	entry->shared = true;
+	if (unlikely(wc->status != IB_WC_SUCCESS))
+		dat_ep_dto_failed(ep, wc->status);
+	dat_watermarks_took(ep);
+	return true;
+}
+
 /**
  * dat_dto_complete - process a completion
  * @wc: the completion
@@ -223,11 +304,15 @@ bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry)
 		(void *)(uintptr_t)(wc->wr_id & ~(u64)DAT_DTO_WR_FIRST);
 	struct dat_workq *wq = dto->wq;
 	enum ib_wc_status status = wc->status;
-	struct dat_rmr *rmr = dto->rmr;
+	bool has_object = dto->rmr;
 	bool wanted;
 
-	if (unlikely(wq->unordered) && !is_outstanding(wq, dto))
-		return false;
+	if (unlikely(wq->unordered)) {
+		if (wq->shared)
+			return complete_shared(dto, wc, entry);
+		if (!is_outstanding(wq, dto))
+			return false;
+	}
 	if (unlikely(status != IB_WC_SUCCESS))
 		dat_ep_dto_failed(wq->ep, status);
 
@@ -240,14 +325,15 @@ bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry)
 
 	wanted = !dto->marker && !(dto->suppress && status == IB_WC_SUCCESS);
 	if (wanted) {
-		if (rmr)
-			make_bind_entry(dto, to_dto_status(status), entry);
+		if (has_object && dto->op == DAT_DTO_BIND_MW)
+			make_bind_entry(dto, status, entry);
 		else
-			make_dto_entry(dto, wc, to_dto_status(status), entry);
+			make_dto_entry(wq->ep, dto, wc, status, entry);
 		entry->silent = dto->silent && status == IB_WC_SUCCESS;
+		entry->shared = false;
 	}
-	if (rmr)
-		dat_rmr_bound(dto, status);
+	if (has_object)
+		dto_settle(dto, status);
 	if (unlikely(wq->unordered))
 		workq_advance_unordered(wq, dto);
 	else

@@ -13,6 +13,7 @@
 struct dat_ep;
 struct dat_evd;
 struct dat_evd_entry;
+struct dat_lmr;
 struct dat_rmr;
 struct dat_workq;
 
@@ -20,20 +21,25 @@ struct dat_workq;
  * struct dat_dto - a slot for one posted DTO or bind
  * @wq: the queue it is in
  * @cookie: the consumer's
- * @rmr: the RMR of a bind, referenced
+ * @rmr: the RMR of a bind, referenced; NULL for what concerns no memory
+ * @lmr: the LMR of a DAT_DTO_LMR_FMR or _INVALIDATE, referenced
  * @length: bytes of all segments
  * @op: what it is
  * @suppress: makes no event if it succeeds
  * @silent: makes an event without notification
  * @marker: never makes an event
  * @done: has completed, in front of one that was posted before it
- * @bind: the windows of a bind, for dat_rmr_bound()
+ * @bind: the windows of a bind, for dat_rmr_bound(); the slot of an LMR, for
+ *	dat_fmr_done()
  * @first_status: how the first of a bind's two work requests failed
  */
 struct dat_dto {
 	struct dat_workq *wq;
 	DAT_CONTEXT cookie;
-	struct dat_rmr *rmr;
+	union {
+		struct dat_rmr *rmr;
+		struct dat_lmr *lmr;
+	};
 	u32 length;
 	u8 op;
 	bool suppress : 1;
@@ -58,7 +64,8 @@ struct dat_dto {
  * @head: slots ever taken; written under @lock
  * @tail: slots ever given back; written by whoever processes completions,
  *	under the lock of the EVD
- * @unordered: DAT_QUIRK_UNORDERED
+ * @unordered: DAT_QUIRK_UNORDERED; or @shared
+ * @shared: not the queue of an EP but that of an SRQ, see struct dat_srq
  * @unsignalled: work requests since the last that will complete for sure
  */
 struct dat_workq {
@@ -72,8 +79,11 @@ struct dat_workq {
 	u32 tail;
 	u32 unsignalled;
 	bool unordered;
+	bool shared;
 };
 
+struct dat_dto *dat_workq_alloc(u32 max);
+void dat_workq_set(struct dat_workq *wq, struct dat_dto *slots, u32 max);
 int dat_workq_init(struct dat_workq *wq, struct dat_ep *ep, u32 max);
 void dat_workq_destroy(struct dat_workq *wq);
 struct dat_dto *dat_workq_slot(struct dat_workq *wq);

@@ -2,14 +2,18 @@
 /*
  * ep.c - making, querying and freeing endpoints
  */
+#include <linux/kernel.h>
 #include <linux/slab.h>
 
 #include "addr.h"
 #include "ep.h"
 #include "evd.h"
+#include "farewell.h"
 #include "ia.h"
 #include "kdapl.h"
 #include "pz.h"
+#include "registry.h"
+#include "srq.h"
 
 /**
  * dat_ep_drain - process all completions of an EP, even if events are lost
@@ -37,47 +41,12 @@ void dat_ep_collect(struct dat_ep *ep)
 		dat_evd_collect(ep->recv_evd);
 }
 
-/* The memory stays: calls that found the EP before look at its EVDs yet. */
-static void leave_evd(struct dat_evd *evd, bool is_private)
-{
-	if (!evd)
-		return;
-	if (is_private)
-		dat_object_shutdown(&evd->obj);
-	else
-		dat_object_unuse(&evd->obj);
-}
-
-static u32 request_completions(const struct dat_ep *ep)
-{
-	return 2 * ep->attr.max_request_dtos + 1;
-}
-
-static DAT_RETURN ep_expect(struct dat_ep *ep)
-{
-	if (dat_evd_expect(ep->recv_evd, ep->attr.max_recv_dtos))
-		goto no_memory;
-	if (dat_evd_expect(ep->request_evd, request_completions(ep)))
-		goto take_back;
-	return DAT_SUCCESS;
-
-take_back:
-	dat_evd_unexpect(ep->recv_evd, ep->attr.max_recv_dtos);
-no_memory:
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-}
-
-static void ep_unexpect(struct dat_ep *ep)
-{
-	dat_evd_unexpect(ep->recv_evd, ep->attr.max_recv_dtos);
-	dat_evd_unexpect(ep->request_evd, request_completions(ep));
-}
-
 static void ep_shutdown(struct dat_object *obj)
 {
 	struct dat_ep *ep = to_ep(obj);
 	struct rdma_cm_id *id = NULL;
 	bool connected, connecting;
+	struct dat_ep_parts parts;
 
 	/* Under the mutex nobody is about to queue the works cancelled below. */
 	mutex_lock(&ep->mutex);
@@ -99,20 +68,35 @@ static void ep_shutdown(struct dat_object *obj)
 
 	mutex_lock(&ep->mutex);
 	swap(id, ep->cm_id);
-	if (id && connected)
+	if (id && connected) {
+		/* First: disconnecting, siw forgets reads that are outstanding. */
+		dat_ep_fail_qp(ep);
 		rdma_disconnect(id);
+	}
 	if (id)
-		rdma_destroy_id(id);
+		dat_farewell(id, &ep->farewell_owed);
 	WRITE_ONCE(ep->state, DAT_EP_STATE_DISCONNECTED);
 	mutex_unlock(&ep->mutex);
 
 	dat_ep_qp_destroy(ep);
+	dat_watermarks_end(ep);
 	dat_ep_end_cancel(ep);
-	ep_unexpect(ep);
-	leave_evd(ep->recv_evd, ep->recv_evd_is_private);
-	leave_evd(ep->request_evd, ep->request_evd_is_private);
-	leave_evd(ep->connect_evd, false);
-	dat_object_unuse(&ep->pz->obj);
+	parts = dat_ep_parts(ep);
+	dat_ep_remove_streams(&parts);
+	dat_ep_unexpect(&parts);
+	dat_ep_leave_evd(ep->recv_evd, ep->recv_evd_is_private);
+	dat_ep_leave_evd(ep->request_evd, ep->request_evd_is_private);
+	dat_ep_leave_evd(ep->connect_evd, false);
+	if (ep->srq)
+		dat_object_unuse(&ep->srq->obj);
+	if (ep->pz)
+		dat_object_unuse(&ep->pz->obj);
+}
+
+static void put_if_any(struct dat_object *obj)
+{
+	if (obj)
+		dat_object_put(obj);
 }
 
 static void ep_release(struct dat_object *obj)
@@ -121,11 +105,11 @@ static void ep_release(struct dat_object *obj)
 
 	dat_workq_destroy(&ep->sq);
 	dat_workq_destroy(&ep->rq);
-	dat_object_put(&ep->recv_evd->obj);
-	dat_object_put(&ep->request_evd->obj);
-	if (ep->connect_evd)
-		dat_object_put(&ep->connect_evd->obj);
-	dat_object_put(&ep->pz->obj);
+	put_if_any(ep->recv_evd ? &ep->recv_evd->obj : NULL);
+	put_if_any(ep->request_evd ? &ep->request_evd->obj : NULL);
+	put_if_any(ep->connect_evd ? &ep->connect_evd->obj : NULL);
+	put_if_any(ep->srq ? &ep->srq->obj : NULL);
+	put_if_any(ep->pz ? &ep->pz->obj : NULL);
 	kfree(ep);
 }
 
@@ -134,103 +118,148 @@ static const struct dat_object_ops ep_ops = {
 	.release = ep_release,
 };
 
-static void drop_event(DAT_PVOID instance_data, const DAT_EVENT *event,
-		       DAT_BOOLEAN more_events)
+/**
+ * dat_ep_new - make an EP that has nothing yet, not even a handle
+ * @ia: the IA
+ *
+ * Context: process, may sleep.
+ * Return: the EP, UNCONNECTED, for dat_object_publish() or dat_object_put();
+ * or NULL.
+ */
+struct dat_ep *dat_ep_new(struct dat_ia *ia)
 {
+	struct dat_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
+
+	if (!ep)
+		return NULL;
+	mutex_init(&ep->mutex);
+	spin_lock_init(&ep->state_lock);
+	dat_workq_init(&ep->sq, ep, 0);
+	dat_workq_init(&ep->rq, ep, 0);
+	dat_ep_end_init(ep);
+	dat_watermarks_init(ep);
+	ep->state = DAT_EP_STATE_UNCONNECTED;
+	dat_object_init(&ep->obj, DAT_HANDLE_TYPE_EP, ia, &ep_ops);
+	return ep;
 }
 
-/* Completions that nobody wants must leave the CQ all the same. */
-static DAT_RETURN make_private_evd(struct dat_ia *ia, DAT_COUNT qlen,
-				   struct dat_evd **evdp)
-{
-	DAT_RETURN ret = dat_evd_new(ia, qlen, DAT_EVD_DTO_FLAG, evdp);
-
-	if (ret)
-		return ret;
-	(*evdp)->upcall.upcall_func = drop_event;
-	(*evdp)->policy = DAT_UPCALL_SINGLE_INSTANCE;
-	ib_req_notify_cq((*evdp)->cq, IB_CQ_NEXT_COMP);
-	return DAT_SUCCESS;
-}
-
-static DAT_RETURN use_evd(struct dat_ia *ia, DAT_EVD_HANDLE handle,
-			  DAT_EVD_FLAGS flag, DAT_RETURN_SUBTYPE subtype,
-			  struct dat_evd **evdp)
-{
-	struct dat_object *obj = dat_object_get(handle, DAT_HANDLE_TYPE_EVD);
-
-	if (obj && obj->ia == ia && to_evd(obj)->flags & flag &&
-	    dat_object_use(obj)) {
-		*evdp = to_evd(obj);
-		return DAT_SUCCESS;
-	}
-	if (obj)
-		dat_object_put(obj);
-	return DAT_ERROR(DAT_INVALID_HANDLE, subtype);
-}
-
-static void unuse_evd(struct dat_evd *evd, bool is_private)
-{
-	if (!evd)
-		return;
-	leave_evd(evd, is_private);
-	dat_object_put(&evd->obj);
-}
-
-static DAT_RETURN ep_get_evds(struct dat_ep *ep, struct dat_ia *ia,
-			      DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
-			      DAT_EVD_HANDLE connect)
-{
-	DAT_RETURN ret;
-
-	if (recv) {
-		ret = use_evd(ia, recv, DAT_EVD_DTO_FLAG,
-			      DAT_INVALID_HANDLE_EVD_RECV, &ep->recv_evd);
-	} else {
-		ep->recv_evd_is_private = true;
-		ret = make_private_evd(ia, ep->attr.max_recv_dtos,
-				       &ep->recv_evd);
-	}
-	if (ret)
-		return ret;
-
-	if (request) {
-		ret = use_evd(ia, request, DAT_EVD_DTO_FLAG,
-			      DAT_INVALID_HANDLE_EVD_REQUEST,
-			      &ep->request_evd);
-	} else {
-		ep->request_evd_is_private = true;
-		ret = make_private_evd(ia, ep->attr.max_request_dtos,
-				       &ep->request_evd);
-	}
-	if (ret)
-		return ret;
-
-	if (connect)
-		ret = use_evd(ia, connect, DAT_EVD_CONNECTION_FLAG,
-			      DAT_INVALID_HANDLE_EVD_CONN, &ep->connect_evd);
-	return ret;
-}
-
-static void ep_unget_evds(struct dat_ep *ep)
-{
-	unuse_evd(ep->recv_evd, ep->recv_evd_is_private);
-	unuse_evd(ep->request_evd, ep->request_evd_is_private);
-	unuse_evd(ep->connect_evd, false);
-}
-
-static DAT_RETURN ep_get_pz(struct dat_ep *ep, struct dat_ia *ia,
-			    DAT_PZ_HANDLE handle)
+/**
+ * dat_ep_get_pz - make use of the PZ that a consumer names
+ * @ia: the IA that it must be of
+ * @handle: what the consumer passed
+ * @pzp: out: the PZ, used and referenced
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS or DAT_INVALID_HANDLE.
+ */
+DAT_RETURN dat_ep_get_pz(struct dat_ia *ia, DAT_PZ_HANDLE handle,
+			 struct dat_pz **pzp)
 {
 	struct dat_object *obj = dat_object_get(handle, DAT_HANDLE_TYPE_PZ);
 
 	if (obj && obj->ia == ia && dat_object_use(obj)) {
-		ep->pz = to_pz(obj);
+		*pzp = to_pz(obj);
 		return DAT_SUCCESS;
 	}
 	if (obj)
 		dat_object_put(obj);
 	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+}
+
+/**
+ * dat_ep_make - the body of dat_ep_create() and dat_ep_create_with_srq()
+ * @ia_handle: the IA
+ * @pz_handle: its PZ
+ * @recv_evd_handle: EVD for completions of receives, or DAT_HANDLE_NULL
+ * @request_evd_handle: EVD for completions of all else, or DAT_HANDLE_NULL
+ * @connect_evd_handle: EVD for connection events, or DAT_HANDLE_NULL
+ * @srq_handle: the SRQ; NULL for none
+ * @ep_attributes: wishes, or NULL
+ * @ep_handle: out: the handle
+ *
+ * Context: process, may sleep.
+ * Return: as dat_ep_create().
+ */
+DAT_RETURN dat_ep_make(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+		       DAT_EVD_HANDLE recv_evd_handle,
+		       DAT_EVD_HANDLE request_evd_handle,
+		       DAT_EVD_HANDLE connect_evd_handle,
+		       const DAT_SRQ_HANDLE *srq_handle,
+		       const DAT_EP_ATTR *ep_attributes,
+		       DAT_EP_HANDLE *ep_handle)
+{
+	struct dat_ep_parts parts = {};
+	struct dat_object *ia_obj;
+	struct dat_ia *ia;
+	struct dat_ep *ep;
+	DAT_RETURN ret;
+
+	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
+				  DAT_INVALID_HANDLE_IA, &ret);
+	if (!ia_obj)
+		return ret;
+	ia = to_ia(ia_obj);
+
+	ret = dat_ep_attr_check(ia, ep_attributes, &parts.attr);
+	if (ret)
+		goto leave;
+	ret = dat_ep_get_pz(ia, pz_handle, &parts.pz);
+	if (ret)
+		goto leave;
+	if (srq_handle)
+		ret = dat_srq_join(ia, &parts, *srq_handle);
+	if (ret)
+		goto unget_pz;
+	ret = dat_ep_get_recv_evd(ia, &parts, recv_evd_handle);
+	if (!ret)
+		ret = dat_ep_get_request_evd(ia, &parts, request_evd_handle);
+	if (!ret)
+		ret = dat_ep_get_connect_evd(ia, &parts, connect_evd_handle);
+	if (!ret)
+		ret = dat_ep_expect(&parts);
+	if (ret)
+		goto unget;
+	ep = dat_ep_new(ia);
+	if (!ep) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				DAT_RESOURCE_MEMORY);
+		goto take_back;
+	}
+
+	/* From here on the EP ends as any other does. */
+	dat_ep_set_parts(ep, &parts);
+	dat_ep_add_streams(&parts);
+	if (srq_handle)
+		dat_watermarks_preset(ep, parts.attr.srq_soft_hw);
+	ret = dat_ep_qp_create(ep, &parts);
+	if (!ret) {
+		dat_ep_qp_start(ep);
+		ret = dat_object_publish(&ep->obj);
+	}
+	if (ret) {
+		dat_object_shutdown(&ep->obj);
+		dat_object_put(&ep->obj);
+		goto leave;
+	}
+	*ep_handle = ep->obj.handle;
+	goto leave;
+
+take_back:
+	dat_ep_unexpect(&parts);
+unget:
+	dat_ep_unget_evd(parts.recv_evd, parts.recv_evd_is_private);
+	dat_ep_unget_evd(parts.request_evd, parts.request_evd_is_private);
+	dat_ep_unget_evd(parts.connect_evd, false);
+	if (parts.srq) {
+		dat_object_unuse(&parts.srq->obj);
+		dat_object_put(&parts.srq->obj);
+	}
+unget_pz:
+	dat_object_unuse(&parts.pz->obj);
+	dat_object_put(&parts.pz->obj);
+leave:
+	dat_object_leave(ia_obj);
+	return ret;
 }
 
 /**
@@ -259,67 +288,40 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle,
 			 const DAT_EP_ATTR *ep_attributes,
 			 DAT_EP_HANDLE *ep_handle)
 {
-	struct dat_object *ia_obj;
-	struct dat_ia *ia;
-	struct dat_ep *ep;
 	DAT_RETURN ret;
 
+	might_sleep();
 	if (!ep_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
-	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-				  DAT_INVALID_HANDLE_IA, &ret);
-	if (!ia_obj)
-		return ret;
-	ia = to_ia(ia_obj);
-
-	ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
-	if (!ep) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				DAT_RESOURCE_MEMORY);
-		goto leave;
-	}
-	mutex_init(&ep->mutex);
-	spin_lock_init(&ep->state_lock);
-	dat_ep_end_init(ep);
-	ep->state = DAT_EP_STATE_UNCONNECTED;
-
-	ret = dat_ep_attr_check(ia, ep_attributes, &ep->attr);
-	if (ret)
-		goto free;
-	ret = ep_get_pz(ep, ia, pz_handle);
-	if (ret)
-		goto free;
-	ret = ep_get_evds(ep, ia, recv_evd_handle, request_evd_handle,
-			  connect_evd_handle);
-	if (!ret)
-		ret = ep_expect(ep);
-	if (ret)
-		goto unget;
-
-	/* From here on the EP ends as any other does. */
-	dat_object_init(&ep->obj, DAT_HANDLE_TYPE_EP, ia, &ep_ops);
-	ret = dat_ep_qp_create(ep);
-	if (!ret)
-		ret = dat_object_publish(&ep->obj);
-	if (ret) {
-		dat_object_shutdown(&ep->obj);
-		dat_object_put(&ep->obj);
-		goto leave;
-	}
-	*ep_handle = ep->obj.handle;
-	goto leave;
-
-unget:
-	ep_unget_evds(ep);
-	dat_object_unuse(&ep->pz->obj);
-	dat_object_put(&ep->pz->obj);
-free:
-	kfree(ep);
-leave:
-	dat_object_leave(ia_obj);
+	ret = dat_ep_make(ia_handle, pz_handle, recv_evd_handle,
+			  request_evd_handle, connect_evd_handle, NULL,
+			  ep_attributes, ep_handle);
+	if (unlikely(ret == DAT_ERROR(DAT_INVALID_HANDLE,
+				      DAT_INVALID_HANDLE_IA)))
+		ret = dat_foreign_make(ret, ia_handle, DAT_HANDLE_TYPE_IA,
+				       DAT_HANDLE_TYPE_EP, ep_handle,
+				       dat_foreign_is(parent, pz_handle,
+						      DAT_HANDLE_TYPE_PZ) &&
+				       dat_foreign_is(parent, recv_evd_handle,
+						      DAT_HANDLE_TYPE_EVD) &&
+				       dat_foreign_is(parent,
+						      request_evd_handle,
+						      DAT_HANDLE_TYPE_EVD) &&
+				       dat_foreign_is(parent,
+						      connect_evd_handle,
+						      DAT_HANDLE_TYPE_EVD),
+				       ep_create_func, ia_handle, pz_handle,
+				       recv_evd_handle, request_evd_handle,
+				       connect_evd_handle, ep_attributes,
+				       ep_handle);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ep_create);
+
+static DAT_EVD_HANDLE evd_handle(struct dat_evd *evd)
+{
+	return evd ? evd->obj.handle : DAT_HANDLE_NULL;
+}
 
 /**
  * dat_ep_query - the parameters of an EP
@@ -341,6 +343,7 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
 	struct dat_ep *ep;
 	DAT_RETURN ret;
 
+	might_sleep();
 	if (ep_param_mask & ~DAT_EP_FIELD_ALL)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!ep_param)
@@ -348,21 +351,25 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
 	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
 			       DAT_INVALID_HANDLE_EP, &ret);
 	if (!obj)
-		return ret;
+		return dat_foreign(ret, ep_handle, DAT_HANDLE_TYPE_EP,
+				   ep_query_func, ep_handle, ep_param_mask,
+				   ep_param);
 	ep = to_ep(obj);
 
+	mutex_lock(&ep->mutex);
 	*ep_param = (struct dat_ep_param){
 		.ia_handle = obj->ia->obj.handle,
 		.ep_state = dat_ep_state(ep),
+		.comm = ep->comm,
 		.local_ia_address_ptr = (DAT_SOCK_ADDR *)&obj->ia->addr,
-		.pz_handle = ep->pz->obj.handle,
-		.recv_evd_handle = ep->recv_evd->obj.handle,
-		.request_evd_handle = ep->request_evd->obj.handle,
-		.connect_evd_handle = ep->connect_evd ?
-			ep->connect_evd->obj.handle : DAT_HANDLE_NULL,
+		.pz_handle = ep->pz ? ep->pz->obj.handle : DAT_HANDLE_NULL,
+		.recv_evd_handle = evd_handle(ep->recv_evd),
+		.request_evd_handle = evd_handle(ep->request_evd),
+		.connect_evd_handle = evd_handle(ep->connect_evd),
+		.srq_handle = ep->srq ? ep->srq->obj.handle : DAT_HANDLE_NULL,
 		.ep_attr = ep->attr,
 	};
-	mutex_lock(&ep->mutex);
+	ep_param->local_port_qual = ep->local_qual;
 	if (ep->cm_id) {
 		struct rdma_addr *addr = &ep->cm_id->route.addr;
 
@@ -400,7 +407,11 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle,
 
 	obj = dat_object_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		return dat_foreign(DAT_ERROR(DAT_INVALID_HANDLE,
+					     DAT_INVALID_HANDLE_EP),
+				   ep_handle, DAT_HANDLE_TYPE_EP,
+				   ep_get_status_func, ep_handle, ep_state,
+				   recv_idle, request_idle);
 	ep = to_ep(obj);
 	if (ep_state)
 		*ep_state = dat_ep_state(ep);
@@ -415,19 +426,36 @@ EXPORT_SYMBOL_GPL(dat_ep_get_status);
 
 /**
  * dat_ep_free - free an EP
- * @ep_handle: the EP
+ * @ep_handle: the EP; neither RESERVED nor PASSIVE_ or
+ *	TENTATIVE_CONNECTION_PENDING
  *
  * A connection is ended abruptly. What was posted is flushed: when it returns,
  * the device no longer touches the memory. Completions are dequeued as usual.
  * Specification: dat_ep_free().
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (a service point
+ * or a connection request has it).
  */
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 {
-	return dat_object_free(ep_handle, DAT_HANDLE_TYPE_EP,
-			       DAT_INVALID_HANDLE_EP,
-			       DAT_INVALID_STATE_EP_RESERVED);
+	DAT_EP_STATE state = DAT_EP_STATE_RESERVED;
+	struct dat_object *obj;
+	DAT_RETURN ret, in_use;
+
+	might_sleep();
+	/* If it is not used because of its state, it is used by a call. */
+	obj = dat_object_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (obj) {
+		state = dat_ep_state(to_ep(obj));
+		dat_object_put(obj);
+	}
+	if (!(BIT(state) & DAT_EP_BESPOKEN))
+		state = DAT_EP_STATE_RESERVED;
+	in_use = dat_ep_state_error(state);
+	ret = dat_object_free(ep_handle, DAT_HANDLE_TYPE_EP,
+			      DAT_INVALID_HANDLE_EP, DAT_GET_SUBTYPE(in_use));
+	return dat_foreign_free(ret, ep_handle, DAT_HANDLE_TYPE_EP,
+				true, ep_free_func, ep_handle);
 }
 EXPORT_SYMBOL_GPL(dat_ep_free);

@@ -15,6 +15,7 @@
 
 struct dat_evd;
 struct dat_pz;
+struct dat_srq;
 
 /* The smallest of the transports' limits, in both directions. */
 #define DAT_MAX_PRIVATE_DATA	56
@@ -30,16 +31,66 @@ struct dat_pz;
 #define DAT_PRIVATE_DATA_BUF	256
 
 /**
- * struct dat_ep - an endpoint
- * @obj: head
- * @pz: its PZ, used
+ * struct dat_watermarks - how many receive buffers an EP may have
+ * @soft: more than that are an event, while @soft_armed
+ * @hard: more than that end the connection
+ * @soft_armed: the event has not come since @soft was set
+ * @trap: the lower of those that matter
+ * @watching: the receive EVD looks at its completions for our sake
+ * @work: tells the consumer of @soft
+ *
+ * Guarded by the lock of the receive EVD if the EP has an SRQ, else by that of
+ * the receive queue.
+ */
+struct dat_watermarks {
+	DAT_COUNT soft;
+	DAT_COUNT hard;
+	bool soft_armed;
+	bool watching;
+	u32 trap;
+	struct work_struct work;
+};
+
+/**
+ * struct dat_ep_parts - what of an EP can be changed before it has a connection
+ * @pz: its PZ, used; NULL if it is unconfigured
  * @recv_evd: EVD of receives; a private one if the consumer wants none
  * @request_evd: EVD of everything else that is posted; likewise
  * @connect_evd: EVD of connection events, or NULL
  * @recv_evd_is_private: the consumer did not give @recv_evd
  * @request_evd_is_private: the consumer did not give @request_evd
+ * @srq: where it takes its receive buffers from, used, or NULL; never changes
  * @attr: what the EP can do
- * @mutex: serialises connect, accept, disconnect and the EP's end
+ */
+struct dat_ep_parts {
+	struct dat_pz *pz;
+	struct dat_evd *recv_evd;
+	struct dat_evd *request_evd;
+	struct dat_evd *connect_evd;
+	bool recv_evd_is_private;
+	bool request_evd_is_private;
+	struct dat_srq *srq;
+	DAT_EP_ATTR attr;
+};
+
+/**
+ * struct dat_ep - an endpoint
+ * @obj: head
+ * @pz: its PZ, used; NULL if the EP is unconfigured, and then it has no EVDs
+ *	for DTOs and no QP either
+ * @recv_evd: EVD of receives; a private one if the consumer wants none
+ * @request_evd: EVD of everything else that is posted; likewise
+ * @connect_evd: EVD of connection events, or NULL
+ * @recv_evd_is_private: the consumer did not give @recv_evd
+ * @request_evd_is_private: the consumer did not give @request_evd
+ * @srq: where it takes its receive buffers from, used; NULL for @rq
+ * @srq_node: in srq->eps, by @srq_qp
+ * @srq_qp: the QP; NULL if it has no completions
+ * @srq_number: what it takes from @srq next has at least this number
+ * @srq_ringed: its receives that wait in the ring of @recv_evd
+ * @watermarks: how many receive buffers it may have
+ * @attr: what the EP can do
+ * @mutex: serialises connect, accept, disconnect, changes and the EP's end
  * @state_lock: guards @state
  * @state: where in its life the EP is
  * @qp: the QP
@@ -50,16 +101,25 @@ struct dat_pz;
  * @notify_work: tells rdma_cm that data has come
  * @failed: a DTO has failed
  * @qp_failed: the QP is in the error state for good
+ * @again_work: tries to connect from another local port
+ * @port_tries: how often it has
+ * @tos: type of service of the connection
+ * @may_receive: the QP has been ready to receive
+ * @last_wqe: the QP takes no more from the SRQ, and has completed what it took
  * @drain_work: ends a connection gracefully
  * @timeout_work: ends an attempt to connect
  * @drain_deadline: when @drain_work gives up, in jiffies
+ * @farewell_owed: the peer may believe that it is connected, and has to be
+ *	told of the end; changes under the handler lock of @cm_id
  * @passive: connects by accepting
  * @iwarp: the transport is iWARP, which connects and disconnects QPs itself
+ * @comm: the consumer's, for dat_ep_query()
  * @conn: parameters of the connection
  * @out_data: private data that goes to the peer
  * @in_data: private data that came from the peer
  * @in_data_len: bytes of @in_data
- * @remote_addr: address of the peer, once somebody has asked
+ * @remote_addr: address of the peer, as far as it is known
+ * @local_qual: of a request: the connection qualifier that the peer named
  */
 struct dat_ep {
 	struct dat_object obj;
@@ -69,6 +129,12 @@ struct dat_ep {
 	struct dat_evd *connect_evd;
 	bool recv_evd_is_private;
 	bool request_evd_is_private;
+	struct dat_srq *srq;
+	struct hlist_node srq_node;
+	struct ib_qp *srq_qp;
+	u32 srq_number;
+	u32 srq_ringed;
+	struct dat_watermarks watermarks;
 	DAT_EP_ATTR attr;
 
 	struct mutex mutex;
@@ -81,19 +147,27 @@ struct dat_ep {
 
 	struct work_struct error_work;
 	struct work_struct notify_work;
+	struct work_struct again_work;
 	struct delayed_work drain_work;
 	struct delayed_work timeout_work;
 	unsigned long drain_deadline;
 
 	bool failed;
 	bool qp_failed;
+	bool may_receive;
+	bool last_wqe;
+	bool farewell_owed;
+	u8 port_tries;
+	u8 tos;
 	bool passive;
 	bool iwarp;
+	DAT_COMM comm;
 	struct rdma_conn_param conn;
 	u8 out_data[DAT_MAX_PRIVATE_DATA];
 	u8 in_data[DAT_PRIVATE_DATA_BUF];
 	u8 in_data_len;
 	struct sockaddr_storage remote_addr;
+	DAT_CONN_QUAL local_qual;
 };
 
 static inline struct dat_ep *to_ep(struct dat_object *obj)
@@ -101,9 +175,55 @@ static inline struct dat_ep *to_ep(struct dat_object *obj)
 	return container_of(obj, struct dat_ep, obj);
 }
 
+/* On iWARP it is up to TCP to deliver it. */
+static inline void dat_ep_owe_farewell(struct dat_ep *ep)
+{
+	ep->farewell_owed = !ep->iwarp;
+}
+
 /* ep.c */
+DAT_RETURN dat_ep_make(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+		       DAT_EVD_HANDLE recv_evd_handle,
+		       DAT_EVD_HANDLE request_evd_handle,
+		       DAT_EVD_HANDLE connect_evd_handle,
+		       const DAT_SRQ_HANDLE *srq_handle,
+		       const DAT_EP_ATTR *ep_attributes,
+		       DAT_EP_HANDLE *ep_handle);
 void dat_ep_collect(struct dat_ep *ep);
 void dat_ep_drain(struct dat_ep *ep);
+struct dat_ep *dat_ep_new(struct dat_ia *ia);
+DAT_RETURN dat_ep_get_pz(struct dat_ia *ia, DAT_PZ_HANDLE handle,
+			 struct dat_pz **pzp);
+
+/* ep_parts.c */
+DAT_RETURN dat_ep_get_recv_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+			       DAT_EVD_HANDLE handle);
+DAT_RETURN dat_ep_get_request_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+				  DAT_EVD_HANDLE handle);
+DAT_RETURN dat_ep_get_connect_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+				  DAT_EVD_HANDLE handle);
+void dat_ep_leave_evd(struct dat_evd *evd, bool is_private);
+void dat_ep_unget_evd(struct dat_evd *evd, bool is_private);
+void dat_ep_add_streams(const struct dat_ep_parts *p);
+void dat_ep_remove_streams(const struct dat_ep_parts *p);
+DAT_RETURN dat_ep_expect(const struct dat_ep_parts *p);
+void dat_ep_unexpect(const struct dat_ep_parts *p);
+struct dat_ep_parts dat_ep_parts(const struct dat_ep *ep);
+void dat_ep_set_parts(struct dat_ep *ep, const struct dat_ep_parts *p);
+
+/* ep_reserve.c */
+DAT_RETURN dat_ep_reserve(struct dat_ia *ia, DAT_EP_HANDLE handle,
+			  struct dat_ep **epp);
+DAT_RETURN dat_ep_provide(struct dat_ia *ia, DAT_EP_STATE state, u8 reads_in,
+			  u8 reads_out, struct dat_ep **epp);
+void dat_ep_set_peer(struct dat_ep *ep, const struct sockaddr_storage *peer,
+		     DAT_CONN_QUAL qual);
+bool dat_ep_now_pending(struct dat_ep *ep, const struct sockaddr_storage *peer,
+			DAT_CONN_QUAL qual);
+void dat_ep_unreserve(struct dat_ep *ep, bool is_ours);
+
+/* qos.c */
+bool dat_qos_tos(DAT_QOS qos, u8 *tos);
 
 /* ep_attr.c */
 DAT_RETURN dat_ep_attr_check(struct dat_ia *ia, const DAT_EP_ATTR *wanted,
@@ -116,6 +236,22 @@ bool dat_ep_move(struct dat_ep *ep, unsigned int from, DAT_EP_STATE to);
 DAT_RETURN dat_ep_state_error(DAT_EP_STATE state);
 #define EP_IN(state)	BIT(DAT_EP_STATE_##state)
 
+#define DAT_EP_UNCONFIGURED	(EP_IN(UNCONFIGURED_UNCONNECTED) | \
+				 EP_IN(UNCONFIGURED_RESERVED) | \
+				 EP_IN(UNCONFIGURED_PASSIVE) | \
+				 EP_IN(UNCONFIGURED_TENTATIVE))
+
+/* A service point or a connection request has it. */
+#define DAT_EP_BESPOKEN		(EP_IN(RESERVED) | \
+				 EP_IN(UNCONFIGURED_RESERVED) | \
+				 EP_IN(PASSIVE_CONNECTION_PENDING) | \
+				 EP_IN(UNCONFIGURED_PASSIVE) | \
+				 EP_IN(TENTATIVE_CONNECTION_PENDING) | \
+				 EP_IN(UNCONFIGURED_TENTATIVE))
+
+/* ep_connect.c */
+void dat_ep_connect_again(struct work_struct *work);
+
 /* ep_end.c */
 void dat_ep_end_init(struct dat_ep *ep);
 void dat_ep_end_cancel(struct dat_ep *ep);
@@ -123,10 +259,23 @@ void dat_ep_dto_failed(struct dat_ep *ep, enum ib_wc_status status);
 void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number);
 void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number);
 void dat_ep_break(struct dat_ep *ep);
+void dat_ep_hurry(struct dat_ep *ep, unsigned int waited);
 void dat_ep_fail_qp(struct dat_ep *ep);
 
+/* ep_watermark.c */
+bool dat_watermark_is_valid(DAT_COUNT watermark);
+void dat_watermarks_init(struct dat_ep *ep);
+void dat_watermarks_preset(struct dat_ep *ep, DAT_COUNT soft);
+void dat_watermarks_start(struct dat_ep *ep);
+void dat_watermarks_stop(struct dat_ep *ep);
+void dat_watermarks_end(struct dat_ep *ep);
+void dat_watermarks_took(struct dat_ep *ep);
+struct dat_dto *dat_watermarks_slot(struct dat_ep *ep);
+bool dat_watermarks_exceeded(struct dat_ep *ep);
+
 /* ep_qp.c */
-DAT_RETURN dat_ep_qp_create(struct dat_ep *ep);
+DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p);
+void dat_ep_qp_start(struct dat_ep *ep);
 void dat_ep_qp_destroy(struct dat_ep *ep);
 int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id);
 

@@ -60,14 +60,18 @@ DAT_RETURN dat_ep_attr_check(struct dat_ia *ia, const DAT_EP_ATTR *wanted,
 	DAT_COUNT max_sge = dat_dev_max_send_sge(ibdev);
 	DAT_COUNT max_read_sge = ibdev->attrs.max_sge_rd ?: max_sge;
 	struct ib_port_attr port;
+	u8 tos;
 	const DAT_EP_ATTR *w = wanted ?: &defaults;
 
-	if (w->service_type != DAT_SERVICE_TYPE_RC)
+	if (w->service_type != DAT_SERVICE_TYPE_RC ||
+	    !dat_qos_tos(w->qos, &tos))
 		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	if ((w->recv_completion_flags | w->request_completion_flags) &
-	    DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+	if (w->request_completion_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG ||
+	    (w->recv_completion_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG &&
+	     dat_dev_quirks(ibdev) & DAT_QUIRK_NO_SOLICITED))
 		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (w->recv_completion_flags & ~(DAT_COMPLETION_UNSIGNALLED_FLAG |
+					 DAT_COMPLETION_SOLICITED_WAIT_FLAG |
 					 DAT_COMPLETION_EVD_THRESHOLD_FLAG) ||
 	    w->request_completion_flags & ~(DAT_COMPLETION_UNSIGNALLED_FLAG |
 					    DAT_COMPLETION_SUPPRESS_FLAG |

@@ -2,11 +2,18 @@
 /*
  * ep_end.c - the ways in which a connection ends
  */
+#include <linux/delay.h>
+#include <linux/kernel.h>
+
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
 #include "kdapl.h"
 #include "post.h"
+#include "registry.h"
+
+/* What was posted may take this long before somebody may lose patience. */
+#define PATIENCE_MS	2000
 
 /* How often a graceful disconnect looks whether all is done. */
 #define DRAIN_INTERVAL	msecs_to_jiffies(2)
@@ -94,6 +101,25 @@ void dat_ep_break(struct dat_ep *ep)
 		      DAT_CONNECTION_EVENT_BROKEN);
 }
 
+/**
+ * dat_ep_hurry - wait a little for what was posted, and then less patiently
+ * @ep: the EP
+ * @waited: how often that was done already
+ *
+ * For those who must not go before it has completed. Context: process, sleeps
+ * for a millisecond.
+ */
+void dat_ep_hurry(struct dat_ep *ep, unsigned int waited)
+{
+	dat_ep_collect(ep);
+	if (waited == PATIENCE_MS)
+		dat_ep_break(ep);
+	/* A consumer that does not dequeue must not stop us for ever. */
+	if (waited > PATIENCE_MS)
+		dat_ep_drain(ep);
+	usleep_range(1000, 1500);
+}
+
 static void ep_error_work(struct work_struct *work)
 {
 	dat_ep_break(container_of(work, struct dat_ep, error_work));
@@ -176,6 +202,7 @@ void dat_ep_end_init(struct dat_ep *ep)
 {
 	INIT_WORK(&ep->error_work, ep_error_work);
 	INIT_WORK(&ep->notify_work, ep_notify_work);
+	INIT_WORK(&ep->again_work, dat_ep_connect_again);
 	INIT_DELAYED_WORK(&ep->drain_work, ep_drain_work);
 	INIT_DELAYED_WORK(&ep->timeout_work, ep_timeout_work);
 }
@@ -190,6 +217,7 @@ void dat_ep_end_cancel(struct dat_ep *ep)
 {
 	cancel_work_sync(&ep->error_work);
 	cancel_work_sync(&ep->notify_work);
+	cancel_work_sync(&ep->again_work);
 	cancel_delayed_work_sync(&ep->drain_work);
 	cancel_delayed_work_sync(&ep->timeout_work);
 }
@@ -236,13 +264,16 @@ DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle,
 	struct dat_ep *ep;
 	DAT_RETURN ret;
 
+	might_sleep();
 	if (disconnect_flags != DAT_CLOSE_ABRUPT_FLAG &&
 	    disconnect_flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
 			       DAT_INVALID_HANDLE_EP, &ret);
 	if (!obj)
-		return ret;
+		return dat_foreign(ret, ep_handle, DAT_HANDLE_TYPE_EP,
+				   ep_disconnect_func, ep_handle,
+				   disconnect_flags);
 	ep = to_ep(obj);
 
 	state = dat_ep_state(ep);

@@ -3,6 +3,7 @@
  * ep_qp.c - the queue pair of an EP
  */
 #include <linux/delay.h>
+#include <linux/mm.h>
 
 #include "device.h"
 #include "ep.h"
@@ -11,6 +12,7 @@
 #include "kdapl.h"
 #include "post.h"
 #include "pz.h"
+#include "srq.h"
 
 /* A queue pair in the error state flushes at once, unless its CQ is full. */
 #define FLUSH_TIMEOUT_MS	2000
@@ -29,13 +31,18 @@ static void qp_event(struct ib_event *event, void *context)
 		WRITE_ONCE(ep->failed, true);
 		queue_work(kdapl_wq, &ep->error_work);
 		break;
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+		WRITE_ONCE(ep->last_wqe, true);
+		if (ep->srq && ep->srq->forgetful)
+			dat_srq_raise(ep->srq, DAT_SRQ_MISSING);
+		break;
 	default:
 		break;
 	}
 }
 
 /* Receives may be posted before there is a connection; INIT allows them. */
-static int qp_to_init(struct dat_ep *ep)
+static int qp_to_init(struct dat_ep *ep, struct ib_qp *qp)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT,
@@ -46,28 +53,20 @@ static int qp_to_init(struct dat_ep *ep)
 
 	/* iWARP's QPs take receives from the start, and have no partitions. */
 	if (ep->iwarp)
-		return ib_modify_qp(ep->qp, &attr,
+		return ib_modify_qp(qp, &attr,
 				    IB_QP_STATE | IB_QP_ACCESS_FLAGS);
-	return ib_modify_qp(ep->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
-					   IB_QP_PORT | IB_QP_ACCESS_FLAGS);
+	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
+				       IB_QP_PORT | IB_QP_ACCESS_FLAGS);
 }
 
-/**
- * dat_ep_qp_create - make the QP of a new EP, and the slots of its queues
- * @ep: the EP, with its PZ, EVDs and attributes
- *
- * Context: process, may sleep.
- * Return: DAT_SUCCESS or DAT_INSUFFICIENT_RESOURCES.
- */
-DAT_RETURN dat_ep_qp_create(struct dat_ep *ep)
+static struct ib_qp *qp_make(struct dat_ep *ep, const struct dat_ep_parts *p)
 {
-	u32 quirks = dat_dev_quirks(ep->pz->pd->device);
-	const DAT_EP_ATTR *attr = &ep->attr;
+	const DAT_EP_ATTR *attr = &p->attr;
 	struct ib_qp_init_attr init = {
 		.event_handler = qp_event,
 		.qp_context = ep,
-		.send_cq = ep->request_evd->cq,
-		.recv_cq = ep->recv_evd->cq,
+		.send_cq = p->request_evd->cq,
+		.recv_cq = p->recv_evd->cq,
 		.cap = {
 			/* A bind takes two, a graceful disconnect one. */
 			.max_send_wr = 2 * attr->max_request_dtos + 1,
@@ -82,39 +81,90 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep)
 	};
 	struct ib_qp *qp;
 
-	if (dat_workq_init(&ep->sq, ep, attr->max_request_dtos + 1) ||
-	    dat_workq_init(&ep->rq, ep, attr->max_recv_dtos))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-	/* The last slot of the send queue is the disconnect's. */
-	ep->sq.max = attr->max_request_dtos;
-
-	if (quirks & DAT_QUIRK_SIGNAL_ALL)
+	if (dat_dev_quirks(p->pz->pd->device) & DAT_QUIRK_SIGNAL_ALL)
 		init.sq_sig_type = IB_SIGNAL_ALL_WR;
-	ep->sq.unordered = quirks & DAT_QUIRK_UNORDERED;
-	qp = ib_create_qp(ep->pz->pd, &init);
-	if (IS_ERR(qp))
-		goto no_tep;
-	ep->qp = qp;
-	ep->iwarp = rdma_protocol_iwarp(qp->device, ep->obj.ia->port);
-	if (qp_to_init(ep)) {
-		ib_destroy_qp(qp);
-		ep->qp = NULL;
-		goto no_tep;
+	if (p->srq) {
+		init.cap.max_recv_wr = 0;
+		init.cap.max_recv_sge = 0;
+		init.srq = p->srq->srq;
 	}
-	ep->sq.qp = qp;
-	ep->rq.qp = qp;
-	return DAT_SUCCESS;
-
-no_tep:
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	qp = ib_create_qp(p->pz->pd, &init);
+	if (IS_ERR(qp))
+		return NULL;
+	ep->iwarp = rdma_protocol_iwarp(qp->device, ep->obj.ia->port);
+	if (qp_to_init(ep, qp)) {
+		ib_destroy_qp(qp);
+		return NULL;
+	}
+	return qp;
 }
 
-static void workq_stop(struct dat_workq *wq)
+/**
+ * dat_ep_qp_create - make the QP of an EP, and the slots of its queues
+ * @ep: the EP; it has no connection. A QP that it has is flushed and freed.
+ * @p: PZ, EVDs and attributes of the new QP
+ *
+ * Nothing can be posted until dat_ep_qp_start().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES, and then nothing has
+ * changed.
+ */
+DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
+{
+	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				   DAT_RESOURCE_MEMORY);
+	u32 max_send = p->attr.max_request_dtos;
+	u32 max_recv = p->srq ? 1 : p->attr.max_recv_dtos;
+	struct dat_dto *sq = dat_workq_alloc(max_send + 1);
+	struct dat_dto *rq = dat_workq_alloc(max_recv);
+	struct ib_qp *qp;
+
+	if (!sq || !rq)
+		goto free;
+	qp = qp_make(ep, p);
+	if (!qp) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+		goto free;
+	}
+	dat_ep_qp_destroy(ep);
+	ep->qp = qp;
+	ep->may_receive = false;
+	ep->last_wqe = false;
+	if (p->srq)
+		dat_srq_attach(ep);
+	dat_workq_set(&ep->sq, sq, max_send + 1);
+	dat_workq_set(&ep->rq, rq, max_recv);
+	/* The last slot of the send queue is the disconnect's. */
+	ep->sq.max = max_send;
+	ep->sq.unordered = dat_dev_quirks(qp->device) & DAT_QUIRK_UNORDERED;
+	return DAT_SUCCESS;
+
+free:
+	kvfree(sq);
+	kvfree(rq);
+	return ret;
+}
+
+static void workq_use(struct dat_workq *wq, struct ib_qp *qp)
 {
 	spin_lock_bh(&wq->lock);
-	wq->qp = NULL;
+	wq->qp = qp;
 	spin_unlock_bh(&wq->lock);
+}
+
+/**
+ * dat_ep_qp_start - allow posting
+ * @ep: the EP, from dat_ep_qp_create(), with the PZ and EVDs of its QP; its mutex
+ *	is held, or nobody else knows it
+ *
+ * Context: process.
+ */
+void dat_ep_qp_start(struct dat_ep *ep)
+{
+	dat_watermarks_start(ep);
+	workq_use(&ep->sq, ep->qp);
+	workq_use(&ep->rq, ep->qp);
 }
 
 static bool ep_is_idle(const struct dat_ep *ep)
@@ -134,6 +184,7 @@ static bool ep_is_idle(const struct dat_ep *ep)
 void dat_ep_qp_destroy(struct dat_ep *ep)
 {
 	unsigned int waited;
+	bool quiet;
 	u32 lost;
 
 	if (!ep->qp)
@@ -145,12 +196,14 @@ void dat_ep_qp_destroy(struct dat_ep *ep)
 	 */
 	if (!dat_workq_is_idle(&ep->sq))
 		dat_post_marker(ep);
-	workq_stop(&ep->sq);
-	workq_stop(&ep->rq);
+	workq_use(&ep->sq, NULL);
+	workq_use(&ep->rq, NULL);
 
 	for (waited = 0; waited < FLUSH_TIMEOUT_MS; waited++) {
+		/* Asked first: what is there by then is drained. */
+		quiet = dat_srq_is_quiet(ep, waited);
 		dat_ep_drain(ep);
-		if (ep_is_idle(ep))
+		if (ep_is_idle(ep) && quiet)
 			break;
 		usleep_range(1000, 1500);
 	}
@@ -158,6 +211,8 @@ void dat_ep_qp_destroy(struct dat_ep *ep)
 	ep->qp = NULL;
 
 	dat_ep_drain(ep);
+	if (ep->srq)
+		dat_srq_detach(ep);
 	lost = dat_workq_reap(&ep->sq, ep->request_evd) +
 	       dat_workq_reap(&ep->rq, ep->recv_evd);
 	if (lost)
@@ -183,6 +238,7 @@ int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id)
 	};
 	size_t i;
 
+	WRITE_ONCE(ep->may_receive, true);
 	if (ep->iwarp)
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(steps); i++) {

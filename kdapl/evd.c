@@ -2,6 +2,7 @@
 /*
  * evd.c - making, reading and freeing event dispatchers
  */
+#include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -9,11 +10,9 @@
 #include "evd.h"
 #include "ia.h"
 #include "kdapl.h"
+#include "registry.h"
 
 #define EVD_ALL_FLAGS	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DEFAULT_FLAG)
-
-/* Completions that make no event pass through the CQ as well. */
-#define CQ_SIZE(qlen)	max(2 * (qlen) + 16, 256)
 
 /**
  * dat_evd_overflow - an event was lost
@@ -81,14 +80,19 @@ static void evd_shutdown(struct dat_object *obj)
  */
 int dat_evd_expect(struct dat_evd *evd, u32 completions)
 {
-	int wanted = atomic_add_return(completions, &evd->expected);
 	struct ib_cq *cq = evd->cq;
+	int wanted, ret = 0;
 
-	if (wanted <= cq->cqe || wanted > cq->device->attrs.max_cqe ||
-	    ib_resize_cq(cq, wanted) != -ENOMEM)
-		return 0;
-	atomic_sub(completions, &evd->expected);
-	return -ENOMEM;
+	/* Two at once could leave it with the smaller of two sizes. */
+	mutex_lock(&evd->size_lock);
+	wanted = atomic_add_return(completions, &evd->expected);
+	if (wanted > cq->cqe && wanted <= cq->device->attrs.max_cqe &&
+	    ib_resize_cq(cq, wanted) == -ENOMEM) {
+		atomic_sub(completions, &evd->expected);
+		ret = -ENOMEM;
+	}
+	mutex_unlock(&evd->size_lock);
+	return ret;
 }
 
 /**
@@ -101,6 +105,12 @@ int dat_evd_expect(struct dat_evd *evd, u32 completions)
 void dat_evd_unexpect(struct dat_evd *evd, u32 completions)
 {
 	atomic_sub(completions, &evd->expected);
+}
+
+/* What an IA's asynchronous EVD has beyond what the consumer asks for. */
+static u32 evd_spare(DAT_EVD_FLAGS flags)
+{
+	return flags & DAT_EVD_ASYNC_FLAG ? 1 : 0;
 }
 
 static void evd_release(struct dat_object *obj)
@@ -132,11 +142,25 @@ static void evd_cq_event(struct ib_event *event, void *context)
 	dat_evd_overflow(evd);
 }
 
-static DAT_RETURN evd_create_cq(struct dat_evd *evd, DAT_COUNT qlen)
+/**
+ * dat_evd_create_cq - make a CQ for an EVD
+ * @evd: the EVD
+ * @qlen: events that the EVD must hold
+ * @cqp: out: the CQ
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN dat_evd_create_cq(struct dat_evd *evd, DAT_COUNT qlen,
+			     struct ib_cq **cqp)
 {
 	struct ib_device *ibdev = dat_ia_ibdev(evd->obj.ia);
+	static atomic_t next_vector;
 	struct ib_cq_init_attr attr = {
-		.cqe = min(CQ_SIZE(qlen), ibdev->attrs.max_cqe),
+		.cqe = min(dat_evd_cq_size(qlen), ibdev->attrs.max_cqe),
+		/* In turn, as ib_alloc_cq_any() has it. */
+		.comp_vector = (u32)atomic_inc_return(&next_vector) %
+			       ibdev->num_comp_vectors,
 	};
 	struct ib_cq *cq;
 
@@ -148,8 +172,25 @@ static DAT_RETURN evd_create_cq(struct dat_evd *evd, DAT_COUNT qlen)
 	if (IS_ERR(cq))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_TEVD);
-	evd->cq = cq;
+	*cqp = cq;
 	return DAT_SUCCESS;
+}
+
+/**
+ * dat_evd_alloc_ring - make a ring for an EVD
+ * @qlen: events that it must hold, at most DAT_MAX_EVD_QLEN
+ * @flags: event streams that may feed the EVD
+ * @entries: out: entries that it has
+ *
+ * Context: process, may sleep.
+ * Return: the ring, for kvfree(), or NULL.
+ */
+struct dat_evd_entry *dat_evd_alloc_ring(DAT_COUNT qlen, DAT_EVD_FLAGS flags,
+					 u32 *entries)
+{
+	*entries = roundup_pow_of_two(qlen + evd_spare(flags));
+	return kvmalloc_array(*entries, sizeof(struct dat_evd_entry),
+			      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 }
 
 /**
@@ -171,13 +212,10 @@ DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 
 	if (qlen > DAT_MAX_EVD_QLEN)
 		goto no_memory;
-	entries = roundup_pow_of_two(qlen);
-
 	evd = kzalloc(sizeof(*evd), GFP_KERNEL_ACCOUNT);
 	if (!evd)
 		goto no_memory;
-	evd->ring = kvmalloc_array(entries, sizeof(*evd->ring),
-				   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	evd->ring = dat_evd_alloc_ring(qlen, flags, &entries);
 	if (!evd->ring) {
 		kfree(evd);
 		goto no_memory;
@@ -185,14 +223,16 @@ DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 
 	dat_object_init(&evd->obj, DAT_HANDLE_TYPE_EVD, ia, &evd_ops);
 	spin_lock_init(&evd->lock);
+	mutex_init(&evd->size_lock);
 	INIT_WORK(&evd->overflow_work, evd_overflow_work);
 	dat_evd_upcall_init(evd);
 	evd->qlen = qlen;
 	evd->flags = flags;
 	evd->mask = entries - 1;
+	evd->spare = evd_spare(flags);
 
 	if (flags & DAT_EVD_CQ_FLAGS) {
-		ret = evd_create_cq(evd, qlen);
+		ret = dat_evd_create_cq(evd, qlen, &evd->cq);
 		if (ret) {
 			dat_object_put(&evd->obj);
 			return ret;
@@ -221,8 +261,9 @@ void dat_evd_drop(struct dat_evd *evd)
  * dat_evd_kcreate - make an EVD
  * @ia_handle: the IA
  * @evd_min_qlen: events that it must hold, at least 1
- * @upcall_policy: DAT_UPCALL_DISABLE or DAT_UPCALL_SINGLE_INSTANCE
- * @upcall: whom to call
+ * @upcall_policy: DAT_UPCALL_DISABLE, DAT_UPCALL_SINGLE_INSTANCE or
+ *	DAT_UPCALL_MANY, see dat_evd_modify_upcall()
+ * @upcall: whom to call; ignored with DAT_UPCALL_DISABLE
  * @evd_flags: event streams that may feed it; any mixture
  * @evd_handle: out: the handle
  *
@@ -244,37 +285,33 @@ DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle,
 	struct dat_evd *evd;
 	DAT_RETURN ret;
 
+	might_sleep();
 	if (evd_min_qlen < 1)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!evd_flags || evd_flags & ~EVD_ALL_FLAGS)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
 	if (!evd_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
-	switch (upcall_policy) {
-	case DAT_UPCALL_DISABLE:
-		break;
-	case DAT_UPCALL_SINGLE_INSTANCE:
-		if (!upcall || !upcall->upcall_func)
-			return DAT_ERROR(DAT_INVALID_PARAMETER,
-					 DAT_INVALID_ARG4);
-		break;
-	case DAT_UPCALL_MANY:
-	case DAT_UPCALL_NORIFY:
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	default:
+	/* There is nothing yet that could be taken away. */
+	if (upcall_policy == DAT_UPCALL_TEARDOWN)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	}
+	ret = dat_evd_check_upcall(upcall_policy, upcall, DAT_INVALID_ARG3,
+				   DAT_INVALID_ARG4);
+	if (ret)
+		return ret;
 
 	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
 				  DAT_INVALID_HANDLE_IA, &ret);
 	if (!ia_obj)
-		return ret;
+		return dat_foreign_evd_kcreate(ret, ia_handle, evd_min_qlen,
+					       upcall_policy, upcall,
+					       evd_flags, evd_handle);
 
 	ret = dat_evd_new(to_ia(ia_obj), evd_min_qlen, evd_flags, &evd);
 	if (ret)
 		goto leave;
 
-	if (upcall_policy == DAT_UPCALL_SINGLE_INSTANCE) {
+	if (upcall_policy != DAT_UPCALL_DISABLE) {
 		evd->upcall = *upcall;
 		evd->policy = upcall_policy;
 	}
@@ -285,8 +322,8 @@ DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle,
 	}
 	*evd_handle = evd->obj.handle;
 	/* Not before: an upcall wants to know its EVD. */
-	if (evd->cq && upcall_policy == DAT_UPCALL_SINGLE_INSTANCE)
-		ib_req_notify_cq(evd->cq, IB_CQ_NEXT_COMP);
+	if (evd->cq && upcall_policy != DAT_UPCALL_DISABLE)
+		dat_evd_arm(evd);
 leave:
 	dat_object_leave(ia_obj);
 	return ret;
@@ -302,7 +339,8 @@ EXPORT_SYMBOL_GPL(dat_evd_kcreate);
  *
  * Context: process or softirq; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_QUEUE_EMPTY.
+ * DAT_QUEUE_EMPTY (on an EVD of another provider also: there is no memory to
+ * take a connection request).
  */
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
@@ -316,7 +354,8 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	rcu_read_lock();
 	obj = dat_object_peek(evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (unlikely(!obj)) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+		rcu_read_unlock();
+		return dat_foreign_evd_dequeue(evd_handle, event);
 	} else if (dat_evd_pop(to_evd(obj), &entry)) {
 		event->event_number = entry.number;
 		event->evd_handle = evd_handle;
@@ -331,19 +370,67 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 EXPORT_SYMBOL_GPL(dat_evd_dequeue);
 
 /**
+ * dat_evd_post_se - queue a software event
+ * @evd_handle: the EVD, with DAT_EVD_SOFTWARE_FLAG
+ * @event: the event: its number is DAT_SOFTWARE_EVENT, its data
+ *	software_event_data; it is copied, what its pointer points to is not
+ *
+ * What finds the EVD full is refused and does not count as an overflow.
+ * Specification: dat_evd_post_se().
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (also: the EVD
+ * takes no software events), DAT_QUEUE_FULL.
+ */
+DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
+{
+	DAT_EVENT_DATA data = {};
+	struct dat_object *obj;
+	DAT_RETURN ret;
+
+	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	data.software_event_data = event->event_data.software_event_data;
+
+	obj = dat_object_get(evd_handle, DAT_HANDLE_TYPE_EVD);
+	if (!obj)
+		return dat_foreign(DAT_ERROR(DAT_INVALID_HANDLE,
+					     DAT_INVALID_HANDLE1),
+				   evd_handle, DAT_HANDLE_TYPE_EVD,
+				   evd_post_se_func, evd_handle, event);
+	if (!(to_evd(obj)->flags & DAT_EVD_SOFTWARE_FLAG))
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	else if (dat_evd_post_unless_full(to_evd(obj), event->event_number,
+					  &data))
+		ret = DAT_SUCCESS;
+	else
+		ret = DAT_ERROR(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
+	dat_object_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_evd_post_se);
+
+/**
  * dat_evd_free - free an EVD
  * @evd_handle: the EVD
  *
- * Events that are still in it are lost. Specification: dat_evd_free().
+ * Events that are still in it are lost. When this returns, no upcall of the EVD
+ * is running, unless it was called from one: an upcall that may sleep may free
+ * its own EVD, and is the last. Specification: dat_evd_free().
  *
- * Context: process, may sleep. Not from an upcall of the EVD.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an EP, PSP or IA
- * feeds it).
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an EP, PSP, RSP,
+ * CSP or IA feeds it; the asynchronous EVD of an IA goes with the IA).
  */
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 {
-	return dat_object_free(evd_handle, DAT_HANDLE_TYPE_EVD,
-			       DAT_INVALID_HANDLE1,
-			       DAT_INVALID_STATE_EVD_IN_USE);
+	DAT_RETURN ret;
+
+	might_sleep();
+	ret = dat_object_free(evd_handle, DAT_HANDLE_TYPE_EVD,
+			      DAT_INVALID_HANDLE1,
+			      DAT_INVALID_STATE_EVD_IN_USE);
+	return dat_foreign_free(ret, evd_handle, DAT_HANDLE_TYPE_EVD,
+				true, evd_free_func, evd_handle);
 }
 EXPORT_SYMBOL_GPL(dat_evd_free);

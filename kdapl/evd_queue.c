@@ -8,25 +8,51 @@
 #include "dto.h"
 #include "evd.h"
 #include "ia.h"
+#include "srq.h"
 
 static bool ring_is_full(const struct dat_evd *evd)
 {
-	return evd->tail - evd->head > evd->mask;
+	return evd->tail - evd->head > evd->mask - evd->spare;
+}
+
+/*
+ * Says once that events are being lost. The asynchronous EVD of an IA, where
+ * others say so, has an entry in reserve for its own losses: it is free
+ * whenever it is needed, as taking an event out makes room for one more.
+ */
+static void ring_overflow(struct dat_evd *evd)
+{
+	struct dat_evd_entry entry = {
+		.number = DAT_ASYNC_ERROR_EVD_OVERFLOW,
+		.data.asynch_error_event_data = {
+			.dat_handle = evd->obj.handle,
+			.reason = DAT_EVD_OVERFLOW_ERROR,
+		},
+	};
+
+	if (evd->overflown)
+		return;
+	evd->overflown = true;
+	if (!evd->spare || READ_ONCE(evd->obj.ia->async_evd) != evd) {
+		dat_evd_overflow(evd);
+		return;
+	}
+	evd->ring[evd->tail++ & evd->mask] = entry;
+	evd->notify++;
 }
 
 static bool ring_push(struct dat_evd *evd, const struct dat_evd_entry *entry)
 {
 	lockdep_assert_held(&evd->lock);
 	if (ring_is_full(evd)) {
-		if (!evd->overflown) {
-			evd->overflown = true;
-			dat_evd_overflow(evd);
-		}
+		ring_overflow(evd);
 		return false;
 	}
 	evd->ring[evd->tail++ & evd->mask] = *entry;
 	if (!entry->silent)
 		evd->notify++;
+	if (unlikely(entry->shared))
+		dat_srq_ringed(entry, 1);
 	return true;
 }
 
@@ -39,6 +65,8 @@ static bool ring_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
 	evd->overflown = false;
 	if (!entry->silent)
 		evd->notify--;
+	if (unlikely(entry->shared))
+		dat_srq_ringed(entry, -1);
 	return true;
 }
 
@@ -91,6 +119,84 @@ bool dat_evd_post(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 }
 
 /**
+ * dat_evd_post_unless_full - queue an event, or else forget it
+ * @evd: the EVD
+ * @number: what happened
+ * @data: the details
+ *
+ * Unlike dat_evd_post() it keeps to the length that the consumer asked for,
+ * and who is refused knows it: that is no overflow.
+ *
+ * Context: process or softirq.
+ * Return: false if the queue was full.
+ */
+bool dat_evd_post_unless_full(struct dat_evd *evd, DAT_EVENT_NUMBER number,
+			      const DAT_EVENT_DATA *data)
+{
+	struct dat_evd_entry entry = { .number = number, .data = *data };
+	bool ok;
+
+	spin_lock_bh(&evd->lock);
+	while (cq_to_ring(evd))
+		;
+	ok = evd->tail - evd->head < evd->qlen && ring_push(evd, &entry);
+	spin_unlock_bh(&evd->lock);
+	dat_evd_kick(evd);
+	return ok;
+}
+
+/**
+ * dat_evd_swap_ring - give an EVD another ring
+ * @evd: the EVD
+ * @ring: the new ring
+ * @entries: entries in it, a power of 2
+ * @qlen: events that it is to hold, at most @entries - evd->spare
+ *
+ * All events that are queued stay so, in their order. Context: process.
+ * Return: the ring that has become superfluous: the old one, or @ring if more
+ * than @qlen events are queued.
+ */
+struct dat_evd_entry *dat_evd_swap_ring(struct dat_evd *evd,
+					struct dat_evd_entry *ring,
+					u32 entries, DAT_COUNT qlen)
+{
+	u32 i, num;
+
+	spin_lock_bh(&evd->lock);
+	while (cq_to_ring(evd))
+		;
+	num = evd->tail - evd->head;
+	if (num > qlen)
+		goto unlock;
+	for (i = 0; i < num; i++)
+		ring[i] = evd->ring[(evd->head + i) & evd->mask];
+	swap(evd->ring, ring);
+	evd->head = 0;
+	evd->tail = num;
+	evd->mask = entries - 1;
+	evd->qlen = qlen;
+unlock:
+	spin_unlock_bh(&evd->lock);
+	/* Completions have moved: whoever is owed an upcall gets it. */
+	dat_evd_kick(evd);
+	return ring;
+}
+
+/**
+ * dat_evd_gather - dat_evd_collect() for whoever makes the upcalls
+ * @evd: the EVD
+ *
+ * Context: process or softirq.
+ */
+void dat_evd_gather(struct dat_evd *evd)
+{
+	spin_lock_bh(&evd->lock);
+	while (cq_to_ring(evd))
+		;
+	spin_unlock_bh(&evd->lock);
+}
+
+/**
  * dat_evd_collect - process the completions that are there by now
  * @evd: the EVD
  *
@@ -99,10 +205,7 @@ bool dat_evd_post(struct dat_evd *evd, DAT_EVENT_NUMBER number,
  */
 void dat_evd_collect(struct dat_evd *evd)
 {
-	spin_lock_bh(&evd->lock);
-	while (cq_to_ring(evd))
-		;
-	spin_unlock_bh(&evd->lock);
+	dat_evd_gather(evd);
 	dat_evd_kick(evd);
 }
 
@@ -146,6 +249,7 @@ bool dat_evd_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
  * dat_evd_pop_for_upcall - take the first event out if an upcall is due
  * @evd: the EVD
  * @entry: out: the event
+ * @upcall: out: whom to call
  * @more: out: whether another is known to follow
  *
  * Silent events wait until one comes that is not.
@@ -154,13 +258,14 @@ bool dat_evd_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
  * Return: false if no upcall is due.
  */
 bool dat_evd_pop_for_upcall(struct dat_evd *evd, struct dat_evd_entry *entry,
-			    bool *more)
+			    DAT_UPCALL_OBJECT *upcall, bool *more)
 {
 	bool ok = false;
 
 	spin_lock_bh(&evd->lock);
-	if (evd->policy != DAT_UPCALL_SINGLE_INSTANCE)
+	if (!dat_evd_makes_upcalls(evd))
 		goto unlock;
+	*upcall = evd->upcall;
 	if (evd->deliver_silent) {
 		ok = ring_pop(evd, entry) || cq_pop(evd, entry);
 		evd->deliver_silent = ok;
@@ -176,6 +281,10 @@ bool dat_evd_pop_for_upcall(struct dat_evd *evd, struct dat_evd_entry *entry,
 		/* A ring full of silent events must not stand still. */
 		ok = (evd->notify || ring_is_full(evd)) && ring_pop(evd, entry);
 	}
+	/* Others can only help with what is known to be there. */
+	if (unlikely(evd->policy == DAT_UPCALL_MANY))
+		while (ok && !evd->notify && cq_to_ring(evd))
+			;
 unlock:
 	*more = evd->notify;
 	spin_unlock_bh(&evd->lock);

@@ -58,7 +58,25 @@ bool dat_ia_enter(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_leave - the reverse of dat_ia_enter() and dat_ia_enter_for_free()
+ * dat_ia_try_enter - pass the gate, if it is open and the device is there
+ * @ia: the IA
+ *
+ * For who is behind the gate of another IA. Context: any.
+ * Return: false if it is not.
+ */
+bool dat_ia_try_enter(struct dat_ia *ia)
+{
+	if (READ_ONCE(ia->gate) != DAT_IA_OPEN ||
+	    !refcount_inc_not_zero(&ia->entered))
+		return false;
+	if (!ia->unplugged)
+		return true;
+	dat_ia_leave(ia);
+	return false;
+}
+
+/**
+ * dat_ia_leave - the reverse of the calls above
  * @ia: the IA
  *
  * Context: any.

@@ -2,6 +2,7 @@
 /*
  * ia.c - opening and closing interface adapters
  */
+#include <linux/kernel.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -12,12 +13,17 @@
 #include "evd.h"
 #include "gate.h"
 #include "ia.h"
+#include "lmr.h"
+#include "registry.h"
 
 /* The order in which objects end: users before what they use. */
 static const DAT_HANDLE_TYPE ia_end_order[] = {
 	DAT_HANDLE_TYPE_PSP,
+	DAT_HANDLE_TYPE_RSP,
+	DAT_HANDLE_TYPE_CSP,
 	DAT_HANDLE_TYPE_CR,
 	DAT_HANDLE_TYPE_EP,
+	DAT_HANDLE_TYPE_SRQ,
 	DAT_HANDLE_TYPE_RMR,
 	DAT_HANDLE_TYPE_LMR,
 	DAT_HANDLE_TYPE_EVD,
@@ -120,6 +126,8 @@ static bool ia_has_consumer_objects(struct dat_ia *ia)
 		list_for_each_entry(obj, &ia->objects[type], node) {
 			if (ia->own_async_evd && obj == &ia->async_evd->obj)
 				continue;
+			if (ia->reserved_lmr && obj == &ia->reserved_lmr->obj)
+				continue;
 			found = true;
 			break;
 		}
@@ -166,7 +174,7 @@ void dat_ia_unplug(struct dat_ia *ia)
 			   DAT_IA_CATASTROPHIC_ERROR);
 	/*
 	 * No lock on the lists: what is on them cannot leave while the gate is
-	 * closed, and the only ones to come are CRs, until the PSPs are down.
+	 * closed, and the only ones to come are CRs, until the listeners are down.
 	 */
 	for (i = 0; i < ARRAY_SIZE(ia_end_order); i++)
 		list_for_each_entry(obj, &ia->objects[ia_end_order[i]], node)
@@ -188,6 +196,7 @@ static void ia_release(struct dat_object *obj)
 	struct dat_ia *ia = to_ia(obj);
 
 	xa_destroy(&ia->lmrs);
+	xa_destroy(&ia->rmrs);
 	put_net(ia->net);
 	dat_dev_put(ia->dev);
 	kfree(ia);
@@ -212,6 +221,7 @@ static struct dat_ia *ia_alloc(struct dat_dev *dev, u32 port)
 	mutex_init(&ia->end_lock);
 	spin_lock_init(&ia->lock);
 	xa_init_flags(&ia->lmrs, XA_FLAGS_LOCK_BH);
+	xa_init_flags(&ia->rmrs, XA_FLAGS_LOCK_BH);
 	INIT_LIST_HEAD(&ia->dev_node);
 	for (type = 0; type < DAT_NUM_HANDLE_TYPES; type++)
 		INIT_LIST_HEAD(&ia->objects[type]);
@@ -269,7 +279,8 @@ static void ia_put_async_evd(struct dat_ia *ia)
 
 /**
  * dat_ia_openv - open an IA
- * @ia_name: name of the RDMA device, with ":port" where it has several ports
+ * @ia_name: name of the RDMA device, with ":port" where it has several ports;
+ *	or of an IA of another provider, see dat_registry_add_provider()
  * @async_evd_min_qlen: events that a new asynchronous EVD must hold, at least 1
  * @async_evd_handle: in: DAT_HANDLE_NULL to have an EVD for asynchronous events
  *	made, or the handle of one; out: its handle
@@ -297,6 +308,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name,
 	DAT_RETURN ret;
 	u32 port;
 
+	might_sleep();
 	if (!ia_name)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
 	if (!async_evd_handle)
@@ -305,14 +317,17 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!ia_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	ret = ia_check_version(dat_major, dat_minor);
-	if (ret)
-		return ret;
 
 	dev = dat_dev_get(ia_name, current->nsproxy->net_ns, &port);
 	if (!dev)
-		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND,
-				 DAT_NAME_NOT_REGISTERED);
+		return dat_registry_open(ia_name, async_evd_min_qlen,
+					 async_evd_handle, ia_handle,
+					 dat_major, dat_minor, thread_safety);
+	ret = ia_check_version(dat_major, dat_minor);
+	if (ret) {
+		dat_dev_put(dev);
+		return ret;
+	}
 
 	ia = ia_alloc(dev, port);
 	if (!ia) {
@@ -342,6 +357,8 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name,
 		if (ret)
 			goto put_evd;
 		kref_get(&ia->async_evd->obj.ref);
+		/* It goes with the IA and no sooner. */
+		dat_object_use(&ia->async_evd->obj);
 	}
 
 	kref_get(&ia->obj.ref);
@@ -391,13 +408,14 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle,
 	struct dat_ia *ia;
 	DAT_RETURN ret;
 
+	might_sleep();
 	if (close_flags != DAT_CLOSE_ABRUPT_FLAG &&
 	    close_flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 
 	obj = dat_object_get(ia_handle, DAT_HANDLE_TYPE_IA);
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+		return dat_registry_close(ia_handle, close_flags);
 	ia = to_ia(obj);
 
 	mutex_lock(&ia->end_lock);

@@ -17,6 +17,7 @@
 
 struct dat_dev;
 struct dat_evd;
+struct dat_lmr;
 struct net;
 
 enum dat_ia_gate {
@@ -42,6 +43,8 @@ enum dat_ia_gate {
  * @lock: guards @objects
  * @objects: what the consumer made with this IA, by type
  * @lmrs: LMRs by the index part of their lmr_context
+ * @reserved_lmr: the LMR that is all memory, once somebody has asked
+ * @rmrs: RMRs by the index parts of their windows' contexts
  * @dev_node: in dev->ias
  */
 struct dat_ia {
@@ -60,6 +63,8 @@ struct dat_ia {
 	spinlock_t lock;
 	struct list_head objects[DAT_NUM_HANDLE_TYPES];
 	struct xarray lmrs;
+	struct xarray rmrs;
+	struct dat_lmr *reserved_lmr;
 	struct list_head dev_node;
 };
 
@@ -75,6 +80,7 @@ void dat_ia_del_object(struct dat_object *obj);
 
 bool dat_ia_enter_for_free(struct dat_ia *ia);
 bool dat_ia_enter(struct dat_ia *ia);
+bool dat_ia_try_enter(struct dat_ia *ia);
 void dat_ia_leave(struct dat_ia *ia);
 
 struct dat_object *dat_object_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,

@@ -2,12 +2,19 @@
 /*
  * ia_query.c - what an IA and its provider can do
  */
+#include <linux/kernel.h>
 #include <linux/limits.h>
 
 #include "device.h"
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
+#include "registry.h"
+#include "srq.h"
+
+/* The specification has no names for these bits: one digit for each feature. */
+#define SRQ_ALL_WATERMARKS	0x111	/* low, soft high, hard high */
+#define SRQ_ALL_COUNTS		0x11	/* available, outstanding */
 
 static DAT_RETURN fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 {
@@ -20,8 +27,7 @@ static DAT_RETURN fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 
 	memset(attr, 0, sizeof(*attr));
-	strscpy(attr->adapter_name, dev_name(&ibdev->dev),
-		sizeof(attr->adapter_name));
+	dat_dev_ia_name(ia->dev, ia->port, attr->adapter_name);
 	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "0x%06x",
 		 dev->vendor_id);
 	attr->hardware_version_major = dev->hw_ver;
@@ -36,14 +42,21 @@ static DAT_RETURN fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_evd_qlen = min(dev->max_cqe, DAT_MAX_EVD_QLEN);
 	attr->max_iov_segments_per_dto = min(max_sge, dev->max_recv_sge);
 	attr->max_lmrs = dev->max_mr;
-	/* Whatever its alignment, a region of this size fits. */
-	attr->max_lmr_block_size = (dat_dev_max_pages(ibdev) - 1) * PAGE_SIZE;
+	/* Whatever its alignment and its pages, a region of this size fits. */
+	attr->max_lmr_block_size =
+		min_t(u64, (u64)(dat_dev_max_lmr_pages(ibdev) - 1) * PAGE_SIZE,
+		      U32_MAX & PAGE_MASK);
 	attr->max_lmr_virtual_address = U64_MAX;
 	attr->max_pzs = dev->max_pd;
 	attr->max_message_size = port.max_msg_sz;
 	attr->max_rdma_size = port.max_msg_sz;
 	attr->max_rmrs = dev->max_mr / 2;
 	attr->max_rmr_target_address = U64_MAX;
+	attr->max_recv_per_srq = dat_srq_max_dtos(ibdev);
+	if (attr->max_recv_per_srq) {
+		attr->max_srqs = dev->max_srq;
+		attr->max_ep_per_srq = dev->max_qp;
+	}
 	attr->max_iov_segments_per_rdma_read =
 		dev->max_sge_rd ?: max_sge;
 	attr->max_iov_segments_per_rdma_write = max_sge;
@@ -51,6 +64,8 @@ static DAT_RETURN fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_rdma_read_out = dev->max_qp_init_rd_atom;
 	attr->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;
 	attr->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
+	attr->zb_supported = DAT_TRUE;
+	attr->reserved_lmr_supported = DAT_TRUE;
 	return DAT_SUCCESS;
 }
 
@@ -63,28 +78,50 @@ static void fill_provider_attr(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->dapl_version_major = DAT_VERSION_MAJOR;
 	attr->dapl_version_minor = DAT_VERSION_MINOR;
 	attr->lmr_mem_types_supported =
-		DAT_MEM_TYPE_VIRTUAL | DAT_MEM_TYPE_PLATFORM;
+		DAT_MEM_TYPE_VIRTUAL | DAT_MEM_TYPE_LMR |
+		DAT_MEM_TYPE_PHYSICAL | DAT_MEM_TYPE_PLATFORM |
+		DAT_MEM_TYPE_IA | DAT_MEM_TYPE_BYPASS |
+		DAT_MEM_TYPE_PHYSICAL_VAR_PAGES;
 	attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
-	attr->dat_qos_supported = DAT_QOS_BEST_EFFORT;
+	attr->dat_qos_supported =
+		DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY |
+		DAT_QOS_ECONOMY | DAT_QOS_PREMIUM;
 	attr->completion_flags_supported =
 		DAT_COMPLETION_SUPPRESS_FLAG |
 		DAT_COMPLETION_UNSIGNALLED_FLAG |
 		DAT_COMPLETION_BARRIER_FENCE_FLAG |
-		DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+		DAT_COMPLETION_EVD_THRESHOLD_FLAG |
+		DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG;
+	if (!(dat_dev_quirks(dat_ia_ibdev(ia)) & DAT_QUIRK_NO_SOLICITED))
+		attr->completion_flags_supported |=
+			DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 	attr->is_thread_safe = DAT_TRUE;
 	attr->max_private_data_size = DAT_MAX_PRIVATE_DATA;
-	attr->ep_creator = DAT_PSP_CREATES_EP_NEVER;
-	attr->upcall_policy = DAT_UPCALL_SINGLE_INSTANCE;
+	attr->ep_creator = DAT_PSP_CREATES_EP_IFASKED;
+	attr->upcall_policy = DAT_UPCALL_MANY;
 	attr->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
 	/* Every stream goes with every other. */
 	memset32((u32 *)attr->evd_stream_merging_supported, DAT_TRUE,
 		 sizeof(attr->evd_stream_merging_supported) / sizeof(u32));
+	if (dat_srq_max_dtos(dat_ia_ibdev(ia))) {
+		attr->srq_supported = DAT_TRUE;
+		attr->srq_watermarks_supported = SRQ_ALL_WATERMARKS;
+		attr->srq_info_supported = SRQ_ALL_COUNTS;
+		attr->srq_ep_pz_difference_supported =
+			!(dat_dev_quirks(dat_ia_ibdev(ia)) &
+			  DAT_QUIRK_SRQ_SAME_PZ);
+	}
 	/* What is coherent is found out by the DMA API, page by page. */
 	attr->lmr_sync_req = !IS_ENABLED(CONFIG_X86);
 	attr->dto_async_return_guaranteed = DAT_TRUE;
 	attr->rdma_write_for_rdma_read_req =
 		rdma_protocol_iwarp(dat_ia_ibdev(ia), ia->port);
-	attr->rmr_scope_supported = DAT_RMR_SCOPE_PZ;
+	attr->rmr_scope_supported = DAT_RMR_SCOPE_ANY;
+	/* On iWARP a read request names the memory that the data goes to. */
+	attr->rdma_read_lmr_rmr_context_exposure =
+		attr->rdma_write_for_rdma_read_req;
+	/* Each device that can be an IA has fast registrations. */
+	attr->fmr_supported = DAT_TRUE;
 	attr->lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ;
 }
 
@@ -114,6 +151,7 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
 	struct dat_object *obj;
 	DAT_RETURN ret;
 
+	might_sleep();
 	if (ia_attr_mask & ~DAT_IA_FIELD_ALL)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	if (ia_attr_mask && !ia_attr)
@@ -126,7 +164,10 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
 	obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
 			       DAT_INVALID_HANDLE_IA, &ret);
 	if (!obj)
-		return ret;
+		return dat_foreign(ret, ia_handle, DAT_HANDLE_TYPE_IA,
+				   ia_query_func, ia_handle, async_evd_handle,
+				   ia_attr_mask, ia_attr, provider_attr_mask,
+				   provider_attr);
 	if (async_evd_handle)
 		*async_evd_handle = to_ia(obj)->async_evd->obj.handle;
 	if (ia_attr_mask)

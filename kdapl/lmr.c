@@ -2,13 +2,14 @@
 /*
  * lmr.c - making, querying and freeing local memory regions
  */
-#include <linux/overflow.h>
+#include <linux/kernel.h>
 #include <linux/slab.h>
 
 #include "device.h"
 #include "ia.h"
 #include "lmr.h"
 #include "pz.h"
+#include "registry.h"
 #include "rmr.h"
 
 static void lmr_shutdown(struct dat_object *obj)
@@ -19,8 +20,10 @@ static void lmr_shutdown(struct dat_object *obj)
 	dat_lmr_remove(lmr);
 	dat_lmr_wait_for_syncs(lmr);
 	/* Both keys are dead when this returns. */
-	ib_dereg_mr(lmr->mr);
+	if (lmr->mr)
+		ib_dereg_mr(lmr->mr);
 	dat_lmr_unmap(lmr);
+	dat_lmr_let_go_of_base(lmr);
 	dat_object_unuse(&lmr->pz->obj);
 }
 
@@ -28,6 +31,8 @@ static void lmr_release(struct dat_object *obj)
 {
 	struct dat_lmr *lmr = to_lmr(obj);
 
+	if (lmr->base)
+		dat_object_put(&lmr->base->obj);
 	dat_object_put(&lmr->pz->obj);
 	kfree(lmr);
 }
@@ -37,59 +42,51 @@ static const struct dat_object_ops lmr_ops = {
 	.release = lmr_release,
 };
 
-/* The address of the region's first byte, and whether all of it makes sense. */
-static DAT_RETURN lmr_address(DAT_MEM_TYPE mem_type,
-			      const DAT_REGION_DESCRIPTION *region,
-			      DAT_VLEN length, DAT_VADDR *address)
+static struct ib_mr *alloc_mr(const struct dat_lmr *lmr,
+			      const struct dat_lmr_fit *fit)
 {
-	DAT_VADDR end;
-
-	switch (mem_type) {
-	case DAT_MEM_TYPE_VIRTUAL:
-		*address = (uintptr_t)region->for_va;
-		break;
-	case DAT_MEM_TYPE_PLATFORM: {
-		const struct dat_platform_region *p = region->for_platform;
-
-		if (!p || !p->pages || p->first_offset >= PAGE_SIZE ||
-		    offset_in_page(p->virtual_address) != p->first_offset)
-			return DAT_ERROR(DAT_INVALID_PARAMETER,
-					 DAT_INVALID_ARG3);
-		*address = p->virtual_address;
-		break;
-	}
-	case DAT_MEM_TYPE_LMR:
-	case DAT_MEM_TYPE_PHYSICAL:
-	case DAT_MEM_TYPE_PHYSICAL_VAR_PAGES:
-	case DAT_MEM_TYPE_IA:
-	case DAT_MEM_TYPE_BYPASS:
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	default:
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	}
-
-	if (!length || check_add_overflow(*address, length, &end))
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	return DAT_SUCCESS;
+	if (fit->type == IB_MR_TYPE_MEM_REG)
+		return dat_dev_alloc_mr(lmr->pz->pd, fit->num);
+	return ib_alloc_mr(lmr->pz->pd, fit->type, fit->num);
 }
 
-static u64 lmr_num_pages(DAT_VADDR address, DAT_VLEN length)
+static int register_mr(struct dat_lmr *lmr)
 {
-	return PFN_UP(offset_in_page(address) + length);
-}
+	struct ib_device *ibdev = lmr->pz->pd->device;
+	struct dat_lmr_fit fit;
+	struct ib_mr *mr;
+	int ret;
 
-/* Writing from afar is writing, and verbs want to be told so. */
-static int lmr_access(DAT_MEM_PRIV_FLAGS privileges)
-{
-	int access = 0;
+	ret = dat_lmr_fit(ibdev, dat_dev_max_lmr_pages(ibdev),
+			  lmr->optimization & DAT_MEM_OPTIMIZE_IA,
+			  lmr->sgt.sgl, lmr->sgt.nents, lmr->address,
+			  lmr->length, &fit);
+	if (ret)
+		return ret;
+	mr = alloc_mr(lmr, &fit);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	ret = ib_map_mr_sg(mr, lmr->sgt.sgl, lmr->sgt.nents, NULL,
+			   fit.page_size);
+	if (ret != lmr->sgt.nents) {
+		ret = ret < 0 ? ret : -ENOMEM;
+		goto dereg;
+	}
+	/* The device shall know the memory by the consumer's addresses. */
+	mr->iova = lmr->address;
+	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
+	ret = dat_regqp_register(&lmr->pz->reg, mr,
+				 dat_lmr_access(lmr->privileges));
+	if (ret)
+		goto dereg;
+	lmr->mr = mr;
+	lmr->lkey = mr->lkey;
+	lmr->rkey = mr->rkey;
+	return 0;
 
-	if (privileges & DAT_MEM_PRIV_WRITE_FLAG)
-		access |= IB_ACCESS_LOCAL_WRITE;
-	if (privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
-		access |= IB_ACCESS_REMOTE_WRITE;
-	if (privileges & DAT_MEM_PRIV_REMOTE_READ_FLAG)
-		access |= IB_ACCESS_REMOTE_READ;
-	return access;
+dereg:
+	ib_dereg_mr(mr);
+	return ret;
 }
 
 static DAT_RETURN lmr_register(struct dat_lmr *lmr)
@@ -99,22 +96,12 @@ static DAT_RETURN lmr_register(struct dat_lmr *lmr)
 	ret = dat_lmr_map(lmr);
 	if (ret)
 		return ret;
-
-	lmr->mr = dat_dev_alloc_mr(lmr->pz->pd,
-				   lmr_num_pages(lmr->address, lmr->length));
-	if (IS_ERR(lmr->mr))
-		goto unmap;
-	if (dat_lmr_map_mr(lmr, lmr->mr, lmr->address, lmr->length) ||
-	    dat_regqp_register(&lmr->pz->reg, lmr->mr,
-			       lmr_access(lmr->privileges)))
-		goto dereg;
-	lmr->lkey = lmr->mr->lkey;
-	lmr->rkey = lmr->mr->rkey;
-	return DAT_SUCCESS;
-
-dereg:
-	ib_dereg_mr(lmr->mr);
-unmap:
+	if (lmr->mem_type == DAT_MEM_TYPE_BYPASS) {
+		lmr->lkey = lmr->pz->pd->local_dma_lkey;
+		return DAT_SUCCESS;
+	}
+	if (!register_mr(lmr))
+		return DAT_SUCCESS;
 	dat_lmr_unmap(lmr);
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 			 DAT_RESOURCE_MEMORY_REGION);
@@ -139,31 +126,132 @@ static DAT_RMR_CONTEXT lmr_rmr_context(const struct dat_lmr *lmr)
 	return lmr->privileges & DAT_MEM_PRIV_REMOTE_FLAGS ? lmr->rkey : 0;
 }
 
+/* An LMR in a PZ, for lmr_discard(). */
+static struct dat_lmr *lmr_new(struct dat_ia *ia, DAT_PZ_HANDLE pz,
+			       DAT_RETURN *ret)
+{
+	struct dat_object *pz_obj;
+	struct dat_lmr *lmr;
+
+	pz_obj = enter_pz(pz, ia, ret);
+	if (!pz_obj)
+		return NULL;
+	lmr = kzalloc(sizeof(*lmr), GFP_KERNEL_ACCOUNT);
+	if (!lmr) {
+		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+		dat_object_unuse(pz_obj);
+		dat_object_put(pz_obj);
+		return NULL;
+	}
+	dat_object_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, ia, &lmr_ops);
+	lmr->pz = to_pz(pz_obj);
+	return lmr;
+}
+
+/* The reverse of lmr_new(), for an LMR that has not been registered. */
+static void lmr_discard(struct dat_lmr *lmr)
+{
+	dat_lmr_let_go_of_base(lmr);
+	dat_object_unuse(&lmr->pz->obj);
+	dat_object_put(&lmr->obj);
+}
+
+static DAT_RETURN lmr_publish(struct dat_lmr *lmr)
+{
+	DAT_RETURN ret = dat_object_publish(&lmr->obj);
+
+	if (ret) {
+		dat_object_shutdown(&lmr->obj);
+		dat_object_put(&lmr->obj);
+		return ret;
+	}
+	/* Last: whoever guesses the context may use it at once. */
+	if (!dat_lmr_insert(lmr))
+		return DAT_SUCCESS;
+	dat_object_claim(&lmr->obj);
+	dat_object_retire(&lmr->obj);
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
+#define OPTIMIZE_FLAGS	(DAT_MEM_OPTIMIZE_IA | \
+			 DAT_MEM_OPTIMIZE_MIN_EXPOSURE | \
+			 DAT_MEM_OPTIMIZE_EXACT_EXPOSURE)
+
+/* A region may be an LMR, which has to be the provider's too. */
+static bool is_foreign_region(const struct dat_foreign *ia, DAT_MEM_TYPE type,
+			      const DAT_REGION_DESCRIPTION *region)
+{
+	return type != DAT_MEM_TYPE_LMR ||
+	       dat_foreign_is(ia, region->for_lmr_handle, DAT_HANDLE_TYPE_LMR);
+}
+
 /**
  * dat_lmr_kcreate - register memory
  * @ia_handle: the IA
- * @mem_type: DAT_MEM_TYPE_VIRTUAL: kmalloc() or vmalloc() memory;
- *	DAT_MEM_TYPE_PLATFORM: pages that somebody else has pinned
- * @region_description: for_va: its address; for_platform: a
- *	&struct dat_platform_region
- * @length: bytes, at least 1, at most max_lmr_block_size of the IA
+ * @mem_type: how @region_description describes the memory; see below
+ * @region_description: the description
+ * @length: its length, at least 1; at most max_lmr_block_size of the IA will
+ *	always do
  * @pz_handle: the PZ; of the same IA
  * @mem_privileges: what it may be used for
- * @va_type: DAT_VA_TYPE_VA
- * @mem_optimization: a hint, heeded by none of the types above
+ * @va_type: DAT_VA_TYPE_VA, or DAT_VA_TYPE_ZB: triplets count from 0. Unless the
+ *	device takes lists of pieces instead of pages (IB_MR_TYPE_SG_GAPS), that
+ *	can be had only for memory that begins with a page.
+ * @mem_optimization: DAT_MEM_OPTIMIZE_IA: let the device have the fewest, that
+ *	is the largest, pages to look up, where the memory allows. The others make
+ *	no difference: not a byte is registered beyond those asked for.
  * @lmr_handle: out: the handle
  * @lmr_context: out: for local buffers of DTOs, and for binds
  * @rmr_context: out: for a peer; 0 without remote privileges; may be NULL
- * @registered_size: out: bytes registered, which is @length; may be NULL
- * @registered_address: out: where they begin; may be NULL
+ * @registered_size: out: bytes registered; may be NULL
+ * @registered_address: out: the address, for triplets, of the first byte; may
+ *	be NULL
+ *
+ * The memory types, with what a description of each is, what @length counts,
+ * and what the memory begins with in triplets (for DAT_VA_TYPE_VA):
+ *
+ * DAT_MEM_TYPE_VIRTUAL: for_va, an address of kmalloc(), vmalloc() or page
+ * allocator memory, not of a stack and not of a module; bytes; that address.
+ *
+ * DAT_MEM_TYPE_PHYSICAL: for_physical, the physical addresses of pages of
+ * PAGE_SIZE; pages; the address of the first page. The array is not used after
+ * the call.
+ *
+ * DAT_MEM_TYPE_PHYSICAL_VAR_PAGES: for_array, the same with pages of another
+ * size, a multiple of PAGE_SIZE.
+ *
+ * DAT_MEM_TYPE_PLATFORM: for_platform, a &struct dat_platform_region: pages that
+ * somebody else has pinned; bytes; its virtual_address.
+ *
+ * DAT_MEM_TYPE_IA: for_ia, an address by which the device knows the memory, as
+ * from ib_dma_map_single(); bytes; that address.
+ *
+ * DAT_MEM_TYPE_BYPASS: for_ia, likewise. Nothing is registered: @lmr_context is
+ * the key that the device has for local access to all of memory, and DTOs are
+ * held to the LMR's extent and privileges when they are posted. There are no
+ * remote privileges, for the same key would open all of memory to a peer.
+ * dat_lmr_free() ends no DTO that has been posted before.
+ *
+ * DAT_MEM_TYPE_LMR: for_lmr_handle, an LMR of the same IA: its memory with
+ * another PZ and other privileges; @length is ignored; where that LMR begins.
+ * The other LMR cannot be freed before this one. Pages that a
+ * DAT_MEM_TYPE_PLATFORM registered without write privileges get none here.
+ *
+ * A region is one registration. If that takes more pages than the device can
+ * list, its memory has to be contiguous, on the bus, in larger pages, to which
+ * its address must be aligned as its memory is; for vmalloc() memory beyond
+ * max_lmr_block_size there is no way. dat_ia_memtype_hint() tells the alignment.
  *
  * The memory must stay until dat_lmr_free() has returned. Specification:
  * dat_lmr_kcreate(), kDAPL; dat_lmr_create(), uDAPL.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the
- * device has gone).
+ * DAT_INVALID_STATE (an LMR of dat_lmr_allocate()), DAT_INSUFFICIENT_RESOURCES
+ * (also: it does not fit into one registration), DAT_MODEL_NOT_SUPPORTED (remote
+ * privileges or DAT_VA_TYPE_ZB where they cannot be had), DAT_INTERNAL_ERROR
+ * (the device has gone).
  */
 DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 			   DAT_MEM_TYPE mem_type,
@@ -178,90 +266,65 @@ DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 			   DAT_VLEN *registered_size,
 			   DAT_VADDR *registered_address)
 {
-	struct dat_object *ia_obj, *pz_obj;
+	struct dat_object *ia_obj;
 	struct dat_lmr *lmr;
-	DAT_VADDR address;
 	DAT_RETURN ret;
 
+	might_sleep();
 	if (mem_privileges & ~DAT_MEM_PRIV_ALL_FLAG)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
-	if (va_type == DAT_VA_TYPE_ZB)
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	if (va_type != DAT_VA_TYPE_VA)
+	if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+	if (mem_optimization & ~OPTIMIZE_FLAGS)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
 	if (!lmr_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG9);
 	if (!lmr_context)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG10);
-	ret = lmr_address(mem_type, &region_description, length, &address);
-	if (ret)
-		return ret;
 
 	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
 				  DAT_INVALID_HANDLE_IA, &ret);
 	if (!ia_obj)
-		return ret;
-	pz_obj = enter_pz(pz_handle, to_ia(ia_obj), &ret);
-	if (!pz_obj)
+		return dat_foreign_make(ret, ia_handle, DAT_HANDLE_TYPE_IA,
+					DAT_HANDLE_TYPE_LMR, lmr_handle,
+					dat_foreign_is(parent, pz_handle,
+						       DAT_HANDLE_TYPE_PZ) &&
+					is_foreign_region(parent, mem_type,
+							  &region_description),
+					lmr_kcreate_func, ia_handle, mem_type,
+					region_description, length, pz_handle,
+					mem_privileges, va_type,
+					mem_optimization, lmr_handle,
+					lmr_context, rmr_context,
+					registered_size, registered_address);
+	lmr = lmr_new(to_ia(ia_obj), pz_handle, &ret);
+	if (!lmr)
 		goto leave;
-
-	if (length > U32_MAX || lmr_num_pages(address, length) >
-			dat_dev_max_pages(dat_ia_ibdev(to_ia(ia_obj)))) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				DAT_RESOURCE_MEMORY_REGION);
-		goto put_pz;
-	}
-
-	lmr = kzalloc(sizeof(*lmr), GFP_KERNEL_ACCOUNT);
-	if (!lmr) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				DAT_RESOURCE_MEMORY);
-		goto put_pz;
-	}
-	dat_object_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, to_ia(ia_obj),
-			&lmr_ops);
-	lmr->pz = to_pz(pz_obj);
 	lmr->mem_type = mem_type;
 	lmr->region = region_description;
-	lmr->address = address;
-	lmr->length = length;
+	lmr->region_length = length;
 	lmr->privileges = mem_privileges;
-	lmr->dma_dir = mem_privileges & DAT_MEM_PRIV_WRITE_FLAG ?
-			       DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
-	ret = lmr_register(lmr);
+	lmr->va_type = va_type;
+	lmr->optimization = mem_optimization;
+	ret = dat_lmr_describe(lmr);
+	if (!ret)
+		ret = lmr_register(lmr);
 	if (ret) {
-		dat_object_unuse(pz_obj);
-		dat_object_put(&lmr->obj);
+		lmr_discard(lmr);
 		goto leave;
 	}
-	ret = dat_object_publish(&lmr->obj);
-	if (ret) {
-		dat_object_shutdown(&lmr->obj);
-		dat_object_put(&lmr->obj);
+	ret = lmr_publish(lmr);
+	if (ret)
 		goto leave;
-	}
-	/* Last: whoever guesses the context may use it at once. */
-	if (dat_lmr_insert(lmr)) {
-		dat_object_claim(&lmr->obj);
-		dat_object_retire(&lmr->obj);
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				DAT_RESOURCE_MEMORY);
-		goto leave;
-	}
 
 	*lmr_handle = lmr->obj.handle;
 	*lmr_context = lmr->lkey;
 	if (rmr_context)
 		*rmr_context = lmr_rmr_context(lmr);
 	if (registered_size)
-		*registered_size = length;
+		*registered_size = lmr->length;
 	if (registered_address)
-		*registered_address = address;
-	goto leave;
-
-put_pz:
-	dat_object_unuse(pz_obj);
-	dat_object_put(pz_obj);
+		*registered_address = lmr->address;
 leave:
 	dat_object_leave(ia_obj);
 	return ret;
@@ -288,6 +351,7 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle,
 	struct dat_lmr *lmr;
 	DAT_RETURN ret;
 
+	might_sleep();
 	if (lmr_param_mask & ~DAT_LMR_FIELD_ALL)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!lmr_param)
@@ -295,24 +359,28 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle,
 	obj = dat_object_enter(lmr_handle, DAT_HANDLE_TYPE_LMR,
 			       DAT_INVALID_HANDLE_LMR, &ret);
 	if (!obj)
-		return ret;
+		return dat_foreign(ret, lmr_handle, DAT_HANDLE_TYPE_LMR,
+				   lmr_query_func, lmr_handle, lmr_param_mask,
+				   lmr_param);
 
 	lmr = to_lmr(obj);
 	*lmr_param = (struct dat_lmr_param){
 		.ia_handle = obj->ia->obj.handle,
 		.mem_type = lmr->mem_type,
 		.region_desc = lmr->region,
-		.length = lmr->length,
-		.pz_handle = lmr->pz->obj.handle,
+		.length = lmr->region_length,
+		.pz_handle = dat_lmr_is_reserved(lmr) ?
+			DAT_HANDLE_NULL : lmr->pz->obj.handle,
 		.mem_priv = lmr->privileges,
-		.va_type = DAT_VA_TYPE_VA,
+		.va_type = lmr->va_type,
 		.lmr_context = lmr->lkey,
 		.rmr_context = lmr_rmr_context(lmr),
 		.registered_size = lmr->length,
 		.registered_address = lmr->address,
 		.lmr_state = {
-			.fmr_support = DAT_FALSE,
-			.bound = atomic_read(&obj->users) > 0,
+			.fmr_support = lmr->fmr ? DAT_TRUE : DAT_FALSE,
+			.bound = atomic_read(&obj->users) >
+				 atomic_read(&lmr->over),
 		},
 	};
 	dat_object_leave(obj);
@@ -329,19 +397,27 @@ EXPORT_SYMBOL_GPL(dat_lmr_query);
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an RMR is bound
- * to it).
+ * to it, or there is an LMR over it), DAT_RESERVED_LMR (it goes with the IA).
  */
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
 	struct dat_object *obj;
+	bool reserved = false;
+	DAT_RETURN ret;
 
+	might_sleep();
 	obj = dat_object_get(lmr_handle, DAT_HANDLE_TYPE_LMR);
 	if (obj) {
+		reserved = dat_lmr_is_reserved(to_lmr(obj));
 		dat_rmr_wait_for_repair(to_lmr(obj));
 		dat_object_put(obj);
 	}
-	return dat_object_free(lmr_handle, DAT_HANDLE_TYPE_LMR,
-			       DAT_INVALID_HANDLE_LMR,
-			       DAT_INVALID_STATE_LMR_IN_USE);
+	if (reserved)
+		return DAT_ERROR(DAT_RESERVED_LMR, DAT_NO_SUBTYPE);
+	ret = dat_object_free(lmr_handle, DAT_HANDLE_TYPE_LMR,
+			      DAT_INVALID_HANDLE_LMR,
+			      DAT_INVALID_STATE_LMR_IN_USE);
+	return dat_foreign_free(ret, lmr_handle, DAT_HANDLE_TYPE_LMR,
+				true, lmr_free_func, lmr_handle);
 }
 EXPORT_SYMBOL_GPL(dat_lmr_free);

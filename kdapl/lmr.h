@@ -10,41 +10,63 @@
 
 #include "object.h"
 
+struct dat_fmr;
 struct dat_ia;
 struct dat_pz;
 
 /**
  * struct dat_lmr - a local memory region
- * @obj: head; its users are the RMRs that are bound to it
- * @pz: its PZ, used
+ * @obj: head; its users are the RMRs that are bound to it, and the LMRs over it
+ * @pz: its PZ, used; NULL of the reserved LMR
  * @mem_type: how the consumer described it
  * @region: the description
+ * @region_length: its length, in the unit of @mem_type
+ * @va_type: how triplets count
+ * @optimization: what the consumer would like
+ * @start: where it begins, by the description
  * @address: address of the first byte, as triplets give it
  * @length: bytes
  * @privileges: what it may be used for
  * @sgt: its pages, mapped for the device
  * @dma_dir: how they are mapped
- * @mr: its registration
+ * @base: the LMR that it is over, referenced and used; or NULL
+ * @mapped: the LMR whose mapping @sgt is: itself or a base of its, which @base
+ *	keeps
+ * @mappings: as @mapped, LMRs whose @sgt is this mapping
+ * @over: LMRs over this one
+ * @mr: its registration; NULL if it has none, DAT_MEM_TYPE_BYPASS
  * @lkey: its lmr_context; kept here because look-ups outlive @mr
  * @rkey: its rmr_context; likewise
+ * @same_key: next LMR with the same lmr_context
  * @broken: broken windows that show a part of it, and are being closed
  * @syncs: calls that synchronise a part of it
+ * @fmr: what it has if it is registered by posting, else NULL
  */
 struct dat_lmr {
 	struct dat_object obj;
 	struct dat_pz *pz;
 	DAT_MEM_TYPE mem_type;
 	DAT_REGION_DESCRIPTION region;
+	DAT_VLEN region_length;
+	DAT_VA_TYPE va_type;
+	DAT_MEM_OPTIMIZE_FLAGS optimization;
+	u64 start;
 	DAT_VADDR address;
 	DAT_VLEN length;
 	DAT_MEM_PRIV_FLAGS privileges;
 	struct sg_table sgt;
 	enum dma_data_direction dma_dir;
+	struct dat_lmr *base;
+	struct dat_lmr *mapped;
+	atomic_t mappings;
+	atomic_t over;
 	struct ib_mr *mr;
 	u32 lkey;
 	u32 rkey;
+	struct dat_lmr __rcu *same_key;
 	atomic_t broken;
 	atomic_t syncs;
+	struct dat_fmr *fmr;
 };
 
 static inline struct dat_lmr *to_lmr(struct dat_object *obj)
@@ -52,8 +74,48 @@ static inline struct dat_lmr *to_lmr(struct dat_object *obj)
 	return container_of(obj, struct dat_lmr, obj);
 }
 
+/* Writing from afar is writing, and verbs want to be told so. */
+static inline int dat_lmr_access(DAT_MEM_PRIV_FLAGS privileges)
+{
+	int access = 0;
+
+	if (privileges & DAT_MEM_PRIV_WRITE_FLAG)
+		access |= IB_ACCESS_LOCAL_WRITE;
+	if (privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+		access |= IB_ACCESS_REMOTE_WRITE;
+	if (privileges & DAT_MEM_PRIV_REMOTE_READ_FLAG)
+		access |= IB_ACCESS_REMOTE_READ;
+	return access;
+}
+
 #define DAT_MEM_PRIV_REMOTE_FLAGS \
 	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+/**
+ * struct dat_lmr_fit - how memory fits into a fast registration
+ * @type: type of the MR
+ * @page_size: bytes
+ * @num: pages, or pieces if that is what the type has
+ */
+struct dat_lmr_fit {
+	enum ib_mr_type type;
+	u32 page_size;
+	u32 num;
+};
+
+/* lmr_desc.c */
+DAT_RETURN dat_lmr_describe(struct dat_lmr *lmr);
+void dat_lmr_let_go_of_base(struct dat_lmr *lmr);
+
+/* lmr_pages.c */
+struct page *dat_virtual_page(const void *address);
+struct page **dat_lmr_pages(const struct dat_lmr *lmr, unsigned int num,
+			    DAT_RETURN *ret);
+
+/* lmr_fit.c */
+int dat_lmr_fit(const struct ib_device *ibdev, u32 max_pages, bool large,
+		struct scatterlist *sgl, unsigned int nents, u64 iova,
+		u64 length, struct dat_lmr_fit *fit);
 
 /* lmr_map.c */
 DAT_RETURN dat_lmr_map(struct dat_lmr *lmr);
@@ -61,18 +123,37 @@ void dat_lmr_unmap(struct dat_lmr *lmr);
 struct scatterlist *dat_lmr_find_sg(const struct dat_lmr *lmr, u64 offset,
 				    u32 *sg_offset, unsigned int *nents);
 int dat_lmr_map_mr(const struct dat_lmr *lmr, struct ib_mr *mr, u64 address,
-		   u32 length);
+		   u32 length, u64 iova);
 
 /* sync.c */
 void dat_lmr_wait_for_syncs(struct dat_lmr *lmr);
+
+/* rmr_find.c */
+int dat_lmr_insert_key(struct dat_lmr *lmr, u32 key);
+void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key);
 
 /* lmr_find.c */
 int dat_lmr_insert(struct dat_lmr *lmr);
 void dat_lmr_remove(struct dat_lmr *lmr);
 struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context);
+struct dat_lmr *dat_lmr_find_range(struct dat_ia *ia, const struct dat_pz *pz,
+				   const DAT_LMR_TRIPLET *segment);
 bool dat_lmr_covers(const struct dat_lmr *lmr, u64 address, u64 length);
 DAT_RETURN dat_lmr_check(struct dat_ia *ia, const struct dat_pz *pz,
 			 const DAT_LMR_TRIPLET *segment,
 			 DAT_MEM_PRIV_FLAGS privilege);
+
+/* The lmr_context of the reserved LMR. */
+#define DAT_RESERVED_CONTEXT	U32_MAX
+
+/* Only the reserved LMR is in no PZ. */
+static inline bool dat_lmr_is_reserved(const struct dat_lmr *lmr)
+{
+	return !lmr->pz;
+}
+
+/* lmr_reserved.c */
+struct ib_sge *dat_reserved_iov(const struct dat_pz *pz,
+				const struct ib_sge *iov, int num);
 
 #endif /* _KDAPL_LMR_H */

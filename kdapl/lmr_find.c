@@ -3,7 +3,8 @@
  * lmr_find.c - from an lmr_context to the LMR
  *
  * Each open IA has its own table: a context that another consumer got is not
- * found.
+ * found. Registered memory has a context of its own. LMRs that are not registered
+ * share one; they are told apart by what they cover.
  */
 #include "ia.h"
 #include "lmr.h"
@@ -12,6 +13,32 @@
 static unsigned long key_index(u32 key)
 {
 	return key >> 8;
+}
+
+static struct dat_lmr *next_locked(struct xarray *lmrs, struct dat_lmr *lmr)
+{
+	return rcu_dereference_protected(lmr->same_key,
+					 lockdep_is_held(&lmrs->xa_lock));
+}
+
+/* Memory that is not registered has the key of its PD, or of its device. */
+static int lmr_chain(struct xarray *lmrs, struct dat_lmr *lmr)
+{
+	struct dat_lmr *first;
+	int ret = 0;
+
+	xa_lock_bh(lmrs);
+	first = xa_load(lmrs, key_index(lmr->lkey));
+	if (!first) {
+		ret = -EAGAIN;
+	} else if (first->lkey != lmr->lkey) {
+		ret = -EBUSY;
+	} else {
+		RCU_INIT_POINTER(lmr->same_key, next_locked(lmrs, first));
+		rcu_assign_pointer(first->same_key, lmr);
+	}
+	xa_unlock_bh(lmrs);
+	return ret;
 }
 
 /**
@@ -23,8 +50,17 @@ static unsigned long key_index(u32 key)
  */
 int dat_lmr_insert(struct dat_lmr *lmr)
 {
-	return xa_insert_bh(&lmr->obj.ia->lmrs, key_index(lmr->lkey), lmr,
-			    GFP_KERNEL_ACCOUNT);
+	struct xarray *lmrs = &lmr->obj.ia->lmrs;
+	int ret;
+
+	do {
+		ret = xa_insert_bh(lmrs, key_index(lmr->lkey), lmr,
+				   GFP_KERNEL_ACCOUNT);
+		if (ret == -EBUSY)
+			ret = lmr_chain(lmrs, lmr);
+		/* What was in its way has gone. */
+	} while (ret == -EAGAIN);
+	return ret;
 }
 
 /**
@@ -35,8 +71,23 @@ int dat_lmr_insert(struct dat_lmr *lmr)
  */
 void dat_lmr_remove(struct dat_lmr *lmr)
 {
-	xa_cmpxchg_bh(&lmr->obj.ia->lmrs, key_index(lmr->lkey), lmr, NULL,
-		      GFP_KERNEL);
+	struct xarray *lmrs = &lmr->obj.ia->lmrs;
+	unsigned long index = key_index(lmr->lkey);
+	struct dat_lmr *prev;
+
+	xa_lock_bh(lmrs);
+	prev = xa_load(lmrs, index);
+	if (prev == lmr) {
+		/* It takes no memory to store in the place of another. */
+		__xa_store(lmrs, index, next_locked(lmrs, lmr), GFP_ATOMIC);
+	} else {
+		while (prev && next_locked(lmrs, prev) != lmr)
+			prev = next_locked(lmrs, prev);
+		if (prev)
+			rcu_assign_pointer(prev->same_key,
+					   next_locked(lmrs, lmr));
+	}
+	xa_unlock_bh(lmrs);
 }
 
 /**
@@ -52,7 +103,7 @@ struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context)
 {
 	struct dat_lmr *lmr = xa_load(&ia->lmrs, key_index(context));
 
-	return lmr && lmr->lkey == context ? lmr : NULL;
+	return lmr && READ_ONCE(lmr->lkey) == context ? lmr : NULL;
 }
 
 /**
@@ -67,6 +118,51 @@ bool dat_lmr_covers(const struct dat_lmr *lmr, u64 address, u64 length)
 {
 	return address >= lmr->address && length <= lmr->length &&
 	       address - lmr->address <= lmr->length - length;
+}
+
+/**
+ * dat_lmr_find_range - find an LMR that holds a range
+ * @ia: the IA
+ * @pz: PZ of the LMR, or NULL for any
+ * @segment: the range, by the context of the LMR
+ *
+ * Context: as dat_lmr_find().
+ * Return: the LMR, or NULL.
+ */
+struct dat_lmr *dat_lmr_find_range(struct dat_ia *ia, const struct dat_pz *pz,
+				   const DAT_LMR_TRIPLET *segment)
+{
+	struct dat_lmr *lmr = dat_lmr_find(ia, segment->lmr_context);
+
+	while (lmr && ((pz && lmr->pz != pz) ||
+		       !dat_lmr_covers(lmr, segment->virtual_address,
+				       segment->segment_length)))
+		lmr = rcu_dereference(lmr->same_key);
+	return lmr;
+}
+
+static DAT_RETURN protection_violation(bool write)
+{
+	return DAT_ERROR(DAT_PROTECTION_VIOLATION,
+			 write ? DAT_PROTECTION_WRITE : DAT_PROTECTION_READ);
+}
+
+static DAT_RETURN check_one(const struct dat_lmr *lmr, const struct dat_pz *pz,
+			    const DAT_LMR_TRIPLET *segment,
+			    DAT_MEM_PRIV_FLAGS privilege)
+{
+	bool write = privilege == DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+
+	if (unlikely(lmr->pz != pz))
+		return protection_violation(write);
+	if (unlikely(!dat_lmr_covers(lmr, segment->virtual_address,
+				     segment->segment_length)))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (unlikely(!(lmr->privileges & privilege)))
+		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION,
+				 write ? DAT_PRIVILEGES_WRITE :
+					 DAT_PRIVILEGES_READ);
+	return DAT_SUCCESS;
 }
 
 /**
@@ -89,23 +185,23 @@ DAT_RETURN dat_lmr_check(struct dat_ia *ia, const struct dat_pz *pz,
 			 const DAT_LMR_TRIPLET *segment,
 			 DAT_MEM_PRIV_FLAGS privilege)
 {
-	bool write = privilege == DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 	const struct dat_lmr *lmr;
+	DAT_RETURN ret;
 
 	/* With a length of zero the rest of a triplet has no meaning. */
 	if (unlikely(!segment->segment_length))
 		return DAT_SUCCESS;
 	lmr = dat_lmr_find(ia, segment->lmr_context);
-	if (unlikely(!lmr || lmr->pz != pz))
-		return DAT_ERROR(DAT_PROTECTION_VIOLATION,
-				 write ? DAT_PROTECTION_WRITE :
-					 DAT_PROTECTION_READ);
-	if (unlikely(!dat_lmr_covers(lmr, segment->virtual_address,
-				     segment->segment_length)))
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	if (unlikely(!(lmr->privileges & privilege)))
-		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION,
-				 write ? DAT_PRIVILEGES_WRITE :
-					 DAT_PRIVILEGES_READ);
-	return DAT_SUCCESS;
+	if (unlikely(!lmr))
+		return protection_violation(privilege ==
+					    DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	ret = check_one(lmr, pz, segment, privilege);
+	while (unlikely(ret)) {
+		lmr = rcu_dereference(lmr->same_key);
+		if (!lmr)
+			break;
+		if (!check_one(lmr, pz, segment, privilege))
+			return DAT_SUCCESS;
+	}
+	return ret;
 }

@@ -4,67 +4,82 @@
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/vmalloc.h>
 
+#include "device.h"
 #include "ia.h"
 #include "lmr.h"
 
-/* Linux has struct page for directly mapped and for vmalloc memory. */
-static struct page *virtual_page(const void *address)
+/* The consumer has mapped it, or says that it needs no mapping. */
+static bool is_bus_memory(const struct dat_lmr *lmr)
 {
-	if (is_vmalloc_addr(address))
-		return vmalloc_to_page(address);
-	if (virt_addr_valid(address))
-		return virt_to_page((void *)address);
-	return NULL;
+	return lmr->mem_type == DAT_MEM_TYPE_IA ||
+	       lmr->mem_type == DAT_MEM_TYPE_BYPASS;
 }
 
-static DAT_RETURN map_virtual(struct dat_lmr *lmr, unsigned int num_pages)
+static DAT_RETURN no_memory(void)
 {
-	const void *start = lmr->region.for_va;
-	unsigned int i;
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
+static DAT_RETURN map_bus_memory(struct dat_lmr *lmr)
+{
+	if (sg_alloc_table(&lmr->sgt, 1, GFP_KERNEL_ACCOUNT))
+		return no_memory();
+	sg_dma_address(lmr->sgt.sgl) = lmr->start;
+	sg_dma_len(lmr->sgt.sgl) = lmr->length;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN map_pages(struct dat_lmr *lmr)
+{
+	struct ib_device *ibdev = dat_ia_ibdev(lmr->obj.ia);
+	unsigned int num = PFN_UP(offset_in_page(lmr->start) + lmr->length);
 	struct page **pages;
 	DAT_RETURN ret;
+	int err;
 
-	pages = kvmalloc_array(num_pages, sizeof(*pages), GFP_KERNEL);
+	pages = dat_lmr_pages(lmr, num, &ret);
 	if (!pages)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-	for (i = 0; i < num_pages; i++) {
-		pages[i] = virtual_page(PTR_ALIGN_DOWN(start, PAGE_SIZE) +
-					(unsigned long)i * PAGE_SIZE);
-		if (!pages[i]) {
-			ret = DAT_ERROR(DAT_INVALID_PARAMETER,
-					DAT_INVALID_ARG3);
-			goto free;
-		}
-	}
-	ret = DAT_SUCCESS;
-	if (sg_alloc_table_from_pages(&lmr->sgt, pages, num_pages,
-				      offset_in_page(start), lmr->length,
-				      GFP_KERNEL_ACCOUNT))
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				DAT_RESOURCE_MEMORY);
-free:
+		return ret;
+	err = sg_alloc_table_from_pages_segment(&lmr->sgt, pages, num,
+						offset_in_page(lmr->start),
+						lmr->length,
+						ib_dma_max_seg_size(ibdev),
+						GFP_KERNEL_ACCOUNT);
 	kvfree(pages);
-	return ret;
+	if (err)
+		return no_memory();
+	if (ib_dma_map_sgtable_attrs(ibdev, &lmr->sgt, lmr->dma_dir, 0)) {
+		sg_free_table(&lmr->sgt);
+		return no_memory();
+	}
+	return DAT_SUCCESS;
 }
 
-static DAT_RETURN map_platform(struct dat_lmr *lmr, unsigned int num_pages)
+/* Can what the device may do with the base's mapping be done to this LMR? */
+static bool can_share(const struct dat_lmr *lmr)
 {
-	const struct dat_platform_region *region = lmr->region.for_platform;
+	return lmr->base && (is_bus_memory(lmr->base->mapped) ||
+			     lmr->base->dma_dir == DMA_BIDIRECTIONAL ||
+			     lmr->dma_dir == DMA_TO_DEVICE);
+}
 
-	if (sg_alloc_table_from_pages(&lmr->sgt, region->pages, num_pages,
-				      region->first_offset, lmr->length,
-				      GFP_KERNEL_ACCOUNT))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-	return DAT_SUCCESS;
+static void share_mapping(struct dat_lmr *lmr)
+{
+	struct dat_lmr *from = lmr->base->mapped;
+
+	atomic_inc(&from->mappings);
+	lmr->mapped = from;
+	lmr->sgt = from->sgt;
+	lmr->dma_dir = from->dma_dir;
 }
 
 /**
  * dat_lmr_map - find the pages of a new LMR and map them for its device
- * @lmr: the LMR, with its description, address, length and direction
+ * @lmr: the LMR, from dat_lmr_describe()
+ *
+ * An LMR over another one shares its mapping, unless it is for writing and the
+ * mapping is not.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (there is no memory),
@@ -72,23 +87,17 @@ static DAT_RETURN map_platform(struct dat_lmr *lmr, unsigned int num_pages)
  */
 DAT_RETURN dat_lmr_map(struct dat_lmr *lmr)
 {
-	unsigned int num_pages =
-		PFN_UP(offset_in_page(lmr->address) + lmr->length);
-	DAT_RETURN ret;
+	DAT_RETURN ret = DAT_SUCCESS;
 
-	if (lmr->mem_type == DAT_MEM_TYPE_PLATFORM)
-		ret = map_platform(lmr, num_pages);
-	else
-		ret = map_virtual(lmr, num_pages);
+	if (can_share(lmr)) {
+		share_mapping(lmr);
+		return DAT_SUCCESS;
+	}
+	ret = is_bus_memory(lmr) ? map_bus_memory(lmr) : map_pages(lmr);
 	if (ret)
 		return ret;
-
-	if (ib_dma_map_sgtable_attrs(dat_ia_ibdev(lmr->obj.ia), &lmr->sgt,
-				     lmr->dma_dir, 0)) {
-		sg_free_table(&lmr->sgt);
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-	}
+	lmr->mapped = lmr;
+	atomic_set(&lmr->mappings, 1);
 	return DAT_SUCCESS;
 }
 
@@ -96,13 +105,19 @@ DAT_RETURN dat_lmr_map(struct dat_lmr *lmr)
  * dat_lmr_unmap - the reverse of dat_lmr_map()
  * @lmr: the LMR
  *
- * Context: process, may sleep.
+ * When an IA is closed LMRs end in any order, so that one may end before those
+ * over it. The mapping ends with the last. Context: process, may sleep.
  */
 void dat_lmr_unmap(struct dat_lmr *lmr)
 {
-	ib_dma_unmap_sgtable_attrs(dat_ia_ibdev(lmr->obj.ia), &lmr->sgt,
-				   lmr->dma_dir, 0);
-	sg_free_table(&lmr->sgt);
+	struct dat_lmr *mapped = lmr->mapped;
+
+	if (!atomic_dec_and_test(&mapped->mappings))
+		return;
+	if (!is_bus_memory(mapped))
+		ib_dma_unmap_sgtable_attrs(dat_ia_ibdev(mapped->obj.ia),
+					   &mapped->sgt, mapped->dma_dir, 0);
+	sg_free_table(&mapped->sgt);
 }
 
 /**
@@ -149,27 +164,66 @@ static void cut_sg(struct scatterlist *to, struct scatterlist *from,
 	}
 }
 
+/* For more pages than an MR has room for. It must not sleep. */
+static u32 larger_pages(struct ib_device *ibdev, struct scatterlist *sgl,
+			unsigned int num, u64 address, u32 length)
+{
+	struct dat_lmr_fit fit;
+
+	if (dat_lmr_fit(ibdev, dat_dev_max_pages(ibdev), false, sgl, num,
+			address, length, &fit) ||
+	    fit.type != IB_MR_TYPE_MEM_REG ||
+	    (fit.page_size != PAGE_SIZE &&
+	     dat_dev_quirks(ibdev) & DAT_QUIRK_LARGE_PAGES_SLEEP))
+		return 0;
+	return fit.page_size;
+}
+
+static int map_pieces(struct ib_mr *mr, struct scatterlist *sgl,
+		      unsigned int num, u64 address, u32 length)
+{
+	u64 num_pages = PFN_UP(offset_in_page(address) + (u64)length);
+	u32 page_size = PAGE_SIZE;
+	int mapped;
+
+	/* The region counts from 0, but no list of pages does. */
+	if (unlikely(offset_in_page(address ^ sg_dma_address(sgl))))
+		return -EINVAL;
+	if (unlikely(num_pages > dat_dev_max_pages(mr->device)))
+		page_size = larger_pages(mr->device, sgl, num, address, length);
+	if (unlikely(!page_size))
+		return -E2BIG;
+	/* Not an offset: there are drivers that overlook it. */
+	mapped = ib_map_mr_sg(mr, sgl, num, NULL, page_size);
+	if (mapped == num)
+		return 0;
+	return mapped < 0 ? mapped : -ENOMEM;
+}
+
 /* Enough for memory that is in one or two pieces. */
 #define FEW_SEGMENTS	4
 
 /**
  * dat_lmr_map_mr - map a range of an LMR into an MR that nobody uses
  * @lmr: the LMR
- * @mr: the MR; its key is moved on, so that what it was before stays dead
+ * @mr: the MR, for dat_dev_max_pages(); its key is moved on, so that what it
+ *	was before stays dead
  * @address: where the range begins; within the LMR
  * @length: bytes, not 0
+ * @iova: what peers shall call its first byte
  *
  * Context: any.
- * Return: 0 or a negative errno.
+ * Return: 0 or a negative errno; -EINVAL if @iova is elsewhere in its page than
+ * the byte is.
  */
 int dat_lmr_map_mr(const struct dat_lmr *lmr, struct ib_mr *mr, u64 address,
-		   u32 length)
+		   u32 length, u64 iova)
 {
 	struct scatterlist few[FEW_SEGMENTS], *cut = few, *first;
 	u64 offset = address - lmr->address;
 	unsigned int num, left, left_of_last;
 	u32 sg_offset, last_offset;
-	int mapped;
+	int err;
 
 	first = dat_lmr_find_sg(lmr, offset, &sg_offset, &left);
 	dat_lmr_find_sg(lmr, offset + length - 1, &last_offset, &left_of_last);
@@ -179,16 +233,14 @@ int dat_lmr_map_mr(const struct dat_lmr *lmr, struct ib_mr *mr, u64 address,
 		if (!cut)
 			return -ENOMEM;
 	}
-	/* Not an offset: there are drivers that overlook it. */
 	cut_sg(cut, first, num, sg_offset, length);
-	mapped = ib_map_mr_sg(mr, cut, num, NULL, PAGE_SIZE);
+	err = map_pieces(mr, cut, num, iova, length);
 	if (cut != few)
 		kfree(cut);
-	if (mapped != num)
-		return mapped < 0 ? mapped : -ENOMEM;
+	if (err)
+		return err;
 
-	/* The device shall know the memory by the consumer's addresses. */
-	mr->iova = address;
+	mr->iova = iova;
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	return 0;
 }

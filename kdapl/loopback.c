@@ -9,9 +9,11 @@
 #include <linux/jiffies.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
 
 #include "addr.h"
+#include "cm.h"
 #include "ia.h"
 #include "loopback.h"
 
@@ -119,24 +121,14 @@ static int connect_to(struct dat_loopback *lb, struct net *net,
 	return ret ?: await(lb, RDMA_CM_EVENT_ESTABLISHED);
 }
 
-/**
- * dat_loopback_make - connect two QPs of an IA to each other
- * @ia: the IA, whose address is used
- * @near: the QP that connects; it can send when this returns
- * @far: the QP that accepts
- *
- * Context: process, sleeps, at most some seconds.
- * Return: the connection, for dat_loopback_drop(), or an ERR_PTR().
- */
-struct dat_loopback *dat_loopback_make(struct dat_ia *ia, struct ib_qp *near,
-				       struct ib_qp *far)
+static struct dat_loopback *loopback_try(struct dat_ia *ia, struct ib_qp *near,
+					 struct ib_qp *far)
 {
 	struct sockaddr_storage from, to;
 	struct dat_loopback *lb;
 	int ret;
 
-	if (ia->addr.ss_family == AF_UNSPEC)
-		dat_addr_find(ia);
+	dat_addr_find(ia);
 	from = ia->addr;
 	if (from.ss_family == AF_UNSPEC)
 		return ERR_PTR(-ENETUNREACH);
@@ -162,6 +154,65 @@ struct dat_loopback *dat_loopback_make(struct dat_ia *ia, struct ib_qp *near,
 drop:
 	dat_loopback_drop(lb);
 	return ERR_PTR(ret);
+}
+
+/**
+ * struct attempt - an attempt to make a connection, and what came of it
+ * @work: makes it
+ * @ia: the IA
+ * @near: the QP that connects
+ * @far: the QP that accepts
+ * @lb: out: the connection, or an ERR_PTR()
+ * @done: @lb is there
+ */
+struct attempt {
+	struct work_struct work;
+	struct dat_ia *ia;
+	struct ib_qp *near;
+	struct ib_qp *far;
+	struct dat_loopback *lb;
+	struct completion done;
+};
+
+static void attempt_worker(struct work_struct *work)
+{
+	struct attempt *a = container_of(work, struct attempt, work);
+	int tries;
+
+	for (tries = 0; tries < DAT_PORT_TRIES; tries++) {
+		a->lb = loopback_try(a->ia, a->near, a->far);
+		if (PTR_ERR_OR_ZERO(a->lb) != -EADDRINUSE)
+			break;
+	}
+	complete(&a->done);
+}
+
+/**
+ * dat_loopback_make - connect two QPs of an IA to each other
+ * @ia: the IA, whose address is used
+ * @near: the QP that connects; it can send when this returns
+ * @far: the QP that accepts
+ *
+ * Context: process, sleeps, at most some seconds.
+ * Return: the connection, for dat_loopback_drop(), or an ERR_PTR().
+ */
+struct dat_loopback *dat_loopback_make(struct dat_ia *ia, struct ib_qp *near,
+				       struct ib_qp *far)
+{
+	struct attempt a = {
+		.ia = ia,
+		.near = near,
+		.far = far,
+		.done = COMPLETION_INITIALIZER_ONSTACK(a.done),
+	};
+
+	/* Not by the caller: a signal to it would interrupt TCP's connect(). */
+	INIT_WORK_ONSTACK(&a.work, attempt_worker);
+	/* Nor by our own queue: upcalls run there, and may wait for the caller. */
+	queue_work(system_unbound_wq, &a.work);
+	wait_for_completion(&a.done);
+	destroy_work_on_stack(&a.work);
+	return a.lb;
 }
 
 /**

@@ -8,8 +8,10 @@
 
 #include "../chardev/chardev.h"
 #include "device.h"
+#include "farewell.h"
 #include "kdapl.h"
 #include "object.h"
+#include "registry.h"
 
 struct workqueue_struct *kdapl_wq;
 
@@ -20,9 +22,12 @@ static int __init kdapl_init(void)
 	kdapl_wq = alloc_workqueue("kdapl", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!kdapl_wq)
 		return -ENOMEM;
-	ret = dat_dev_register_client();
+	ret = dat_registry_init();
 	if (ret)
 		goto destroy_wq;
+	ret = dat_dev_register_client();
+	if (ret)
+		goto exit_registry;
 	ret = dat_chardev_init();
 	if (ret)
 		goto unregister_client;
@@ -30,6 +35,8 @@ static int __init kdapl_init(void)
 
 unregister_client:
 	dat_dev_unregister_client();
+exit_registry:
+	dat_registry_exit();
 destroy_wq:
 	destroy_workqueue(kdapl_wq);
 	return ret;
@@ -39,6 +46,8 @@ static void __exit kdapl_exit(void)
 {
 	dat_chardev_exit();
 	dat_dev_unregister_client();
+	dat_registry_exit();
+	dat_farewell_exit();
 	destroy_workqueue(kdapl_wq);
 	dat_object_table_destroy();
 }

@@ -8,7 +8,11 @@
 #include "object.h"
 
 struct dat_ep;
+struct dat_ia;
+struct dat_lmr;
+struct dat_pz;
 struct dat_rmr;
+struct ib_recv_wr;
 struct ib_send_wr;
 
 /**
@@ -18,21 +22,56 @@ struct ib_send_wr;
  * @cookie: the consumer's
  * @length: bytes of all segments
  * @rmr: of a bind, or NULL
- * @bind: of a bind, for dat_rmr_bound()
+ * @lmr: of a DAT_DTO_LMR_FMR or _INVALIDATE
+ * @bind: as in &struct dat_dto
  */
 struct dat_post {
 	DAT_DTOS op;
 	DAT_COMPLETION_FLAGS flags;
 	DAT_CONTEXT cookie;
 	u32 length;
-	struct dat_rmr *rmr;
+	union {
+		struct dat_rmr *rmr;
+		struct dat_lmr *lmr;
+	};
 	u8 bind;
 };
 
+/**
+ * struct dat_iov - the segments of a DTO
+ * @num: how many
+ * @segments: where they are
+ * @privilege: what the LMRs must allow
+ */
+struct dat_iov {
+	DAT_COUNT num;
+	const DAT_LMR_TRIPLET *segments;
+	DAT_MEM_PRIV_FLAGS privilege;
+};
+
+/* post_iov.c */
+DAT_RETURN dat_iov_check(struct dat_ia *ia, const struct dat_pz *pz,
+			 const struct dat_iov *iov, DAT_COUNT max_num,
+			 DAT_SEG_LENGTH max_length, u32 *lengthp);
+
+/* Nothing is wrong with them, but dat_reserved_iov() has to see to them. */
+static inline DAT_RETURN dat_iov_reserved(void)
+{
+	return DAT_ERROR(DAT_RESERVED_LMR, DAT_NO_SUBTYPE);
+}
+
+/* post_queue.c */
 DAT_RETURN dat_post_check_state(struct dat_ep *ep);
+bool dat_post_allows(const struct dat_ep *ep, DAT_COMPLETION_FLAGS flags);
 DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 			       struct ib_send_wr *first,
 			       struct ib_send_wr *last);
+DAT_RETURN dat_post_dto(struct dat_ep *ep, const struct dat_post *post,
+			struct ib_send_wr *wr);
 bool dat_post_marker(struct dat_ep *ep);
+DAT_RETURN dat_post_recv_queue(struct dat_ep *ep, struct ib_recv_wr *wr,
+			       DAT_DTO_COOKIE user_cookie,
+			       DAT_COMPLETION_FLAGS completion_flags,
+			       u32 length);
 
 #endif /* _KDAPL_POST_H */

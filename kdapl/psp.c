@@ -1,62 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * psp.c - public service points: listening for connection requests
+ * psp.c - public service points: listening for any number of requests
  */
-#include <linux/slab.h>
+#include <linux/kernel.h>
 
-#include "addr.h"
 #include "cm.h"
 #include "evd.h"
 #include "ia.h"
+#include "registry.h"
 
-#define BACKLOG	128
-
-static void psp_shutdown(struct dat_object *obj)
+static DAT_RETURN check_flags(DAT_PSP_FLAGS flags, const DAT_PSP_HANDLE *psp)
 {
-	struct dat_psp *psp = to_psp(obj);
-
-	/* Waits for the handler: no request arrives after this. */
-	rdma_destroy_id(psp->id);
-	dat_object_unuse(&psp->evd->obj);
+	if (flags != DAT_PSP_CONSUMER_FLAG && flags != DAT_PSP_PROVIDER_FLAG)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (!psp)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	return DAT_SUCCESS;
 }
 
-static void psp_release(struct dat_object *obj)
+/* @qual: in: 0 for any; out: the one that it is */
+static DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *qual,
+			 DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS flags,
+			 DAT_PSP_HANDLE *psp_handle)
 {
-	struct dat_psp *psp = to_psp(obj);
+	struct dat_object *ia_obj;
+	struct dat_sp *sp;
+	DAT_RETURN ret;
 
-	dat_object_put(&psp->evd->obj);
-	kfree(psp);
-}
-
-static const struct dat_object_ops psp_ops = {
-	.shutdown = psp_shutdown,
-	.release = psp_release,
-};
-
-/* rdma_cm's privileged ports are not for everybody; it does not check. */
-static DAT_RETURN psp_bind(struct dat_psp *psp)
-{
-	struct sockaddr_storage addr = psp->obj.ia->addr;
-	int ret;
-
-	if (addr.ss_family == AF_UNSPEC)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_DEVICE);
-	dat_addr_set_port(&addr, psp->conn_qual);
-	ret = rdma_bind_addr(psp->id, (struct sockaddr *)&addr);
-	if (!ret)
-		ret = rdma_listen(psp->id, BACKLOG);
-	switch (ret) {
-	case 0:
-		return DAT_SUCCESS;
-	case -EADDRINUSE:
-		return DAT_ERROR(DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE);
-	case -EACCES:
-		return DAT_ERROR(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE);
-	default:
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_DEVICE);
+	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
+				  DAT_INVALID_HANDLE_IA, &ret);
+	if (!ia_obj)
+		return ret;
+	ret = dat_sp_new(to_ia(ia_obj), DAT_HANDLE_TYPE_PSP, evd_handle, &sp);
+	if (ret)
+		goto leave;
+	sp->flags = flags;
+	ret = dat_sp_listen_qual(sp, *qual);
+	if (ret) {
+		dat_sp_drop(sp);
+		goto put;
 	}
+	*qual = sp->conn_qual;
+	*psp_handle = sp->obj.handle;
+put:
+	dat_object_put(&sp->obj);
+leave:
+	dat_object_leave(ia_obj);
+	return ret;
 }
 
 /**
@@ -65,16 +55,19 @@ static DAT_RETURN psp_bind(struct dat_psp *psp)
  * @conn_qual: the connection qualifier: a port of RDMA_PS_TCP, 1 to 65535, on
  *	the IA's address
  * @evd_handle: EVD for connection requests; when it is full they are rejected
- * @psp_flags: DAT_PSP_CONSUMER_FLAG
+ * @psp_flags: DAT_PSP_CONSUMER_FLAG, or DAT_PSP_PROVIDER_FLAG to have an EP
+ *	made for each request, see dat_cr_query()
  * @psp_handle: out: the handle
  *
- * Specification: dat_psp_create().
+ * An EP that is made for a request has neither PZ nor EVDs: it is in the state
+ * UNCONFIGURED_TENTATIVE, and TENTATIVE_CONNECTION_PENDING when dat_ep_modify()
+ * has given it a PZ. Specification: dat_psp_create().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_CONN_QUAL_IN_USE, DAT_CONN_QUAL_UNAVAILABLE,
  * DAT_INSUFFICIENT_RESOURCES (also: the IA has no address),
- * DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INTERNAL_ERROR (the device has gone).
  */
 DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle,
 			  DAT_CONN_QUAL conn_qual,
@@ -82,81 +75,109 @@ DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle,
 			  DAT_PSP_FLAGS psp_flags,
 			  DAT_PSP_HANDLE *psp_handle)
 {
-	struct dat_object *ia_obj, *evd_obj;
-	struct dat_psp *psp;
-	struct dat_ia *ia;
+	DAT_CONN_QUAL qual = conn_qual;
 	DAT_RETURN ret;
 
+	might_sleep();
 	if (!conn_qual || conn_qual > U16_MAX)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (psp_flags == DAT_PSP_PROVIDER_FLAG)
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	if (psp_flags != DAT_PSP_CONSUMER_FLAG)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	if (!psp_handle)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-
-	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-				  DAT_INVALID_HANDLE_IA, &ret);
-	if (!ia_obj)
+	ret = check_flags(psp_flags, psp_handle);
+	if (ret)
 		return ret;
-	ia = to_ia(ia_obj);
-	if (ia->addr.ss_family == AF_UNSPEC)
-		dat_addr_find(ia);
-
-	evd_obj = dat_object_get(evd_handle, DAT_HANDLE_TYPE_EVD);
-	if (!evd_obj || evd_obj->ia != ia ||
-	    !(to_evd(evd_obj)->flags & DAT_EVD_CR_FLAG) ||
-	    !dat_object_use(evd_obj)) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
-		goto put_evd;
-	}
-
-	psp = kzalloc(sizeof(*psp), GFP_KERNEL_ACCOUNT);
-	if (!psp) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				DAT_RESOURCE_MEMORY);
-		goto unuse_evd;
-	}
-	psp->id = rdma_create_id(ia->net, dat_cm_handler, &psp->obj,
-				 RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(psp->id)) {
-		kfree(psp);
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				DAT_RESOURCE_DEVICE);
-		goto unuse_evd;
-	}
-
-	/* From here on the PSP ends as any other does. */
-	psp->evd = to_evd(evd_obj);
-	psp->conn_qual = conn_qual;
-	dat_object_init(&psp->obj, DAT_HANDLE_TYPE_PSP, ia, &psp_ops);
-	ret = dat_object_publish(&psp->obj);
-	if (ret) {
-		dat_object_shutdown(&psp->obj);
-		dat_object_put(&psp->obj);
-		goto leave;
-	}
-	/* Requests name the handle, so it has to be there before the first. */
-	ret = psp_bind(psp);
-	if (ret) {
-		dat_object_claim(&psp->obj);
-		dat_object_retire(&psp->obj);
-		goto leave;
-	}
-	*psp_handle = psp->obj.handle;
-	goto leave;
-
-unuse_evd:
-	dat_object_unuse(evd_obj);
-put_evd:
-	if (evd_obj)
-		dat_object_put(evd_obj);
-leave:
-	dat_object_leave(ia_obj);
-	return ret;
+	ret = create(ia_handle, &qual, evd_handle, psp_flags, psp_handle);
+	return dat_foreign_make(ret, ia_handle, DAT_HANDLE_TYPE_IA,
+				DAT_HANDLE_TYPE_PSP, psp_handle,
+				dat_foreign_is(parent, evd_handle,
+					       DAT_HANDLE_TYPE_EVD),
+				psp_create_func, ia_handle, conn_qual,
+				evd_handle, psp_flags, psp_handle);
 }
 EXPORT_SYMBOL_GPL(dat_psp_create);
+
+/**
+ * dat_psp_create_any - listen on a connection qualifier that is free
+ * @ia_handle: the IA
+ * @conn_qual: out: the connection qualifier, not a privileged one
+ * @evd_handle: as for dat_psp_create()
+ * @psp_flags: as for dat_psp_create()
+ * @psp_handle: out: the handle
+ *
+ * Specification: dat_psp_create_any().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_CONN_QUAL_UNAVAILABLE (none is free), DAT_INSUFFICIENT_RESOURCES (also:
+ * the IA has no address), DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle,
+			      DAT_CONN_QUAL *conn_qual,
+			      DAT_EVD_HANDLE evd_handle,
+			      DAT_PSP_FLAGS psp_flags,
+			      DAT_PSP_HANDLE *psp_handle)
+{
+	DAT_CONN_QUAL qual = 0;
+	DAT_RETURN ret;
+
+	might_sleep();
+	if (!conn_qual)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	ret = check_flags(psp_flags, psp_handle);
+	if (ret)
+		return ret;
+	ret = create(ia_handle, &qual, evd_handle, psp_flags, psp_handle);
+	if (!ret) {
+		*conn_qual = qual;
+		return ret;
+	}
+	return dat_foreign_make(ret, ia_handle, DAT_HANDLE_TYPE_IA,
+				DAT_HANDLE_TYPE_PSP, psp_handle,
+				dat_foreign_is(parent, evd_handle,
+					       DAT_HANDLE_TYPE_EVD),
+				psp_create_any_func, ia_handle, conn_qual,
+				evd_handle, psp_flags, psp_handle);
+}
+EXPORT_SYMBOL_GPL(dat_psp_create_any);
+
+/**
+ * dat_psp_query - the parameters of a PSP
+ * @psp_handle: the PSP
+ * @psp_param_mask: DAT_PSP_FIELD_*; all are filled in
+ * @psp_param: out: the parameters
+ *
+ * Specification: dat_psp_query().
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
+ */
+DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle,
+			 DAT_PSP_PARAM_MASK psp_param_mask,
+			 DAT_PSP_PARAM *psp_param)
+{
+	struct dat_object *obj;
+	struct dat_sp *sp;
+
+	if (psp_param_mask & ~DAT_PSP_FIELD_ALL)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!psp_param)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	obj = dat_object_get(psp_handle, DAT_HANDLE_TYPE_PSP);
+	if (!obj)
+		return dat_foreign(DAT_ERROR(DAT_INVALID_HANDLE,
+					     DAT_INVALID_HANDLE_PSP),
+				   psp_handle, DAT_HANDLE_TYPE_PSP,
+				   psp_query_func, psp_handle, psp_param_mask,
+				   psp_param);
+	sp = to_sp(obj);
+	*psp_param = (struct dat_psp_param){
+		.ia_handle = obj->ia->obj.handle,
+		.conn_qual = sp->conn_qual,
+		.evd_handle = sp->evd->obj.handle,
+		.psp_flags = sp->flags,
+	};
+	dat_object_put(obj);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_psp_query);
 
 /**
  * dat_psp_free - stop to listen
@@ -170,7 +191,12 @@ EXPORT_SYMBOL_GPL(dat_psp_create);
  */
 DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle)
 {
-	return dat_object_free(psp_handle, DAT_HANDLE_TYPE_PSP,
-			       DAT_INVALID_HANDLE_PSP, DAT_NO_SUBTYPE);
+	DAT_RETURN ret;
+
+	might_sleep();
+	ret = dat_object_free(psp_handle, DAT_HANDLE_TYPE_PSP,
+			      DAT_INVALID_HANDLE_PSP, DAT_NO_SUBTYPE);
+	return dat_foreign_free(ret, psp_handle, DAT_HANDLE_TYPE_PSP,
+				true, psp_free_func, psp_handle);
 }
 EXPORT_SYMBOL_GPL(dat_psp_free);

@@ -2,10 +2,12 @@
 /*
  * pz.c - protection zones
  */
+#include <linux/kernel.h>
 #include <linux/slab.h>
 
 #include "ia.h"
 #include "pz.h"
+#include "registry.h"
 
 static void pz_shutdown(struct dat_object *obj)
 {
@@ -43,12 +45,15 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle,
 	struct dat_pz *pz;
 	DAT_RETURN ret;
 
+	might_sleep();
 	if (!pz_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
 				  DAT_INVALID_HANDLE_IA, &ret);
 	if (!ia_obj)
-		return ret;
+		return dat_foreign_make(ret, ia_handle, DAT_HANDLE_TYPE_IA,
+					DAT_HANDLE_TYPE_PZ, pz_handle, true,
+					pz_create_func, ia_handle, pz_handle);
 
 	pz = kzalloc(sizeof(*pz), GFP_KERNEL_ACCOUNT);
 	if (!pz) {
@@ -103,7 +108,11 @@ DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle,
 
 	obj = dat_object_get(pz_handle, DAT_HANDLE_TYPE_PZ);
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		return dat_foreign(DAT_ERROR(DAT_INVALID_HANDLE,
+					     DAT_INVALID_HANDLE_PZ),
+				   pz_handle, DAT_HANDLE_TYPE_PZ,
+				   pz_query_func, pz_handle, pz_param_mask,
+				   pz_param);
 	pz_param->ia_handle = obj->ia->obj.handle;
 	dat_object_put(obj);
 	return DAT_SUCCESS;
@@ -122,8 +131,13 @@ EXPORT_SYMBOL_GPL(dat_pz_query);
  */
 DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle)
 {
-	return dat_object_free(pz_handle, DAT_HANDLE_TYPE_PZ,
-			       DAT_INVALID_HANDLE_PZ,
-			       DAT_INVALID_STATE_PZ_IN_USE);
+	DAT_RETURN ret;
+
+	might_sleep();
+	ret = dat_object_free(pz_handle, DAT_HANDLE_TYPE_PZ,
+			      DAT_INVALID_HANDLE_PZ,
+			      DAT_INVALID_STATE_PZ_IN_USE);
+	return dat_foreign_free(ret, pz_handle, DAT_HANDLE_TYPE_PZ,
+				true, pz_free_func, pz_handle);
 }
 EXPORT_SYMBOL_GPL(dat_pz_free);

@@ -2,7 +2,7 @@
 /*
  * rmr.c - making, querying and freeing remote memory regions
  */
-#include <linux/delay.h>
+#include <linux/kernel.h>
 #include <linux/slab.h>
 
 #include "device.h"
@@ -11,10 +11,8 @@
 #include "kdapl.h"
 #include "lmr.h"
 #include "pz.h"
+#include "registry.h"
 #include "rmr.h"
-
-/* A bind waits for what was posted before it; this long, then no longer. */
-#define BIND_WAIT_MS	2000
 
 /**
  * dat_rmr_handle - the handle of an RMR
@@ -27,8 +25,24 @@ DAT_HANDLE dat_rmr_handle(const struct dat_rmr *rmr)
 
 static struct ib_mr *window_alloc_mr(struct dat_rmr *rmr)
 {
-	return dat_dev_alloc_mr(rmr->pz->pd,
-				dat_dev_max_pages(rmr->pz->pd->device));
+	struct ib_mr *mr =
+		dat_dev_alloc_mr(rmr->pz->pd,
+				 dat_dev_max_pages(rmr->pz->pd->device));
+
+	if (IS_ERR(mr) || !dat_rmr_insert_key(rmr, mr->rkey))
+		return mr;
+	ib_dereg_mr(mr);
+	return ERR_PTR(-ENOMEM);
+}
+
+/* The index is the next MR's as soon as this one is gone. */
+static void window_free_mr(struct dat_rmr *rmr, struct dat_window *w)
+{
+	if (!w->mr)
+		return;
+	dat_rmr_remove_key(rmr, w->mr->rkey);
+	ib_dereg_mr(w->mr);
+	w->mr = NULL;
 }
 
 static DECLARE_WAIT_QUEUE_HEAD(repair_wq);
@@ -74,9 +88,7 @@ static void rmr_repair(struct work_struct *work)
 		/* Nobody else touches a broken window. */
 		if (READ_ONCE(w->state) != DAT_WINDOW_BROKEN)
 			continue;
-		if (w->mr)
-			ib_dereg_mr(w->mr);
-		w->mr = NULL;
+		window_free_mr(rmr, w);
 		window_close(w);
 		mr = window_alloc_mr(rmr);
 		if (IS_ERR(mr))
@@ -113,14 +125,8 @@ static void rmr_wait_for_binds(struct dat_rmr *rmr)
 	struct dat_ep *ep;
 
 	for (waited = 0; rmr_outstanding(rmr, &ep); waited++) {
-		dat_ep_collect(ep);
-		if (waited == BIND_WAIT_MS)
-			dat_ep_break(ep);
-		/* A consumer that does not dequeue must not stop us for ever. */
-		if (waited > BIND_WAIT_MS)
-			dat_ep_drain(ep);
+		dat_ep_hurry(ep, waited);
 		dat_object_put(&ep->obj);
-		usleep_range(1000, 1500);
 	}
 }
 
@@ -141,9 +147,7 @@ static void rmr_shutdown(struct dat_object *obj)
 	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
 		struct dat_window *w = &rmr->windows[i];
 
-		if (w->mr)
-			ib_dereg_mr(w->mr);
-		w->mr = NULL;
+		window_free_mr(rmr, w);
 		window_close(w);
 		w->state = DAT_WINDOW_BROKEN;
 	}
@@ -163,19 +167,8 @@ static const struct dat_object_ops rmr_ops = {
 	.release = rmr_release,
 };
 
-/**
- * dat_rmr_create - make an RMR, bound to nothing
- * @pz_handle: its PZ
- * @rmr_handle: out: the handle
- *
- * Specification: dat_rmr_create().
- *
- * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device has gone).
- */
-DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle,
-			  DAT_RMR_HANDLE *rmr_handle)
+static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope,
+			     DAT_RMR_HANDLE *rmr_handle)
 {
 	struct dat_object *pz_obj;
 	struct dat_rmr *rmr;
@@ -203,6 +196,7 @@ DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle,
 	dat_object_init(&rmr->obj, DAT_HANDLE_TYPE_RMR, pz_obj->ia, &rmr_ops);
 	kref_get(&pz_obj->ref);
 	rmr->pz = to_pz(pz_obj);
+	rmr->scope = scope;
 	rmr->current_window = DAT_RMR_NO_WINDOW;
 	spin_lock_init(&rmr->lock);
 	INIT_WORK(&rmr->repair_work, rmr_repair);
@@ -231,7 +225,56 @@ leave:
 	dat_object_leave(pz_obj);
 	return ret;
 }
+
+/**
+ * dat_rmr_create - make an RMR, bound to nothing
+ * @pz_handle: its PZ
+ * @rmr_handle: out: the handle
+ *
+ * Specification: dat_rmr_create().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle,
+			  DAT_RMR_HANDLE *rmr_handle)
+{
+	DAT_RETURN ret = rmr_create(pz_handle, DAT_RMR_SCOPE_PZ, rmr_handle);
+
+	might_sleep();
+	return dat_foreign_make(ret, pz_handle, DAT_HANDLE_TYPE_PZ,
+				DAT_HANDLE_TYPE_RMR, rmr_handle, true,
+				rmr_create_func, pz_handle, rmr_handle);
+}
 EXPORT_SYMBOL_GPL(dat_rmr_create);
+
+/**
+ * dat_rmr_create_for_ep - make an RMR that is bound on one EP at a time
+ * @pz_handle: its PZ
+ * @rmr_handle: out: the handle
+ *
+ * As long as it is bound on an EP that is connected, no other EP can bind or
+ * unbind it. Verbs give kernel consumers no memory window that belongs to a
+ * connection, so peers are checked as for any RMR: by its PZ. Who has peers
+ * that might use each other's contexts gives each EP a PZ of its own.
+ *
+ * Specification: dat_rmr_create_for_ep(), DAT 2.0.
+ *
+ * Context: process, may sleep.
+ * Return: as dat_rmr_create().
+ */
+DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
+				 DAT_RMR_HANDLE *rmr_handle)
+{
+	DAT_RETURN ret = rmr_create(pz_handle, DAT_RMR_SCOPE_EP, rmr_handle);
+
+	might_sleep();
+	return dat_foreign_make(ret, pz_handle, DAT_HANDLE_TYPE_PZ,
+				DAT_HANDLE_TYPE_RMR, rmr_handle, true,
+				rmr_create_for_ep_func, pz_handle, rmr_handle);
+}
+EXPORT_SYMBOL_GPL(dat_rmr_create_for_ep);
 
 /**
  * dat_rmr_query - the parameters of an RMR
@@ -258,13 +301,17 @@ DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	obj = dat_object_get(rmr_handle, DAT_HANDLE_TYPE_RMR);
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+		return dat_foreign(DAT_ERROR(DAT_INVALID_HANDLE,
+					     DAT_INVALID_HANDLE_RMR),
+				   rmr_handle, DAT_HANDLE_TYPE_RMR,
+				   rmr_query_func, rmr_handle, rmr_param_mask,
+				   rmr_param);
 
 	rmr = to_rmr(obj);
 	*rmr_param = (struct dat_rmr_param){
 		.ia_handle = obj->ia->obj.handle,
 		.pz_handle = rmr->pz->obj.handle,
-		.rmr_scope = DAT_RMR_SCOPE_PZ,
+		.rmr_scope = rmr->scope,
 		.va_type = DAT_VA_TYPE_VA,
 	};
 	spin_lock_bh(&rmr->lock);
@@ -272,6 +319,7 @@ DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
 		struct dat_window *w = &rmr->windows[rmr->current_window];
 
 		rmr_param->lmr_triplet = w->triplet;
+		rmr_param->va_type = w->va_type;
 		rmr_param->mem_priv = w->privileges;
 		rmr_param->rmr_context = w->mr->rkey;
 	}
@@ -295,7 +343,12 @@ EXPORT_SYMBOL_GPL(dat_rmr_query);
  */
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {
-	return dat_object_free(rmr_handle, DAT_HANDLE_TYPE_RMR,
-			       DAT_INVALID_HANDLE_RMR, DAT_NO_SUBTYPE);
+	DAT_RETURN ret;
+
+	might_sleep();
+	ret = dat_object_free(rmr_handle, DAT_HANDLE_TYPE_RMR,
+			      DAT_INVALID_HANDLE_RMR, DAT_NO_SUBTYPE);
+	return dat_foreign_free(ret, rmr_handle, DAT_HANDLE_TYPE_RMR,
+				true, rmr_free_func, rmr_handle);
 }
 EXPORT_SYMBOL_GPL(dat_rmr_free);

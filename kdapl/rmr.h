@@ -13,11 +13,17 @@
 
 struct dat_dto;
 struct dat_ep;
+struct dat_ia;
 struct dat_lmr;
 struct dat_pz;
 
 #define DAT_RMR_WINDOWS		2
 #define DAT_RMR_NO_WINDOW	DAT_RMR_WINDOWS
+
+/* In dto->bind: the window being bound, and above it the one being unbound. */
+#define DAT_BIND_NEW(bind)	((bind) & 3)
+#define DAT_BIND_OLD(bind)	((bind) >> 2)
+#define DAT_BIND(new, old)	((new) | (old) << 2)
 
 /**
  * enum dat_window_state - what a window of an RMR is
@@ -43,7 +49,10 @@ enum dat_window_state {
  * @dead_key: the key that the device last knew it by
  * @lmr: what it shows a part of, referenced and used unless idle
  * @triplet: the part
+ * @address: what peers call its first byte
+ * @va_type: how they count
  * @privileges: what peers may do
+ * @revoked: a peer has invalidated it before the bind's completion was seen
  */
 struct dat_window {
 	struct ib_mr *mr;
@@ -51,17 +60,22 @@ struct dat_window {
 	u32 dead_key;
 	struct dat_lmr *lmr;
 	DAT_LMR_TRIPLET triplet;
+	u64 address;
+	DAT_VA_TYPE va_type;
 	DAT_MEM_PRIV_FLAGS privileges;
+	bool revoked;
 };
 
 /**
  * struct dat_rmr - a remote memory region
  * @obj: head
  * @pz: its PZ, used
- * @lock: guards the windows, @current_window, @bind_ep, @outstanding
+ * @scope: DAT_RMR_SCOPE_PZ or DAT_RMR_SCOPE_EP
+ * @lock: guards the windows, @current_window, @scope_ep, @bind_ep, @outstanding
  * @windows: the MRs; mapping pages into an MR rewrites it at once, so the next
  *	bind must not touch the one that peers can still reach
  * @current_window: the window of the latest bind, or DAT_RMR_NO_WINDOW
+ * @scope_ep: EP of the latest bind, which a @scope of an EP is about
  * @bind_ep: EP of the latest bind, referenced while @outstanding
  * @outstanding: binds that have not completed
  * @repair_work: gives broken windows new MRs
@@ -69,9 +83,11 @@ struct dat_window {
 struct dat_rmr {
 	struct dat_object obj;
 	struct dat_pz *pz;
+	DAT_RMR_SCOPE scope;
 	spinlock_t lock;
 	struct dat_window windows[DAT_RMR_WINDOWS];
 	u8 current_window;
+	DAT_EP_HANDLE scope_ep;
 	struct dat_ep *bind_ep;
 	unsigned int outstanding;
 	struct work_struct repair_work;
@@ -82,12 +98,22 @@ static inline struct dat_rmr *to_rmr(struct dat_object *obj)
 	return container_of(obj, struct dat_rmr, obj);
 }
 
-/* rmr_bind.c */
+/* rmr_window.c */
 void dat_rmr_bound(struct dat_dto *dto, enum ib_wc_status status);
 void dat_window_clear(struct dat_window *window);
+void dat_rmr_revoke(struct dat_rmr *rmr, DAT_RMR_CONTEXT context);
+unsigned int dat_rmr_idle_window(struct dat_rmr *rmr);
 
 /* rmr.c */
 DAT_HANDLE dat_rmr_handle(const struct dat_rmr *rmr);
 void dat_rmr_wait_for_repair(struct dat_lmr *lmr);
+
+/* rmr_find.c */
+int dat_rmr_insert_key(struct dat_rmr *rmr, u32 key);
+void dat_rmr_remove_key(struct dat_rmr *rmr, u32 key);
+void dat_context_revoked(struct dat_ia *ia, DAT_RMR_CONTEXT context);
+DAT_RETURN dat_remote_check(struct dat_ia *ia, const struct dat_pz *pz,
+			    const DAT_RMR_TRIPLET *triplet,
+			    DAT_MEM_PRIV_FLAGS privilege, u32 *lkey);
 
 #endif /* _KDAPL_RMR_H */

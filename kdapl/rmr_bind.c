@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * rmr_bind.c - binding an RMR: the life of its two windows
+ * rmr_bind.c - binding an RMR to a part of an LMR
  *
  * A bind invalidates the open window and then registers the idle one, both on
  * the EP's send queue. What is posted after it starts after it; a peer that
@@ -10,127 +10,33 @@
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
-#include "kdapl.h"
 #include "lmr.h"
 #include "post.h"
 #include "pz.h"
+#include "registry.h"
 #include "rmr.h"
 
 #define BIND_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | \
 			 DAT_COMPLETION_UNSIGNALLED_FLAG | \
 			 DAT_COMPLETION_BARRIER_FENCE_FLAG)
 
-static void rmr_repair_later(struct dat_rmr *rmr)
-{
-	kref_get(&rmr->obj.ref);
-	if (!queue_work(kdapl_wq, &rmr->repair_work))
-		dat_object_put(&rmr->obj);
-}
-
-/* In dto->bind: the window being bound, and above it the one being unbound. */
-#define BIND_NEW(bind)		((bind) & 3)
-#define BIND_OLD(bind)		((bind) >> 2)
-#define BIND(new, old)		((new) | (old) << 2)
-
 /**
- * dat_window_clear - let go of a window's LMR
- * @window: the window, dead to peers
- *
- * Context: any.
+ * struct bind - what the consumer wants
+ * @lmr: the LMR; DAT_HANDLE_NULL for the one that the triplet names
+ * @triplet: the part of it
+ * @privileges: what peers may do
+ * @va_type: how peers count
+ * @cookie: comes back in the event
+ * @flags: DAT_COMPLETION_*
  */
-void dat_window_clear(struct dat_window *window)
-{
-	struct dat_lmr *lmr = window->lmr;
-
-	window->lmr = NULL;
-	memset(&window->triplet, 0, sizeof(window->triplet));
-	window->privileges = DAT_MEM_PRIV_NONE_FLAG;
-	if (lmr) {
-		dat_object_unuse(&lmr->obj);
-		dat_object_put(&lmr->obj);
-	}
-}
-
-static void window_retire(struct dat_window *window)
-{
-	dat_window_clear(window);
-	window->state = DAT_WINDOW_IDLE;
-}
-
-static void window_break(struct dat_rmr *rmr, struct dat_window *window)
-{
-	window->state = DAT_WINDOW_BROKEN;
-	if (window->lmr)
-		atomic_inc(&window->lmr->broken);
-	rmr_repair_later(rmr);
-}
-
-static unsigned int rmr_open_window(const struct dat_rmr *rmr)
-{
-	unsigned int i, found = DAT_RMR_NO_WINDOW;
-
-	for (i = 0; i < DAT_RMR_WINDOWS; i++)
-		if (rmr->windows[i].state == DAT_WINDOW_BINDING ||
-		    (rmr->windows[i].state == DAT_WINDOW_BOUND &&
-		     found == DAT_RMR_NO_WINDOW))
-			found = i;
-	return found;
-}
-
-/*
- * The connection is gone, and what was flushed may have been carried out all
- * the same: rxe for one flushes what it has done already. So neither window is
- * trusted; both are closed for certain, by way of new MRs.
- */
-static void rmr_bind_failed(struct dat_rmr *rmr, const struct dat_dto *dto)
-{
-	unsigned int new = BIND_NEW(dto->bind), old = BIND_OLD(dto->bind);
-
-	/* It is broken already if the bind that should have opened it failed. */
-	if (old != DAT_RMR_NO_WINDOW &&
-	    rmr->windows[old].state == DAT_WINDOW_UNBINDING)
-		window_break(rmr, &rmr->windows[old]);
-	if (new != DAT_RMR_NO_WINDOW)
-		window_break(rmr, &rmr->windows[new]);
-	rmr->current_window = rmr_open_window(rmr);
-}
-
-/**
- * dat_rmr_bound - a bind has completed
- * @dto: its slot
- * @status: how
- *
- * Context: any; the lock of the EVD is held.
- */
-void dat_rmr_bound(struct dat_dto *dto, enum ib_wc_status status)
-{
-	struct dat_rmr *rmr = dto->rmr;
-	struct dat_ep *ep = NULL;
-
-	spin_lock_bh(&rmr->lock);
-	if (status != IB_WC_SUCCESS) {
-		rmr_bind_failed(rmr, dto);
-	} else {
-		unsigned int new = BIND_NEW(dto->bind);
-		unsigned int old = BIND_OLD(dto->bind);
-
-		/* The next bind may have begun to unbind it already. */
-		if (new != DAT_RMR_NO_WINDOW &&
-		    rmr->windows[new].state == DAT_WINDOW_BINDING)
-			rmr->windows[new].state = DAT_WINDOW_BOUND;
-		if (old != DAT_RMR_NO_WINDOW &&
-		    rmr->windows[old].state == DAT_WINDOW_UNBINDING)
-			window_retire(&rmr->windows[old]);
-	}
-	if (!--rmr->outstanding)
-		swap(ep, rmr->bind_ep);
-	spin_unlock_bh(&rmr->lock);
-
-	dto->rmr = NULL;
-	if (ep)
-		dat_object_put(&ep->obj);
-	dat_object_put(&rmr->obj);
-}
+struct bind {
+	DAT_LMR_HANDLE lmr;
+	const DAT_LMR_TRIPLET *triplet;
+	DAT_MEM_PRIV_FLAGS privileges;
+	DAT_VA_TYPE va_type;
+	DAT_RMR_COOKIE cookie;
+	DAT_COMPLETION_FLAGS flags;
+};
 
 static int window_access(DAT_MEM_PRIV_FLAGS privileges)
 {
@@ -158,33 +64,23 @@ static DAT_RETURN check_privileges(const struct dat_lmr *lmr,
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN find_lmr(struct dat_rmr *rmr, const DAT_LMR_TRIPLET *triplet,
-			   DAT_MEM_PRIV_FLAGS privileges, struct dat_lmr **lmrp)
+static DAT_RETURN find_lmr(struct dat_rmr *rmr, const struct bind *bind,
+			   struct dat_lmr **lmrp)
 {
-	struct dat_lmr *lmr = dat_lmr_find(rmr->obj.ia, triplet->lmr_context);
+	struct dat_ia *ia = rmr->obj.ia;
+	struct dat_lmr *lmr;
 
-	if (!lmr || !dat_lmr_covers(lmr, triplet->virtual_address,
-				    triplet->segment_length))
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (lmr->pz != rmr->pz)
+	if (bind->lmr && !dat_object_peek(bind->lmr, DAT_HANDLE_TYPE_LMR))
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	lmr = dat_lmr_find_range(ia, rmr->pz, bind->triplet);
+	if (!lmr && ia->unplugged)
+		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+	if (!lmr && dat_lmr_find_range(ia, NULL, bind->triplet))
 		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
+	if (!lmr || (bind->lmr && bind->lmr != lmr->obj.handle))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	*lmrp = lmr;
-	return check_privileges(lmr, privileges);
-}
-
-/* The window for the next bind; the other must not be needed any more. */
-static unsigned int rmr_idle_window(struct dat_rmr *rmr)
-{
-	unsigned int i;
-
-	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
-		if (rmr->windows[i].state == DAT_WINDOW_IDLE)
-			break;
-		/* There was no memory for its new MR; there may be now. */
-		if (rmr->windows[i].state == DAT_WINDOW_BROKEN)
-			rmr_repair_later(rmr);
-	}
-	return i;
+	return check_privileges(lmr, bind->privileges);
 }
 
 static DAT_RETURN no_window(void)
@@ -202,8 +98,7 @@ static DAT_RETURN no_window(void)
  */
 static DAT_RETURN post_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 			    unsigned int new, unsigned int old,
-			    DAT_MEM_PRIV_FLAGS privileges,
-			    DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+			    const struct bind *bind)
 {
 	bool inv_first = dat_dev_quirks(rmr->pz->pd->device) &
 			 DAT_QUIRK_INVALIDATE_FIRST;
@@ -214,16 +109,16 @@ static DAT_RETURN post_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 	struct ib_send_wr *last = &nop.wr, *first = &nop.wr;
 	struct dat_post post = {
 		.op = DAT_DTO_BIND_MW,
-		.cookie = cookie,
-		.flags = flags,
+		.cookie = bind->cookie,
+		.flags = bind->flags,
 		.rmr = rmr,
-		.bind = BIND(new, old),
+		.bind = DAT_BIND(new, old),
 	};
 
 	if (new != DAT_RMR_NO_WINDOW) {
 		reg.mr = rmr->windows[new].mr;
 		reg.key = reg.mr->rkey;
-		reg.access = window_access(privileges);
+		reg.access = window_access(bind->privileges);
 		first = &reg.wr;
 		last = &reg.wr;
 	}
@@ -241,10 +136,59 @@ static DAT_RETURN post_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 	return dat_post_send_queue(ep, &post, first, last);
 }
 
+/* What posting has registered it may have invalidated since it was found. */
+static bool use_lmr(struct dat_lmr *lmr, const DAT_LMR_TRIPLET *triplet)
+{
+	if (!dat_object_use(&lmr->obj))
+		return false;
+	/* Pairs with what makes the memory of a new registration known. */
+	if (smp_load_acquire(&lmr->lkey) == triplet->lmr_context &&
+	    dat_lmr_covers(lmr, triplet->virtual_address,
+			   triplet->segment_length))
+		return true;
+	dat_object_unuse(&lmr->obj);
+	return false;
+}
+
+/* A connection that is gone opens the RMR to nobody. */
+static bool is_bound_elsewhere(const struct dat_rmr *rmr,
+			       const struct dat_ep *ep)
+{
+	struct dat_object *obj;
+
+	if (rmr->scope != DAT_RMR_SCOPE_EP || rmr->scope_ep == ep->obj.handle ||
+	    rmr->current_window == DAT_RMR_NO_WINDOW)
+		return false;
+	obj = dat_object_peek(rmr->scope_ep, DAT_HANDLE_TYPE_EP);
+	return obj && dat_ep_state(to_ep(obj)) == DAT_EP_STATE_CONNECTED;
+}
+
+/* What peers shall call the first byte of the window. */
+static u64 window_address(const struct bind *bind)
+{
+	return bind->va_type == DAT_VA_TYPE_ZB ? 0 :
+						 bind->triplet->virtual_address;
+}
+
+static DAT_RETURN map_window(struct dat_window *w, const struct dat_lmr *lmr,
+			     const struct bind *bind)
+{
+	const DAT_LMR_TRIPLET *triplet = bind->triplet;
+
+	switch (dat_lmr_map_mr(lmr, w->mr, triplet->virtual_address,
+			       triplet->segment_length,
+			       window_address(bind))) {
+	case 0:
+		return DAT_SUCCESS;
+	case -EINVAL:
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	default:
+		return no_window();
+	}
+}
+
 static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
-			   struct dat_lmr *lmr, const DAT_LMR_TRIPLET *triplet,
-			   DAT_MEM_PRIV_FLAGS privileges,
-			   DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+			   struct dat_lmr *lmr, const struct bind *bind,
 			   DAT_RMR_CONTEXT *context)
 {
 	unsigned int new = DAT_RMR_NO_WINDOW, old = rmr->current_window;
@@ -252,6 +196,8 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 	struct dat_window *w = NULL;
 	DAT_RETURN ret;
 
+	if (unlikely(is_bound_elsewhere(rmr, ep)))
+		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
 	/* Only one send queue puts this bind behind the one before. */
 	if (rmr->outstanding && rmr->bind_ep != ep)
 		return no_window();
@@ -262,21 +208,19 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 		old = DAT_RMR_NO_WINDOW;
 	}
 	if (lmr) {
-		new = rmr_idle_window(rmr);
+		new = dat_rmr_idle_window(rmr);
 		if (new == DAT_RMR_NO_WINDOW)
 			return no_window();
 		w = &rmr->windows[new];
-		if (!dat_object_use(&lmr->obj))
+		if (!use_lmr(lmr, bind->triplet))
 			return DAT_ERROR(DAT_INVALID_PARAMETER,
 					 DAT_INVALID_ARG2);
-		if (dat_lmr_map_mr(lmr, w->mr, triplet->virtual_address,
-				   triplet->segment_length)) {
-			ret = no_window();
+		ret = map_window(w, lmr, bind);
+		if (ret)
 			goto unuse;
-		}
 	}
 
-	ret = post_bind(rmr, ep, new, old, privileges, cookie, flags);
+	ret = post_bind(rmr, ep, new, old, bind);
 	if (ret)
 		goto unuse;
 
@@ -292,13 +236,18 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 	if (w) {
 		kref_get(&lmr->obj.ref);
 		w->lmr = lmr;
-		w->triplet = *triplet;
-		w->privileges = privileges & DAT_MEM_PRIV_REMOTE_FLAGS;
+		w->triplet = *bind->triplet;
+		w->address = window_address(bind);
+		/* By what a zero-based LMR calls them, peers count from 0 too. */
+		w->va_type = bind->va_type == DAT_VA_TYPE_ZB ? DAT_VA_TYPE_ZB :
+							       lmr->va_type;
+		w->privileges = bind->privileges & DAT_MEM_PRIV_REMOTE_FLAGS;
 		w->state = DAT_WINDOW_BINDING;
 		w->dead_key = w->mr->rkey;
 		*context = w->mr->rkey;
 	}
 	rmr->current_window = new;
+	rmr->scope_ep = ep->obj.handle;
 	return DAT_SUCCESS;
 
 unuse:
@@ -308,9 +257,7 @@ unuse:
 }
 
 static DAT_RETURN try_bind(struct dat_rmr *rmr, struct dat_ep *ep,
-			   struct dat_lmr *lmr, const DAT_LMR_TRIPLET *triplet,
-			   DAT_MEM_PRIV_FLAGS privileges,
-			   DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+			   struct dat_lmr *lmr, const struct bind *bind,
 			   DAT_RMR_CONTEXT *context)
 {
 	DAT_RETURN ret;
@@ -322,18 +269,93 @@ static DAT_RETURN try_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 	else if (rmr->obj.is_down)
 		ret = DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 	else
-		ret = rmr_bind(rmr, ep, lmr, triplet, privileges, cookie,
-			       flags, context);
+		ret = rmr_bind(rmr, ep, lmr, bind, context);
 	spin_unlock_bh(&rmr->lock);
 	return ret;
+}
+
+/* In an RCU read-side section. */
+static DAT_RETURN bind_peeked(struct dat_rmr *rmr, DAT_EP_HANDLE ep_handle,
+			      const struct bind *bind, DAT_RMR_CONTEXT *context)
+{
+	struct dat_lmr *lmr = NULL;
+	struct dat_object *ep_obj;
+	struct dat_ep *ep;
+	DAT_RETURN ret;
+
+	ep_obj = dat_object_peek(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!ep_obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	ep = to_ep(ep_obj);
+	ret = dat_post_check_state(ep);
+	if (ret)
+		return ret;
+	if (ep->pz != rmr->pz)
+		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
+	if (bind->triplet->segment_length) {
+		ret = find_lmr(rmr, bind, &lmr);
+		if (ret)
+			return ret;
+	}
+
+	ret = try_bind(rmr, ep, lmr, bind, context);
+	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES) {
+		/* What was posted before may be done, and nobody have looked. */
+		dat_ep_collect(ep);
+		ret = try_bind(rmr, ep, lmr, bind, context);
+	}
+	return ret;
+}
+
+static DAT_RETURN do_bind(DAT_RMR_HANDLE rmr_handle, DAT_EP_HANDLE ep_handle,
+			  const struct bind *bind, DAT_RMR_CONTEXT *context)
+{
+	struct dat_object *obj;
+	DAT_RETURN ret;
+
+	if (!bind->triplet)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (bind->privileges & ~DAT_MEM_PRIV_ALL_FLAG)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (bind->flags & ~BIND_FLAGS)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+	if (!context)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+
+	rcu_read_lock();
+	obj = dat_object_peek(rmr_handle, DAT_HANDLE_TYPE_RMR);
+	ret = obj ? bind_peeked(to_rmr(obj), ep_handle, bind, context) :
+		    DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+	rcu_read_unlock();
+	return ret;
+}
+
+/* From the arguments of DAT 1.2's call to those of DAT 2.0's. */
+static DAT_RETURN later_argument(DAT_RETURN ret)
+{
+	switch (ret) {
+	case DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2):
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	case DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3):
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	case DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6):
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
+	case DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7):
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG9);
+	default:
+		return ret;
+	}
 }
 
 /**
  * dat_rmr_bind - open a part of an LMR to peers
  * @rmr_handle: the RMR
+ * @lmr_handle: the LMR, the one that @lmr_triplet names; ignored by an unbind
  * @lmr_triplet: the part; a segment_length of 0 unbinds the RMR
  * @mem_privileges: DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
  *	the local flags have no effect
+ * @va_type: DAT_VA_TYPE_VA: peers address it as triplets do, or DAT_VA_TYPE_ZB:
+ *	by offsets from its first byte, which must begin a page
  * @ep_handle: the EP to post it on, CONNECTED or DISCONNECTED
  * @user_cookie: comes back in the completion event
  * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG,
@@ -353,73 +375,98 @@ static DAT_RETURN try_bind(struct dat_rmr *rmr, struct dat_ep *ep,
  * to the same EP; a further one finds no window until the device has carried
  * out the first.
  *
- * Specification: dat_rmr_bind().
+ * In DAT 1.2 the call has neither @lmr_handle nor @va_type: with seven arguments
+ * it is dat_rmr_bind_1_2(). Specification: dat_rmr_bind(), DAT 2.0.
  *
  * Context: process or softirq; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (also: the
- * range is not within an LMR), DAT_INVALID_STATE, DAT_PRIVILEGES_VIOLATION,
- * DAT_PROTECTION_VIOLATION (RMR, LMR and EP are not in the same PZ),
- * DAT_INSUFFICIENT_RESOURCES (the send queue is full, or both windows busy).
+ * range is not within that LMR), DAT_INVALID_STATE, DAT_PRIVILEGES_VIOLATION,
+ * DAT_PROTECTION_VIOLATION (RMR, LMR and EP are not in the same PZ, or the RMR
+ * is of dat_rmr_create_for_ep() and bound on another EP),
+ * DAT_INSUFFICIENT_RESOURCES (the send queue is full, or both windows busy),
+ * DAT_MODEL_NOT_SUPPORTED (DAT_VA_TYPE_ZB in the middle of a page),
+ * DAT_INTERNAL_ERROR (the device has gone).
  */
 DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
+			DAT_LMR_HANDLE lmr_handle,
 			const DAT_LMR_TRIPLET *lmr_triplet,
 			DAT_MEM_PRIV_FLAGS mem_privileges,
+			DAT_VA_TYPE va_type,
 			DAT_EP_HANDLE ep_handle,
 			DAT_RMR_COOKIE user_cookie,
 			DAT_COMPLETION_FLAGS completion_flags,
 			DAT_RMR_CONTEXT *rmr_context)
 {
-	struct dat_object *rmr_obj, *ep_obj;
-	struct dat_lmr *lmr = NULL;
-	struct dat_rmr *rmr;
-	struct dat_ep *ep;
+	const struct bind bind = {
+		.lmr = lmr_handle,
+		.triplet = lmr_triplet,
+		.privileges = mem_privileges,
+		.va_type = va_type,
+		.cookie = user_cookie,
+		.flags = completion_flags,
+	};
 	DAT_RETURN ret;
 
-	if (!lmr_triplet)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (mem_privileges & ~DAT_MEM_PRIV_ALL_FLAG)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	if (completion_flags & ~BIND_FLAGS)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
-	if (!rmr_context)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
-
-	rcu_read_lock();
-	rmr_obj = dat_object_peek(rmr_handle, DAT_HANDLE_TYPE_RMR);
-	if (!rmr_obj) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
-		goto unlock_rcu;
-	}
-	ep_obj = dat_object_peek(ep_handle, DAT_HANDLE_TYPE_EP);
-	if (!ep_obj) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-		goto unlock_rcu;
-	}
-	rmr = to_rmr(rmr_obj);
-	ep = to_ep(ep_obj);
-	ret = dat_post_check_state(ep);
-	if (ret)
-		goto unlock_rcu;
-	if (ep->pz != rmr->pz) {
-		ret = DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
-		goto unlock_rcu;
-	}
-	if (lmr_triplet->segment_length) {
-		ret = find_lmr(rmr, lmr_triplet, mem_privileges, &lmr);
-		if (ret)
-			goto unlock_rcu;
-	}
-
-	ret = try_bind(rmr, ep, lmr, lmr_triplet, mem_privileges, user_cookie,
-		       completion_flags, rmr_context);
-	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES) {
-		/* What was posted before may be done, and nobody have looked. */
-		dat_ep_collect(ep);
-		ret = try_bind(rmr, ep, lmr, lmr_triplet, mem_privileges,
-			       user_cookie, completion_flags, rmr_context);
-	}
-unlock_rcu:
-	rcu_read_unlock();
-	return ret;
+	if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	if (!lmr_handle && lmr_triplet && lmr_triplet->segment_length)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	ret = do_bind(rmr_handle, ep_handle, &bind, rmr_context);
+	return dat_foreign_with(later_argument(ret), rmr_handle,
+				DAT_HANDLE_TYPE_RMR,
+				dat_foreign_is(parent, ep_handle,
+					       DAT_HANDLE_TYPE_EP) &&
+				dat_foreign_is(parent, lmr_handle,
+					       DAT_HANDLE_TYPE_LMR),
+				rmr_bind_func, rmr_handle, lmr_handle,
+				lmr_triplet, mem_privileges, va_type,
+				ep_handle, user_cookie, completion_flags,
+				rmr_context);
 }
 EXPORT_SYMBOL_GPL(dat_rmr_bind);
+
+/**
+ * dat_rmr_bind_1_2 - dat_rmr_bind() as DAT 1.2 has it
+ * @rmr_handle: the RMR
+ * @lmr_triplet: the part of the LMR that its lmr_context names
+ * @mem_privileges: as for dat_rmr_bind()
+ * @ep_handle: the EP to post it on
+ * @user_cookie: comes back in the completion event
+ * @completion_flags: as for dat_rmr_bind()
+ * @rmr_context: out: the new context
+ *
+ * Consumers call it dat_rmr_bind(). Peers address the window as triplets do. A
+ * foreign provider gets DAT_HANDLE_NULL for the LMR. Specification:
+ * dat_rmr_bind(), DAT 1.2.
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: as dat_rmr_bind().
+ */
+DAT_RETURN dat_rmr_bind_1_2(DAT_RMR_HANDLE rmr_handle,
+			    const DAT_LMR_TRIPLET *lmr_triplet,
+			    DAT_MEM_PRIV_FLAGS mem_privileges,
+			    DAT_EP_HANDLE ep_handle,
+			    DAT_RMR_COOKIE user_cookie,
+			    DAT_COMPLETION_FLAGS completion_flags,
+			    DAT_RMR_CONTEXT *rmr_context)
+{
+	const struct bind bind = {
+		.lmr = DAT_HANDLE_NULL,
+		.triplet = lmr_triplet,
+		.privileges = mem_privileges,
+		.va_type = DAT_VA_TYPE_VA,
+		.cookie = user_cookie,
+		.flags = completion_flags,
+	};
+	DAT_RETURN ret;
+
+	ret = do_bind(rmr_handle, ep_handle, &bind, rmr_context);
+	return dat_foreign_with(ret, rmr_handle, DAT_HANDLE_TYPE_RMR,
+				dat_foreign_is(parent, ep_handle,
+					       DAT_HANDLE_TYPE_EP),
+				rmr_bind_func, rmr_handle, DAT_HANDLE_NULL,
+				lmr_triplet, mem_privileges, DAT_VA_TYPE_VA,
+				ep_handle, user_cookie, completion_flags,
+				rmr_context);
+}
+EXPORT_SYMBOL_GPL(dat_rmr_bind_1_2);

@@ -2,10 +2,13 @@
 /*
  * sync.c - makes memory and RDMA agree on machines that are not coherent
  */
+#include <linux/kernel.h>
 #include <linux/wait.h>
 
+#include "fmr.h"
 #include "ia.h"
 #include "lmr.h"
+#include "registry.h"
 
 /* On machines that are coherent these calls of the DMA API do nothing. */
 static void sync_range(struct dat_lmr *lmr, u64 address, u32 length,
@@ -64,10 +67,8 @@ static struct dat_lmr *begin_sync(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg)
 	struct dat_lmr *lmr;
 
 	rcu_read_lock();
-	lmr = dat_lmr_find(ia, seg->lmr_context);
-	if (lmr && (!dat_lmr_covers(lmr, seg->virtual_address,
-				    seg->segment_length) ||
-		    !kref_get_unless_zero(&lmr->obj.ref)))
+	lmr = dat_lmr_find_range(ia, NULL, seg);
+	if (lmr && !kref_get_unless_zero(&lmr->obj.ref))
 		lmr = NULL;
 	rcu_read_unlock();
 	if (!lmr)
@@ -82,10 +83,26 @@ static struct dat_lmr *begin_sync(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg)
 	return NULL;
 }
 
+/* The memory of an LMR that is registered by posting may go at any time. */
+static bool sync_fmr(struct dat_lmr *lmr, const DAT_LMR_TRIPLET *seg,
+		     enum dma_data_direction dir, bool check_only)
+{
+	bool ok;
+
+	spin_lock_bh(&lmr->fmr->lock);
+	ok = lmr->lkey == seg->lmr_context &&
+	     dat_lmr_covers(lmr, seg->virtual_address, seg->segment_length);
+	if (ok && !check_only)
+		sync_range(lmr, seg->virtual_address, seg->segment_length, dir);
+	spin_unlock_bh(&lmr->fmr->lock);
+	return ok;
+}
+
 static DAT_RETURN sync_segment(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg,
 			       enum dma_data_direction dir, bool check_only)
 {
 	struct dat_lmr *lmr;
+	bool ok = true;
 
 	/* With a length of zero the rest of a triplet has no meaning. */
 	if (!seg->segment_length)
@@ -93,10 +110,13 @@ static DAT_RETURN sync_segment(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg,
 	lmr = begin_sync(ia, seg);
 	if (!lmr)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!check_only)
+	if (lmr->fmr)
+		ok = sync_fmr(lmr, seg, dir, check_only);
+	else if (!check_only)
 		sync_range(lmr, seg->virtual_address, seg->segment_length, dir);
 	end_sync(lmr);
-	return DAT_SUCCESS;
+	return ok ? DAT_SUCCESS :
+		    DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 }
 
 static DAT_RETURN sync_segments(DAT_IA_HANDLE ia_handle,
@@ -142,8 +162,12 @@ DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
 				  const DAT_LMR_TRIPLET *local_segments,
 				  DAT_VLEN num_segments)
 {
-	return sync_segments(ia_handle, local_segments, num_segments,
-			     DMA_TO_DEVICE);
+	might_sleep();
+	return dat_foreign(sync_segments(ia_handle, local_segments,
+					 num_segments, DMA_TO_DEVICE),
+			   ia_handle, DAT_HANDLE_TYPE_IA,
+			   lmr_sync_rdma_read_func, ia_handle,
+			   local_segments, num_segments);
 }
 EXPORT_SYMBOL_GPL(dat_lmr_sync_rdma_read);
 
@@ -164,7 +188,11 @@ DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
 				   const DAT_LMR_TRIPLET *local_segments,
 				   DAT_VLEN num_segments)
 {
-	return sync_segments(ia_handle, local_segments, num_segments,
-			     DMA_FROM_DEVICE);
+	might_sleep();
+	return dat_foreign(sync_segments(ia_handle, local_segments,
+					 num_segments, DMA_FROM_DEVICE),
+			   ia_handle, DAT_HANDLE_TYPE_IA,
+			   lmr_sync_rdma_write_func, ia_handle,
+			   local_segments, num_segments);
 }
 EXPORT_SYMBOL_GPL(dat_lmr_sync_rdma_write);

@@ -230,7 +230,9 @@ static void provider_attr_out(DAT_PROVIDER_ATTR *out,
 	out->dapl_version_minor = DAT_VERSION_MINOR;
 	out->lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL;
 	out->iov_ownership_on_return = DAT_IOV_CONSUMER;
-	out->dat_qos_supported = DAT_QOS_BEST_EFFORT;
+	out->dat_qos_supported =
+		(DAT_QOS)(DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY |
+			  DAT_QOS_ECONOMY | DAT_QOS_PREMIUM);
 	out->completion_flags_supported =
 		(DAT_COMPLETION_FLAGS)(in->completion_flags_supported &
 				       flags_of_1_2);

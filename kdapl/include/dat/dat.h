@@ -360,6 +360,45 @@ typedef DAT_UINT64 DAT_EP_PARAM_MASK;
 #define DAT_HW_DEFAULT		DAT_WATERMARK_INFINITE
 #define DAT_VALUE_UNKNOWN	(((DAT_COUNT)~0) - 1)
 
+/* SRQ attributes and parameters */
+
+#define DAT_SRQ_LW_DEFAULT	0x0
+
+typedef enum dat_srq_state {
+	DAT_SRQ_STATE_ERROR,
+	DAT_SRQ_STATE_OPERATIONAL,
+	DAT_SRQ_STATE_SHUTDOWN
+} DAT_SRQ_STATE;
+
+typedef struct dat_srq_attr {
+	DAT_COUNT	max_recv_dtos;
+	DAT_COUNT	max_recv_iov;
+	DAT_COUNT	low_watermark;
+} DAT_SRQ_ATTR;
+
+typedef struct dat_srq_param {
+	DAT_IA_HANDLE	ia_handle;
+	DAT_SRQ_STATE	srq_state;
+	DAT_PZ_HANDLE	pz_handle;
+	DAT_COUNT	max_recv_dtos;
+	DAT_COUNT	max_recv_iov;
+	DAT_COUNT	low_watermark;
+	DAT_COUNT	available_dto_count;
+	DAT_COUNT	outstanding_dto_count;
+} DAT_SRQ_PARAM;
+
+typedef enum dat_srq_param_mask {
+	DAT_SRQ_FIELD_IA_HANDLE			= 0x001,
+	DAT_SRQ_FIELD_SRQ_STATE			= 0x002,
+	DAT_SRQ_FIELD_PZ_HANDLE			= 0x004,
+	DAT_SRQ_FIELD_MAX_RECV_DTO		= 0x008,
+	DAT_SRQ_FIELD_MAX_RECV_IOV		= 0x010,
+	DAT_SRQ_FIELD_LOW_WATERMARK		= 0x020,
+	DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT	= 0x040,
+	DAT_SRQ_FIELD_OUTSTANDING_DTO_COUNT	= 0x080,
+	DAT_SRQ_FIELD_ALL			= 0x0ff
+} DAT_SRQ_PARAM_MASK;
+
 /* Parameters of the other objects */
 
 typedef struct dat_pz_param {
@@ -385,6 +424,36 @@ typedef enum dat_psp_param_mask {
 	DAT_PSP_FIELD_PSP_FLAGS		= 0x08,
 	DAT_PSP_FIELD_ALL		= 0x0f
 } DAT_PSP_PARAM_MASK;
+
+typedef struct dat_rsp_param {
+	DAT_IA_HANDLE	ia_handle;
+	DAT_CONN_QUAL	conn_qual;
+	DAT_EVD_HANDLE	evd_handle;
+	DAT_EP_HANDLE	ep_handle;
+} DAT_RSP_PARAM;
+
+typedef enum dat_rsp_param_mask {
+	DAT_RSP_FIELD_IA_HANDLE		= 0x01,
+	DAT_RSP_FIELD_CONN_QUAL		= 0x02,
+	DAT_RSP_FIELD_EVD_HANDLE	= 0x04,
+	DAT_RSP_FIELD_EP_HANDLE		= 0x08,
+	DAT_RSP_FIELD_ALL		= 0x0f
+} DAT_RSP_PARAM_MASK;
+
+typedef struct dat_csp_param {
+	DAT_IA_HANDLE		ia_handle;
+	DAT_COMM		*comm;
+	DAT_IA_ADDRESS_PTR	address_ptr;
+	DAT_EVD_HANDLE		evd_handle;
+} DAT_CSP_PARAM;
+
+typedef enum dat_csp_param_mask {
+	DAT_CSP_FIELD_IA_HANDLE		= 0x01,
+	DAT_CSP_FIELD_COMM		= 0x02,
+	DAT_CSP_FIELD_IA_ADDRESS	= 0x04,
+	DAT_CSP_FIELD_EVD_HANDLE	= 0x08,
+	DAT_CSP_FIELD_ALL		= 0x0f
+} DAT_CSP_PARAM_MASK;
 
 typedef struct dat_cr_param {
 	DAT_IA_ADDRESS_PTR	remote_ia_address_ptr;
@@ -484,6 +553,12 @@ typedef enum evd_async_error_reason {
 	DAT_EVD_OTHER_ERROR
 } DAT_EVD_ASYNC_ERROR_REASON;
 
+typedef enum srq_async_error_reason {
+	DAT_SRQ_TRANSFER_TO_ERROR,
+	DAT_SRQ_OTHER_ERROR,
+	DAT_SRQ_LOW_WATERMARK_EVENT
+} DAT_SRQ_ASYNC_ERROR_REASON;
+
 typedef struct dat_software_event_data {
 	DAT_PVOID	pointer;
 } DAT_SOFTWARE_EVENT_DATA;
@@ -526,6 +601,15 @@ typedef struct dat_event {
 	DAT_UINT64		event_extension_data[8];
 } DAT_EVENT;
 
+/* Who provides IAs */
+
+typedef struct dat_provider_info {
+	char		ia_name[DAT_NAME_MAX_LENGTH];
+	DAT_UINT32	dapl_version_major;
+	DAT_UINT32	dapl_version_minor;
+	DAT_BOOLEAN	is_thread_safe;
+} DAT_PROVIDER_INFO;
+
 /* Calls; each is described where it is defined, in kdapl/ */
 
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name,
@@ -562,8 +646,19 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle,
 			 DAT_EP_HANDLE ep_handle,
 			 DAT_COUNT private_data_size,
 			 const void *private_data);
-DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle);
+DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle,
+			 DAT_COUNT private_data_size,
+			 const void *private_data);
+DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle,
+			  DAT_CONN_QUAL handoff);
 
+DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle,
+			 DAT_EVD_PARAM_MASK evd_param_mask,
+			 DAT_EVD_PARAM *evd_param);
+DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle,
+			  DAT_COUNT evd_min_qlen);
+DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle,
+			   const DAT_EVENT *event);
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle,
 			   DAT_EVENT *event);
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle);
@@ -575,9 +670,20 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle,
 			 DAT_EVD_HANDLE connect_evd_handle,
 			 const DAT_EP_ATTR *ep_attributes,
 			 DAT_EP_HANDLE *ep_handle);
+DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle,
+				  DAT_PZ_HANDLE pz_handle,
+				  DAT_EVD_HANDLE recv_evd_handle,
+				  DAT_EVD_HANDLE request_evd_handle,
+				  DAT_EVD_HANDLE connect_evd_handle,
+				  DAT_SRQ_HANDLE srq_handle,
+				  const DAT_EP_ATTR *ep_attributes,
+				  DAT_EP_HANDLE *ep_handle);
 DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
 			DAT_EP_PARAM_MASK ep_param_mask,
 			DAT_EP_PARAM *ep_param);
+DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle,
+			 DAT_EP_PARAM_MASK ep_param_mask,
+			 const DAT_EP_PARAM *ep_param);
 DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
 			  DAT_IA_ADDRESS_PTR remote_ia_address,
 			  DAT_CONN_QUAL remote_conn_qual,
@@ -585,19 +691,44 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
 			  DAT_COUNT private_data_size,
 			  const void *private_data,
 			  DAT_QOS qos, DAT_CONNECT_FLAGS connect_flags);
+DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle,
+			      DAT_EP_HANDLE ep_dup_handle,
+			      DAT_TIMEOUT timeout,
+			      DAT_COUNT private_data_size,
+			      const void *private_data, DAT_QOS qos);
+DAT_RETURN dat_ep_common_connect(DAT_EP_HANDLE ep_handle,
+				 DAT_IA_ADDRESS_PTR remote_ia_address,
+				 DAT_TIMEOUT timeout,
+				 DAT_COUNT private_data_size,
+				 const void *private_data);
 DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle,
 			     DAT_CLOSE_FLAGS disconnect_flags);
 DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle,
 			     DAT_EP_STATE *ep_state,
 			     DAT_BOOLEAN *recv_idle,
 			     DAT_BOOLEAN *request_idle);
+DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle,
+			     DAT_COUNT *nbufs_allocated,
+			     DAT_COUNT *bufs_alloc_span);
+DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
+				DAT_COUNT soft_high_watermark,
+				DAT_COUNT hard_high_watermark);
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle);
+DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle);
 
 DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle,
 			    DAT_COUNT num_segments,
 			    DAT_LMR_TRIPLET *local_iov,
 			    DAT_DTO_COOKIE user_cookie,
 			    DAT_COMPLETION_FLAGS completion_flags);
+DAT_RETURN
+dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle,
+				 DAT_COUNT num_segments,
+				 DAT_LMR_TRIPLET *local_iov,
+				 DAT_DTO_COOKIE user_cookie,
+				 DAT_COMPLETION_FLAGS completion_flags,
+				 DAT_BOOLEAN invalidate_flag,
+				 DAT_RMR_CONTEXT rmr_context);
 DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle,
 			    DAT_COUNT num_segments,
 			    DAT_LMR_TRIPLET *local_iov,
@@ -609,6 +740,12 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle,
 				 DAT_DTO_COOKIE user_cookie,
 				 const DAT_RMR_TRIPLET *remote_buffer,
 				 DAT_COMPLETION_FLAGS completion_flags);
+DAT_RETURN
+dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
+			     const DAT_RMR_TRIPLET *local_iov,
+			     DAT_DTO_COOKIE user_cookie,
+			     const DAT_RMR_TRIPLET *remote_buffer,
+			     DAT_COMPLETION_FLAGS completion_flags);
 DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
 				  DAT_COUNT num_segments,
 				  DAT_LMR_TRIPLET *local_iov,
@@ -626,16 +763,27 @@ DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
 
 DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle,
 			  DAT_RMR_HANDLE *rmr_handle);
+DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
+				 DAT_RMR_HANDLE *rmr_handle);
 DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
 			 DAT_RMR_PARAM_MASK rmr_param_mask,
 			 DAT_RMR_PARAM *rmr_param);
 DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
+			DAT_LMR_HANDLE lmr_handle,
 			const DAT_LMR_TRIPLET *lmr_triplet,
 			DAT_MEM_PRIV_FLAGS mem_privileges,
+			DAT_VA_TYPE va_type,
 			DAT_EP_HANDLE ep_handle,
 			DAT_RMR_COOKIE user_cookie,
 			DAT_COMPLETION_FLAGS completion_flags,
 			DAT_RMR_CONTEXT *rmr_context);
+DAT_RETURN dat_rmr_bind_1_2(DAT_RMR_HANDLE rmr_handle,
+			    const DAT_LMR_TRIPLET *lmr_triplet,
+			    DAT_MEM_PRIV_FLAGS mem_privileges,
+			    DAT_EP_HANDLE ep_handle,
+			    DAT_RMR_COOKIE user_cookie,
+			    DAT_COMPLETION_FLAGS completion_flags,
+			    DAT_RMR_CONTEXT *rmr_context);
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
 
 DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle,
@@ -643,7 +791,34 @@ DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle,
 			  DAT_EVD_HANDLE evd_handle,
 			  DAT_PSP_FLAGS psp_flags,
 			  DAT_PSP_HANDLE *psp_handle);
+DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle,
+			      DAT_CONN_QUAL *conn_qual,
+			      DAT_EVD_HANDLE evd_handle,
+			      DAT_PSP_FLAGS psp_flags,
+			      DAT_PSP_HANDLE *psp_handle);
+DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle,
+			 DAT_PSP_PARAM_MASK psp_param_mask,
+			 DAT_PSP_PARAM *psp_param);
 DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle);
+
+DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle,
+			  DAT_CONN_QUAL conn_qual,
+			  DAT_EP_HANDLE ep_handle,
+			  DAT_EVD_HANDLE evd_handle,
+			  DAT_RSP_HANDLE *rsp_handle);
+DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle,
+			 DAT_RSP_PARAM_MASK rsp_param_mask,
+			 DAT_RSP_PARAM *rsp_param);
+DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle);
+
+DAT_RETURN dat_csp_create(DAT_IA_HANDLE ia_handle,
+			  DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
+			  DAT_EVD_HANDLE evd_handle,
+			  DAT_CSP_HANDLE *csp_handle);
+DAT_RETURN dat_csp_query(DAT_CSP_HANDLE csp_handle,
+			 DAT_CSP_PARAM_MASK csp_param_mask,
+			 DAT_CSP_PARAM *csp_param);
+DAT_RETURN dat_csp_free(DAT_CSP_HANDLE csp_handle);
 
 DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle,
 			 DAT_PZ_HANDLE *pz_handle);
@@ -651,6 +826,27 @@ DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle,
 			DAT_PZ_PARAM_MASK pz_param_mask,
 			DAT_PZ_PARAM *pz_param);
 DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle);
+
+DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
+				       DAT_COUNT *entries_returned,
+				       DAT_PROVIDER_INFO *dat_provider_list[]);
+
+DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle,
+			  DAT_PZ_HANDLE pz_handle,
+			  DAT_SRQ_ATTR *srq_attr,
+			  DAT_SRQ_HANDLE *srq_handle);
+DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle);
+DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle,
+			     DAT_COUNT num_segments,
+			     DAT_LMR_TRIPLET *local_iov,
+			     DAT_DTO_COOKIE user_cookie);
+DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle,
+			 DAT_SRQ_PARAM_MASK srq_param_mask,
+			 DAT_SRQ_PARAM *srq_param);
+DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle,
+			  DAT_COUNT srq_max_recv_dto);
+DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle,
+			  DAT_COUNT low_watermark);
 
 DAT_RETURN dat_strerror(DAT_RETURN value, const char **major_message,
 			const char **minor_message);

@@ -36,6 +36,15 @@ typedef enum dat_handle_type {
 	DAT_HANDLE_TYPE_CSP
 } DAT_HANDLE_TYPE;
 
+typedef enum dat_evd_param_mask {
+	DAT_EVD_FIELD_IA_HANDLE		= 0x01,
+	DAT_EVD_FIELD_EVD_QLEN		= 0x02,
+	DAT_EVD_FIELD_UPCALL_POLICY	= 0x04,
+	DAT_EVD_FIELD_UPCALL		= 0x08,
+	DAT_EVD_FIELD_EVD_FLAGS		= 0x10,
+	DAT_EVD_FIELD_ALL		= 0x1f
+} DAT_EVD_PARAM_MASK;
+
 typedef DAT_UINT64 DAT_PROVIDER_ATTR_MASK;
 
 #include <dat/dat.h>
@@ -55,8 +64,11 @@ typedef enum dat_upcall_policy {
 /*
  * An upcall gets the event and a hint whether more are queued behind it. On
  * an EVD that carries DTO or RMR_BIND events it runs in softirq context: it
- * may post DTOs and binds, and must not sleep. On any other EVD it runs in
- * process context and may sleep. It must not free its own EVD.
+ * may post DTOs, binds and software events, dequeue, and disable itself
+ * (DAT_UPCALL_DISABLE), and must not sleep. On any other EVD it runs in process
+ * context and may sleep: it may also disconnect, and free whatever is not in
+ * use, its own EVD included. No upcall may close its IA. None may wait for
+ * another that might be waiting for it.
  */
 typedef void (*DAT_UPCALL_FUNC)(DAT_PVOID instance_data,
 				const DAT_EVENT *event,
@@ -94,6 +106,12 @@ typedef enum dat_mem_optimize_flags {
 
 #define DAT_MEM_OPT		DAT_MEM_OPTIMIZE_FLAGS
 
+/**
+ * struct dat_physical_var_pages - what for_array is
+ * @page_size:	bytes, a multiple of PAGE_SIZE
+ * @pages:	an array of DAT_PADDR, the physical addresses of the pages; not used
+ *		after the call
+ */
 typedef struct dat_physical_var_pages {
 	DAT_VLEN	page_size;
 	void		*pages;
@@ -116,6 +134,7 @@ struct dat_platform_region {
 	DAT_VADDR	virtual_address;
 };
 
+/* for_ia is also for DAT_MEM_TYPE_BYPASS: an address that the device knows. */
 typedef union dat_region_description {
 	DAT_PVOID		for_va;
 	DAT_LMR_HANDLE		for_lmr_handle;
@@ -269,9 +288,36 @@ DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 			   DAT_RMR_CONTEXT *rmr_context,
 			   DAT_VLEN *registered_size,
 			   DAT_VADDR *registered_address);
+DAT_RETURN dat_ia_memtype_hint(DAT_IA_HANDLE ia_handle,
+			       DAT_MEM_TYPE mem_type, DAT_VLEN length,
+			       DAT_MEM_OPTIMIZE_FLAGS mem_optimization,
+			       DAT_VLEN *preferred_length,
+			       DAT_VADDR *preferred_alignment);
 DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle,
 			 DAT_LMR_PARAM_MASK lmr_param_mask,
 			 DAT_LMR_PARAM *lmr_param);
+
+DAT_RETURN dat_ia_reserved_lmr(DAT_IA_HANDLE ia_handle,
+			       DAT_LMR_HANDLE *lmr_handle,
+			       DAT_LMR_CONTEXT *lmr_context);
+DAT_RETURN dat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+			    DAT_COUNT num_pages, DAT_LMR_SCOPE lmr_scope,
+			    DAT_LMR_HANDLE *lmr_handle);
+DAT_RETURN dat_lmr_fmr(DAT_LMR_HANDLE lmr_handle,
+		       DAT_MEM_TYPE mem_type,
+		       DAT_REGION_DESCRIPTION region_description,
+		       DAT_VLEN num_pages,
+		       DAT_MEM_PRIV_FLAGS mem_privileges,
+		       DAT_VA_TYPE va_type,
+		       DAT_EP_HANDLE ep_handle,
+		       DAT_LMR_COOKIE user_cookie,
+		       DAT_COMPLETION_FLAGS completion_flags,
+		       DAT_LMR_CONTEXT *lmr_context,
+		       DAT_RMR_CONTEXT *rmr_context);
+DAT_RETURN dat_lmr_invalidate(DAT_LMR_HANDLE lmr_handle,
+			      DAT_EP_HANDLE ep_handle,
+			      DAT_LMR_COOKIE user_cookie,
+			      DAT_COMPLETION_FLAGS completion_flags);
 
 DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle,
 			   DAT_COUNT evd_min_qlen,
@@ -283,5 +329,42 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 				 DAT_UPCALL_POLICY upcall_policy,
 				 const DAT_UPCALL_OBJECT *upcall,
 				 DAT_UPCALL_FLAG upcall_flag);
+
+/* Beyond the specification */
+
+DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle);
+
+/*
+ * What DAT 1.2 and DAT 2.0 call the same, and is not: 2.0 has a va_type, and for
+ * a bind the handle of the LMR. The number of arguments tells which is meant.
+ */
+
+static inline DAT_RETURN
+dat_lmr_kcreate_1_2(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
+		    DAT_REGION_DESCRIPTION region_description,
+		    DAT_VLEN length, DAT_PZ_HANDLE pz_handle,
+		    DAT_MEM_PRIV_FLAGS mem_privileges,
+		    DAT_MEM_OPTIMIZE_FLAGS mem_optimization,
+		    DAT_LMR_HANDLE *lmr_handle, DAT_LMR_CONTEXT *lmr_context,
+		    DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_size,
+		    DAT_VADDR *registered_address)
+{
+	return dat_lmr_kcreate(ia_handle, mem_type, region_description, length,
+			       pz_handle, mem_privileges, DAT_VA_TYPE_VA,
+			       mem_optimization, lmr_handle, lmr_context,
+			       rmr_context, registered_size,
+			       registered_address);
+}
+
+#define DAT_10TH(a, b, c, d, e, f, g, h, i, tenth, ...)	tenth
+#define DAT_14TH(a, b, c, d, e, f, g, h, i, j, k, l, m, fourteenth, ...) \
+	fourteenth
+
+#define dat_rmr_bind(...) \
+	DAT_10TH(__VA_ARGS__, dat_rmr_bind, 8, dat_rmr_bind_1_2, 6) \
+		(__VA_ARGS__)
+#define dat_lmr_kcreate(...) \
+	DAT_14TH(__VA_ARGS__, dat_lmr_kcreate, dat_lmr_kcreate_1_2, 11) \
+		(__VA_ARGS__)
 
 #endif /* _KDAT_H_ */

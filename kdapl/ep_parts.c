@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ep_parts.c - the objects that an EP is put together from
+ */
+#include "ep.h"
+#include "evd.h"
+#include "ia.h"
+#include "srq.h"
+
+/**
+ * dat_ep_parts - what an EP is put together from
+ * @ep: the EP, whose mutex is held, or which nobody else knows
+ *
+ * Return: a copy; the EP keeps the references.
+ */
+struct dat_ep_parts dat_ep_parts(const struct dat_ep *ep)
+{
+	return (struct dat_ep_parts){
+		.pz = ep->pz,
+		.recv_evd = ep->recv_evd,
+		.request_evd = ep->request_evd,
+		.connect_evd = ep->connect_evd,
+		.recv_evd_is_private = ep->recv_evd_is_private,
+		.request_evd_is_private = ep->request_evd_is_private,
+		.srq = ep->srq,
+		.attr = ep->attr,
+	};
+}
+
+/**
+ * dat_ep_set_parts - put an EP together
+ * @ep: the EP, whose mutex is held, or which nobody else knows
+ * @p: the parts; their references are the EP's now
+ */
+void dat_ep_set_parts(struct dat_ep *ep, const struct dat_ep_parts *p)
+{
+	/* Calls that post look at it without the mutex. */
+	WRITE_ONCE(ep->pz, p->pz);
+	WRITE_ONCE(ep->recv_evd, p->recv_evd);
+	WRITE_ONCE(ep->request_evd, p->request_evd);
+	ep->connect_evd = p->connect_evd;
+	ep->recv_evd_is_private = p->recv_evd_is_private;
+	ep->request_evd_is_private = p->request_evd_is_private;
+	ep->srq = p->srq;
+	ep->attr = p->attr;
+}
+
+/**
+ * dat_ep_leave_evd - an EP feeds an EVD no more
+ * @evd: the EVD, or NULL
+ * @is_private: it is the EP's alone
+ *
+ * The memory stays: calls that found the EP before look at its EVDs yet.
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_leave_evd(struct dat_evd *evd, bool is_private)
+{
+	if (!evd)
+		return;
+	if (is_private)
+		dat_object_shutdown(&evd->obj);
+	else
+		dat_object_unuse(&evd->obj);
+}
+
+/**
+ * dat_ep_unget_evd - dat_ep_leave_evd(), and give the reference back
+ * @evd: the EVD, or NULL
+ * @is_private: it is the EP's alone
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_unget_evd(struct dat_evd *evd, bool is_private)
+{
+	if (!evd)
+		return;
+	dat_ep_leave_evd(evd, is_private);
+	dat_object_put(&evd->obj);
+}
+
+static void drop_event(DAT_PVOID instance_data, const DAT_EVENT *event,
+		       DAT_BOOLEAN more_events)
+{
+}
+
+/* Completions that nobody wants must leave the CQ all the same. */
+static DAT_RETURN make_private_evd(struct dat_ia *ia, DAT_COUNT qlen,
+				   struct dat_evd **evdp)
+{
+	DAT_RETURN ret = dat_evd_new(ia, qlen, DAT_EVD_DTO_FLAG, evdp);
+
+	if (ret)
+		return ret;
+	(*evdp)->upcall.upcall_func = drop_event;
+	(*evdp)->policy = DAT_UPCALL_SINGLE_INSTANCE;
+	ib_req_notify_cq((*evdp)->cq, IB_CQ_NEXT_COMP);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN use_evd(struct dat_ia *ia, DAT_EVD_HANDLE handle,
+			  DAT_EVD_FLAGS flag, DAT_RETURN_SUBTYPE subtype,
+			  struct dat_evd **evdp)
+{
+	struct dat_object *obj = dat_object_get(handle, DAT_HANDLE_TYPE_EVD);
+
+	if (obj && obj->ia == ia && to_evd(obj)->flags & flag &&
+	    dat_object_use(obj)) {
+		*evdp = to_evd(obj);
+		return DAT_SUCCESS;
+	}
+	if (obj)
+		dat_object_put(obj);
+	return DAT_ERROR(DAT_INVALID_HANDLE, subtype);
+}
+
+/**
+ * dat_ep_get_recv_evd - set the EVD of receives
+ * @ia: the IA
+ * @p: out: @p->recv_evd, used and referenced; not set if the call fails
+ * @handle: what the consumer passed; DAT_HANDLE_NULL for a private one
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN dat_ep_get_recv_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+			       DAT_EVD_HANDLE handle)
+{
+	p->recv_evd_is_private = !handle;
+	if (handle)
+		return use_evd(ia, handle, DAT_EVD_DTO_FLAG,
+			       DAT_INVALID_HANDLE_EVD_RECV, &p->recv_evd);
+	return make_private_evd(ia, p->attr.max_recv_dtos, &p->recv_evd);
+}
+
+/**
+ * dat_ep_get_request_evd - set the EVD of all else that is posted
+ * @ia: the IA
+ * @p: out: @p->request_evd, used and referenced; not set if the call fails
+ * @handle: what the consumer passed; DAT_HANDLE_NULL for a private one
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN dat_ep_get_request_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+				  DAT_EVD_HANDLE handle)
+{
+	p->request_evd_is_private = !handle;
+	if (handle)
+		return use_evd(ia, handle, DAT_EVD_DTO_FLAG,
+			       DAT_INVALID_HANDLE_EVD_REQUEST,
+			       &p->request_evd);
+	return make_private_evd(ia, p->attr.max_request_dtos, &p->request_evd);
+}
+
+/**
+ * dat_ep_get_connect_evd - set the EVD of connection events
+ * @ia: the IA
+ * @p: out: @p->connect_evd, used and referenced; not set if the call fails
+ * @handle: what the consumer passed; DAT_HANDLE_NULL for none
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN dat_ep_get_connect_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+				  DAT_EVD_HANDLE handle)
+{
+	if (!handle)
+		return DAT_SUCCESS;
+	return use_evd(ia, handle, DAT_EVD_CONNECTION_FLAG,
+		       DAT_INVALID_HANDLE_EVD_CONN, &p->connect_evd);
+}
+
+static u32 request_completions(const struct dat_ep_parts *p)
+{
+	return 2 * p->attr.max_request_dtos + 1;
+}
+
+static int expect_receives(const struct dat_ep_parts *p)
+{
+	if (p->srq)
+		return dat_srq_feed(p->srq, p->recv_evd);
+	return dat_evd_expect(p->recv_evd, p->attr.max_recv_dtos);
+}
+
+static void unexpect_receives(const struct dat_ep_parts *p)
+{
+	if (p->srq)
+		dat_srq_unfeed(p->srq, p->recv_evd);
+	else
+		dat_evd_unexpect(p->recv_evd, p->attr.max_recv_dtos);
+}
+
+static bool is_solicited(const struct dat_ep_parts *p)
+{
+	return p->attr.recv_completion_flags &
+	       DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+}
+
+/**
+ * dat_ep_add_streams - tell the EVDs of DTOs who feeds them, and how
+ * @p: the EVDs and the completion flags; or an unconfigured EP's
+ *
+ * Context: process.
+ */
+void dat_ep_add_streams(const struct dat_ep_parts *p)
+{
+	if (!p->pz)
+		return;
+	dat_evd_add_stream(p->recv_evd, is_solicited(p));
+	dat_evd_add_stream(p->request_evd, false);
+}
+
+/**
+ * dat_ep_remove_streams - the reverse of dat_ep_add_streams()
+ * @p: likewise
+ *
+ * Context: process.
+ */
+void dat_ep_remove_streams(const struct dat_ep_parts *p)
+{
+	if (!p->pz)
+		return;
+	dat_evd_remove_stream(p->request_evd, false);
+	dat_evd_remove_stream(p->recv_evd, is_solicited(p));
+}
+
+/**
+ * dat_ep_expect - tell the EVDs of DTOs how much may come
+ * @p: the EVDs, and how much can be posted
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS or DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN dat_ep_expect(const struct dat_ep_parts *p)
+{
+	if (expect_receives(p))
+		goto no_memory;
+	if (dat_evd_expect(p->request_evd, request_completions(p)))
+		goto take_back;
+	return DAT_SUCCESS;
+
+take_back:
+	unexpect_receives(p);
+no_memory:
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
+/**
+ * dat_ep_unexpect - the reverse of dat_ep_expect()
+ * @p: as for dat_ep_expect(); or an unconfigured EP's, which expects nothing
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_unexpect(const struct dat_ep_parts *p)
+{
+	if (!p->pz)
+		return;
+	unexpect_receives(p);
+	dat_evd_unexpect(p->request_evd, request_completions(p));
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ep_reset.c - making a disconnected EP fit for another connection
+ */
+#include <linux/kernel.h>
+
+#include "ep.h"
+#include "farewell.h"
+#include "ia.h"
+#include "registry.h"
+
+/* A new QP: its number is none that the old peer may still be sending to. */
+static DAT_RETURN replace_qp(struct dat_ep *ep)
+{
+	struct dat_ep_parts parts = dat_ep_parts(ep);
+	struct rdma_cm_id *id = NULL;
+	DAT_RETURN ret;
+
+	/* Its handlers look at the EP, and on iWARP it holds the QP. */
+	swap(id, ep->cm_id);
+	if (id)
+		dat_farewell(id, &ep->farewell_owed);
+	ret = dat_ep_qp_create(ep, &parts);
+	if (ret)
+		return ret;
+	ep->failed = false;
+	ep->qp_failed = false;
+	ep->farewell_owed = false;
+	ep->passive = false;
+	ep->in_data_len = 0;
+	dat_ep_set_peer(ep, NULL, 0);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN ep_reset(struct dat_ep *ep)
+{
+	DAT_EP_STATE state;
+	DAT_RETURN ret;
+
+	mutex_lock(&ep->mutex);
+	state = dat_ep_state(ep);
+	if (state == DAT_EP_STATE_DISCONNECTED)
+		ret = replace_qp(ep);
+	else if (state == DAT_EP_STATE_UNCONNECTED)
+		ret = DAT_SUCCESS;
+	else
+		ret = dat_ep_state_error(state);
+	mutex_unlock(&ep->mutex);
+	if (ret || state == DAT_EP_STATE_UNCONNECTED)
+		return ret;
+
+	/* The works are about the old connection, and take the mutex. */
+	dat_ep_end_cancel(ep);
+	mutex_lock(&ep->mutex);
+	if (dat_ep_move(ep, EP_IN(DISCONNECTED), DAT_EP_STATE_UNCONNECTED)) {
+		ep->failed = false;
+		dat_ep_qp_start(ep);
+	}
+	mutex_unlock(&ep->mutex);
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_ep_reset - make a DISCONNECTED EP UNCONNECTED again
+ * @ep_handle: the EP, DISCONNECTED or UNCONNECTED; the latter stays as it is,
+ *	with its receives
+ *
+ * What was posted is flushed, and its events are dequeued as usual: those that
+ * the EVD has room for. Specification: dat_ep_reset().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE,
+ * DAT_INSUFFICIENT_RESOURCES (it is still DISCONNECTED), DAT_INTERNAL_ERROR
+ * (the device has gone).
+ */
+DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
+{
+	struct dat_object *obj;
+	DAT_RETURN ret;
+
+	might_sleep();
+	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
+			       DAT_INVALID_HANDLE_EP, &ret);
+	if (!obj)
+		return dat_foreign(ret, ep_handle, DAT_HANDLE_TYPE_EP,
+				   ep_reset_func, ep_handle);
+	/* It must not be freed while the mutex is not held. */
+	if (dat_object_use(obj)) {
+		ret = ep_reset(to_ep(obj));
+		dat_object_unuse(obj);
+	} else {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	}
+	dat_object_leave(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ep_reset);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * evd_param.c - the parameters of an EVD, and how its size is changed
+ */
+#include <linux/kernel.h>
+#include <linux/mm.h>
+
+#include "evd.h"
+#include "ia.h"
+#include "registry.h"
+
+/**
+ * dat_evd_query - the parameters of an EVD
+ * @evd_handle: the EVD
+ * @evd_param_mask: DAT_EVD_FIELD_*; all are filled in
+ * @evd_param: out: the parameters
+ *
+ * After DAT_UPCALL_TEARDOWN the policy is DAT_UPCALL_DISABLE, and the upcall
+ * DAT_UPCALL_NULL. Specification: dat_evd_query().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle,
+			 DAT_EVD_PARAM_MASK evd_param_mask,
+			 DAT_EVD_PARAM *evd_param)
+{
+	struct dat_object *obj;
+	struct dat_evd *evd;
+	DAT_RETURN ret;
+
+	might_sleep();
+	if (evd_param_mask & ~DAT_EVD_FIELD_ALL)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!evd_param)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	obj = dat_object_enter(evd_handle, DAT_HANDLE_TYPE_EVD,
+			       DAT_INVALID_HANDLE1, &ret);
+	if (!obj)
+		return dat_foreign_evd_query(ret, evd_handle, evd_param_mask,
+					     evd_param);
+	evd = to_evd(obj);
+
+	spin_lock_bh(&evd->lock);
+	*evd_param = (struct dat_evd_param){
+		.ia_handle = obj->ia->obj.handle,
+		.evd_qlen = evd->qlen,
+		.upcall_policy = evd->policy,
+		.upcall = evd->upcall,
+		.evd_flags = evd->flags,
+	};
+	spin_unlock_bh(&evd->lock);
+	dat_object_leave(obj);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_evd_query);
+
+/* No EP feeds the EVD: nothing is in the old CQ, and nobody knows it. */
+static DAT_RETURN evd_replace_cq(struct dat_evd *evd, DAT_COUNT qlen)
+{
+	struct ib_cq *cq;
+	DAT_RETURN ret;
+
+	ret = dat_evd_create_cq(evd, qlen, &cq);
+	if (ret)
+		return ret;
+	spin_lock_bh(&evd->lock);
+	swap(evd->cq, cq);
+	spin_unlock_bh(&evd->lock);
+	/* The poller may be about to arm the old one. */
+	synchronize_rcu();
+	ib_destroy_cq(cq);
+	if (dat_evd_makes_upcalls(evd))
+		dat_evd_arm(evd);
+	return DAT_SUCCESS;
+}
+
+/*
+ * A CQ that is larger than it need be does no harm. One that is too small and
+ * cannot be resized is replaced, unless it is in use: then the EVD has to stay
+ * as it is, for completions would be lost if the consumer relied on more.
+ */
+static DAT_RETURN evd_resize_cq(struct dat_evd *evd, DAT_COUNT qlen)
+{
+	int max = evd->cq->device->attrs.max_cqe;
+	int in_use = atomic_read(&evd->expected);
+	int wanted = min(max(dat_evd_cq_size(qlen), in_use), max);
+
+	if (qlen > max)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_TEVD);
+	if (wanted == evd->cq->cqe || !ib_resize_cq(evd->cq, wanted) ||
+	    evd->cq->cqe >= qlen)
+		return DAT_SUCCESS;
+	if (!in_use)
+		return evd_replace_cq(evd, qlen);
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+}
+
+static DAT_RETURN evd_resize_ring(struct dat_evd *evd, DAT_COUNT qlen)
+{
+	struct dat_evd_entry *ring, *other;
+	u32 entries;
+
+	ring = dat_evd_alloc_ring(qlen, evd->flags, &entries);
+	if (!ring)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	other = dat_evd_swap_ring(evd, ring, entries, qlen);
+	kvfree(other);
+	return other == ring ? DAT_ERROR(DAT_INVALID_STATE, DAT_NO_SUBTYPE) :
+			       DAT_SUCCESS;
+}
+
+/**
+ * dat_evd_resize - change how many events an EVD can hold
+ * @evd_handle: the EVD; it may be in use
+ * @evd_min_qlen: events that it must hold from now on, at least 1
+ *
+ * No event is lost, and their order stays. Specification: dat_evd_resize().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INSUFFICIENT_RESOURCES (also: EPs feed the EVD and the device cannot
+ * resize its CQ), DAT_INVALID_STATE (more events are queued), DAT_INTERNAL_ERROR
+ * (the device has gone). Unless successful, nothing has changed.
+ */
+DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
+{
+	struct dat_object *obj;
+	struct dat_evd *evd;
+	bool larger;
+	DAT_RETURN ret;
+
+	might_sleep();
+	if (evd_min_qlen < 1)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (evd_min_qlen > DAT_MAX_EVD_QLEN)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	obj = dat_object_enter(evd_handle, DAT_HANDLE_TYPE_EVD,
+			       DAT_INVALID_HANDLE1, &ret);
+	if (!obj)
+		return dat_foreign(ret, evd_handle, DAT_HANDLE_TYPE_EVD,
+				   evd_resize_func, evd_handle, evd_min_qlen);
+	evd = to_evd(obj);
+
+	/* The CQ is the larger one at any time: all that it has must fit. */
+	mutex_lock(&evd->size_lock);
+	larger = evd_min_qlen > evd->qlen;
+	if (evd->cq && larger)
+		ret = evd_resize_cq(evd, evd_min_qlen);
+	if (!ret)
+		ret = evd_resize_ring(evd, evd_min_qlen);
+	if (!ret && evd->cq && !larger)
+		evd_resize_cq(evd, evd_min_qlen);
+	mutex_unlock(&evd->size_lock);
+	dat_object_leave(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_evd_resize);

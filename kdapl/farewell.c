@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * farewell.c - keeps connections that end until the peer has heard of it
+ *
+ * The message that takes leave is repeated until the peer answers, but only for
+ * as long as its rdma_cm_id lives. EPs may be freed at once, and processes die:
+ * so the id is kept here.
+ */
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include "farewell.h"
+#include "kdapl.h"
+
+/* The message is repeated every six seconds. */
+#define FAREWELL_TIME	(30 * HZ)
+/* Peers that do not answer must not cost the host more than this. */
+#define FAREWELLS_MAX	1024
+
+/**
+ * struct farewell - a connection whose peer may not know yet that it has ended
+ * @entry: on the list of them, the oldest first
+ * @id: the connection
+ * @deadline: in jiffies; then the peer need not know
+ * @answered: it does
+ */
+struct farewell {
+	struct list_head entry;
+	struct rdma_cm_id *id;
+	unsigned long deadline;
+	bool answered;
+};
+
+static LIST_HEAD(farewells);
+static unsigned int count;
+static DEFINE_SPINLOCK(lock);
+
+static void farewell_worker(struct work_struct *work);
+static DECLARE_DELAYED_WORK(farewell_work, farewell_worker);
+
+static void destroy(struct list_head *over)
+{
+	struct farewell *f, *next;
+
+	list_for_each_entry_safe(f, next, over, entry) {
+		/* Waits for the handler, which is the last to use it. */
+		rdma_destroy_id(f->id);
+		kfree(f);
+	}
+}
+
+static void farewell_worker(struct work_struct *work)
+{
+	struct farewell *f, *next;
+	LIST_HEAD(over);
+
+	spin_lock(&lock);
+	list_for_each_entry_safe(f, next, &farewells, entry) {
+		if (!READ_ONCE(f->answered) && time_before(jiffies, f->deadline))
+			continue;
+		list_move_tail(&f->entry, &over);
+		count--;
+	}
+	f = list_first_entry_or_null(&farewells, struct farewell, entry);
+	/* An answer that comes meanwhile is not lost: it queues at once. */
+	if (f)
+		queue_delayed_work(kdapl_wq, &farewell_work,
+				   f->deadline - jiffies + 1);
+	spin_unlock(&lock);
+	destroy(&over);
+}
+
+/* Not by its return value: at unload nobody would wait for the handler. */
+static int farewell_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct farewell *f = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+		/* Only now can it be told. */
+		rdma_disconnect(id);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		WRITE_ONCE(f->answered, true);
+		mod_delayed_work(kdapl_wq, &farewell_work, 0);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static struct farewell *farewell_new(struct rdma_cm_id *id)
+{
+	struct farewell *f = kzalloc(sizeof(*f), GFP_KERNEL);
+
+	if (!f)
+		return NULL;
+	f->id = id;
+	f->deadline = jiffies + FAREWELL_TIME;
+	return f;
+}
+
+static bool farewell_add(struct farewell *f)
+{
+	bool added = false;
+
+	spin_lock(&lock);
+	if (count < FAREWELLS_MAX) {
+		list_add_tail(&f->entry, &farewells);
+		count++;
+		queue_delayed_work(kdapl_wq, &farewell_work, FAREWELL_TIME);
+		added = true;
+	}
+	spin_unlock(&lock);
+	return added;
+}
+
+/**
+ * dat_farewell - destroy an id when its peer need no longer be told
+ * @id: a connection that has ended, or never was; no longer the caller's
+ * @owed: whether the peer has yet to hear or to tell of the end; changes under
+ *	the handler lock of @id, and is not looked at after the call
+ *
+ * A peer that does not answer within some seconds, or that is one too many, is
+ * left alone.
+ *
+ * Context: process, may sleep; not from a handler of rdma_cm.
+ */
+void dat_farewell(struct rdma_cm_id *id, const bool *owed)
+{
+	struct farewell *f = farewell_new(id);
+	bool added = false;
+
+	rdma_lock_handler(id);
+	if (f && *owed && farewell_add(f)) {
+		id->context = f;
+		id->event_handler = farewell_handler;
+		added = true;
+	}
+	rdma_unlock_handler(id);
+	if (added)
+		return;
+	kfree(f);
+	rdma_destroy_id(id);
+}
+
+/**
+ * dat_farewell_exit - whoever has not answered by now is left alone
+ *
+ * Nobody calls dat_farewell() any more. Context: process, may sleep.
+ */
+void dat_farewell_exit(void)
+{
+	LIST_HEAD(over);
+
+	cancel_delayed_work_sync(&farewell_work);
+	spin_lock(&lock);
+	list_splice_init(&farewells, &over);
+	spin_unlock(&lock);
+	destroy(&over);
+	/* Handlers may have queued it until the last of them was gone. */
+	cancel_delayed_work_sync(&farewell_work);
+}

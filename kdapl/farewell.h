@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * farewell.h - keeps connections that end until the peer has heard of it
+ */
+#ifndef _KDAPL_FAREWELL_H
+#define _KDAPL_FAREWELL_H
+
+#include <rdma/rdma_cm.h>
+
+void dat_farewell(struct rdma_cm_id *id, const bool *owed);
+void dat_farewell_exit(void);
+
+#endif /* _KDAPL_FAREWELL_H */
