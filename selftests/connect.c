@@ -5,6 +5,7 @@
  * Side a connects, side b listens.
  */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <kselftest_harness.h>
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
@@ -313,7 +314,7 @@ TEST_F(connect, bad_arguments_are_refused_before_anything_happens)
 		  try_connect(self, 1, 0));
 	EXPECT_EQ(DAT_MODEL_NOT_SUPPORTED,
 		  DAT_GET_TYPE(dat_ep_connect(ep, self->address, 1, 1, 0, NULL,
-					      DAT_QOS_PREMIUM, 0)));
+					      (DAT_QOS)0x10, 0)));
 	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8),
 		  dat_ep_connect(ep, self->address, 1, 1, 0, NULL, 0, 0x100));
 	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
@@ -340,8 +341,10 @@ TEST_F(connect, qualifier_that_nobody_listens_on_is_non_peer_rejected)
 {
 	ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual + 1,
 					   DAT_TIMEOUT_INFINITE));
+	/* On iWARP who answers TCP is the peer. */
 	EXPECT_EQ(DAT_SUCCESS,
-		  wait_number(self->pair.a.conn_evd,
+		  wait_number(self->pair.a.conn_evd, link_is_iwarp() ?
+			      DAT_CONNECTION_EVENT_PEER_REJECTED :
 			      DAT_CONNECTION_EVENT_NON_PEER_REJECTED));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 }
@@ -392,10 +395,10 @@ TEST_F(connect, full_backlog_is_rejected)
 					 DAT_CONNECT_DEFAULT_FLAG));
 	}
 	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.a.conn_evd, &event));
-	/* The kernel's EVD has room; that of the process has not. */
-	if (event.event_number != DAT_CONNECTION_EVENT_PEER_REJECTED)
-		EXPECT_EQ(DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
-			  event.event_number);
+	/* On iWARP every rejection is the peer's. */
+	EXPECT_EQ(link_is_iwarp() ? DAT_CONNECTION_EVENT_PEER_REJECTED :
+				    DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
+		  event.event_number);
 	/* Those that did fit in are as good as any, and make room. */
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
@@ -971,6 +974,74 @@ static long count_resources(void)
 		at += NLA_ALIGN(attr->nla_len);
 	}
 	return n ?: -1;
+}
+
+#define PORT_RANGE	"/proc/sys/net/ipv4/ip_local_port_range"
+#define FIRST_PORT	41000
+#define PORTS		64
+#define TAKEN_PORTS	24
+
+static bool port_range(char *range, size_t size, int flags)
+{
+	int fd = open(PORT_RANGE, flags);
+	ssize_t len = -1;
+
+	if (fd < 0)
+		return false;
+	if (flags == O_WRONLY) {
+		len = write(fd, range, strlen(range));
+	} else {
+		len = read(fd, range, size - 1);
+		range[len > 0 ? len : 0] = '\0';
+	}
+	close(fd);
+	return len > 0;
+}
+
+static int take_port(unsigned int port)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
+	    listen(fd, 1)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Which matters where the transport is TCP. */
+TEST_F_TIMEOUT(connect, local_ports_that_tcp_has_given_away_are_passed_over, 120)
+{
+	char before[64], few[64];
+	int fd[TAKEN_PORTS], i, connected = 0;
+
+	ASSERT_TRUE(port_range(before, sizeof(before), O_RDONLY));
+	snprintf(few, sizeof(few), "%d %d", FIRST_PORT, FIRST_PORT + PORTS - 1);
+	for (i = 0; i < TAKEN_PORTS; i++) {
+		fd[i] = take_port(FIRST_PORT + 2 * i);
+		EXPECT_LE(0, fd[i]);
+	}
+	ASSERT_TRUE(port_range(few, 0, O_WRONLY));
+	for (i = 0; i < 20; i++) {
+		if (i ? pair_reconnect(&self->pair) : pair_connect(&self->pair))
+			break;
+		connected++;
+		if (dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_ABRUPT_FLAG) ||
+		    wait_number(self->pair.a.conn_evd,
+				DAT_CONNECTION_EVENT_DISCONNECTED) ||
+		    wait_number(self->pair.b.conn_evd,
+				DAT_CONNECTION_EVENT_DISCONNECTED))
+			break;
+	}
+	EXPECT_TRUE(port_range(before, 0, O_WRONLY));
+	for (i = 0; i < TAKEN_PORTS; i++)
+		close(fd[i]);
+	EXPECT_EQ(20, connected);
 }
 
 TEST_F_TIMEOUT(connect, a_hundred_connections_leave_nothing, 120)

@@ -582,7 +582,7 @@ TEST_F(dto, lmr_without_the_local_privilege_is_a_privileges_violation)
 	}
 }
 
-TEST_F(dto, remote_buffer_shorter_than_the_local_one_is_a_length_error)
+TEST_F(dto, buffer_too_short_for_the_data_is_a_length_error)
 {
 	DAT_LMR_TRIPLET iov[3] = {
 		segment(&self->a, 0, 60), segment(&self->a, 100, 40),
@@ -594,18 +594,19 @@ TEST_F(dto, remote_buffer_shorter_than_the_local_one_is_a_length_error)
 	for (op = WRITE; op <= READ; op++) {
 		bool two = max_iov(self->pair.a.ep, op) > 1;
 		DAT_LMR_TRIPLET *local = two ? iov : &iov[2];
+		/* Too much for where it goes, and no more than that. */
+		int bad = op == WRITE ? 99 : 101, good = op == WRITE ? 101 : 99;
 
 		EXPECT_EQ(DAT_LENGTH_ERROR,
 			  DAT_GET_TYPE(post(&self->pair, &self->b, op, 1 + two,
-					    local, 99, 1,
+					    local, bad, 1,
 					    DAT_COMPLETION_DEFAULT_FLAG)));
-		/* One that is as long, and one that is longer, will do. */
 		EXPECT_EQ(DAT_SUCCESS,
 			  post(&self->pair, &self->b, op, 1 + two, local, 100,
 			       2, DAT_COMPLETION_DEFAULT_FLAG));
 		EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 2));
 		EXPECT_EQ(DAT_SUCCESS,
-			  post(&self->pair, &self->b, op, 1 + two, local, 101,
+			  post(&self->pair, &self->b, op, 1 + two, local, good,
 			       3, DAT_COMPLETION_DEFAULT_FLAG));
 		EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 3));
 	}

@@ -29,14 +29,6 @@
 #define BAD_PZ \
 	(DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_PZ)
 
-/* The values that the page prints. */
-_Static_assert(DAT_MEM_PRIV_NONE_FLAG == 0x00, "none");
-_Static_assert(DAT_MEM_PRIV_LOCAL_READ_FLAG == 0x01, "local read");
-_Static_assert(DAT_MEM_PRIV_REMOTE_READ_FLAG == 0x02, "remote read");
-_Static_assert(DAT_MEM_PRIV_LOCAL_WRITE_FLAG == 0x10, "local write");
-_Static_assert(DAT_MEM_PRIV_REMOTE_WRITE_FLAG == 0x20, "remote write");
-_Static_assert(DAT_MEM_PRIV_ALL_FLAG == 0x33, "all");
-
 /* All sixteen sets of privileges, one after the other. */
 static DAT_MEM_PRIV_FLAGS privileges_nr(unsigned int i)
 {
@@ -170,6 +162,16 @@ FIXTURE_TEARDOWN(lmr_create)
 	pair_close(&self->pair);
 	EXPECT_EQ(0, charged_pages());
 	EXPECT_EQ(self->pinned, pinned_pages());
+}
+
+TEST(privileges_have_the_values_that_the_page_prints)
+{
+	EXPECT_EQ(0x00, DAT_MEM_PRIV_NONE_FLAG);
+	EXPECT_EQ(0x01, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+	EXPECT_EQ(0x02, DAT_MEM_PRIV_REMOTE_READ_FLAG);
+	EXPECT_EQ(0x10, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	EXPECT_EQ(0x20, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+	EXPECT_EQ(0x33, DAT_MEM_PRIV_ALL_FLAG);
 }
 
 TEST_F(lmr_create, registered_size_and_address_are_those_of_the_range)

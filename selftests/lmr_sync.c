@@ -406,4 +406,29 @@ TEST_F(lmr_sync_rdma, after_the_read_call_peers_read_what_was_written_locally)
 	}
 }
 
+TEST_F(lmr_sync_rdma, neither_is_needed_unless_the_provider_says_so)
+{
+	struct pair *p = &self->pair;
+	DAT_PROVIDER_ATTR attr;
+	unsigned int i;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ia_query(p->ia, NULL, 0, NULL,
+			       DAT_PROVIDER_FIELD_LMR_SYNC_REQ, &attr));
+	if (attr.lmr_sync_req)
+		SKIP(return, "on this machine they are needed");
+	for (i = 1; i < 20; i++) {
+		memset(self->a.buf, i, 65536);
+		ASSERT_EQ(DAT_DTO_SUCCESS,
+			  write_status(p, &self->a, self->b.rmr_context,
+				       self->b.buf, 65536));
+		EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, 65536));
+		memset(self->b.buf, ~i, 65536);
+		ASSERT_EQ(DAT_DTO_SUCCESS,
+			  read_status(p, &self->a, self->b.rmr_context,
+				      self->b.buf, 65536));
+		EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, 65536));
+	}
+}
+
 TEST_HARNESS_MAIN

@@ -265,6 +265,36 @@ TEST_F(rmr_bind, rdma_write_after_the_bind_does_not_start_before_it_completed)
 	}
 }
 
+/* With one PZ for all, what goes over the connection can come back to us. */
+TEST_F(rmr_bind, rdma_read_after_the_bind_does_not_start_before_it_completed)
+{
+	unsigned char *ours = self->a.buf + 8192;
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+	unsigned int i;
+
+	self->pair.b.pz = self->pair.a.pz;
+	ASSERT_EQ(DAT_SUCCESS, pair_reconnect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &rmr));
+	for (i = 0; i < 100; i++) {
+		size_t offset = i % 7 * 1009;
+
+		memset(self->a.buf, 0, 64);
+		memset(ours + offset, i + 1, 64);
+		ASSERT_EQ(DAT_SUCCESS,
+			  bind_window(rmr, &self->a, 8192 + offset, 64, RW,
+				      self->pair.b.ep, 2,
+				      DAT_COMPLETION_DEFAULT_FLAG, &context));
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_read(self->pair.b.ep, &self->a, 0, 64, context,
+				    ours + offset, 3));
+		ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 3)) {
+			TH_LOG("round %u", i);
+		}
+		ASSERT_EQ(0, memcmp(self->a.buf, ours + offset, 64));
+	}
+}
+
 TEST_F(rmr_bind, length_of_zero_withdraws_the_window)
 {
 	DAT_RMR_CONTEXT context, junk;
@@ -475,6 +505,37 @@ TEST_F(rmr_bind, bind_behind_a_send_that_is_sent_twice_succeeds)
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 1));
 	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(self->pair.b.dto_evd, 2));
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(self->pair.b.ep));
+}
+
+TEST_F(rmr_bind, bind_without_a_place_in_the_queue_lacks_resources)
+{
+	DAT_RMR_CONTEXT context, junk;
+	unsigned int i;
+
+	if (link_is_iwarp())
+		SKIP(return, "iWARP: nothing waits for a receive");
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 0, 100, &context));
+	/* As many as side_open() asks for, and nobody receives them. */
+	for (i = 0; i < 64; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_send(self->pair.b.ep, &self->b, 0, 8, i));
+	}
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
+		  DAT_GET_TYPE(bind_window(self->rmr, &self->b, 1000, 100, RW,
+					   self->pair.b.ep, 100,
+					   DAT_COMPLETION_DEFAULT_FLAG,
+					   &junk)));
+	for (i = 0; i < 64; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_recv(self->pair.a.ep, &self->a, 4096, 8, i));
+	}
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 63));
+	/* The window is where it was, and can be moved now. */
+	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(&self->pair, &self->a, context,
+						self->b.buf, 100));
+	EXPECT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 1000, 100, &junk));
 }
 
 TEST_F(rmr_bind, as_many_binds_as_max_request_dtos_can_be_outstanding)

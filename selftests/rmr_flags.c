@@ -360,6 +360,14 @@ TEST_F(rmr_flags, barrier_fence_lets_outstanding_rdma_reads_finish)
 			       self->b.buf, 4096));
 }
 
+TEST(flags_have_the_values_that_the_page_prints)
+{
+	EXPECT_EQ(0x00, DAT_COMPLETION_DEFAULT_FLAG);
+	EXPECT_EQ(0x01, DAT_COMPLETION_SUPPRESS_FLAG);
+	EXPECT_EQ(0x04, DAT_COMPLETION_UNSIGNALLED_FLAG);
+	EXPECT_EQ(0x08, DAT_COMPLETION_BARRIER_FENCE_FLAG);
+}
+
 TEST_F(rmr_flags, unknown_flags_are_invalid)
 {
 	static const unsigned int flags[] = {

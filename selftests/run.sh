@@ -9,10 +9,11 @@ failed=0
 
 begin() {
 	echo "# BEGIN $1"
+	began=$(date +%s)
 }
 
 end() {
-	echo "# END $1 rc=$2"
+	echo "# END $1 rc=$2 $(($(date +%s) - began)) s"
 	[ "$2" -eq 0 ] || failed=1
 }
 
@@ -27,7 +28,8 @@ run_module() {
 	begin "$1"
 	rc=1
 	# No longer than needed: it keeps kdapl.ko from being unloaded.
-	insmod /selftests/modules/kdapl_testlib.ko ia="${DAT_TEST_IA:-rxe0}"
+	insmod /selftests/modules/kdapl_testlib.ko ia="${DAT_TEST_IA:-rxe0}" \
+		thorough="${KDAPL_THOROUGH:-0}"
 	if insmod "/selftests/modules/$1.ko"; then
 		if [ -r "$results" ]; then
 			cat "$results"
@@ -122,11 +124,12 @@ run_kunit() {
 	end kunit $rc
 }
 
-# The examples of README.md, as a reader would run them.
+# The examples of README.md, as a reader would run them, and the module of
+# Documentation/kdapl.rst, which does not load unless its data has arrived.
 run_examples() {
 	begin examples
 	rc=0
-	echo "1..2"
+	echo "1..3"
 	if /selftests/examples/udapl; then
 		echo "ok 1 examples.udapl"
 	else
@@ -138,6 +141,14 @@ run_examples() {
 		echo "ok 2 examples.kdapl"
 	else
 		echo "not ok 2 examples.kdapl"
+		rc=1
+	fi
+	if insmod /selftests/modules/example_guide.ko && rmmod example_guide &&
+	   dmesg | grep -q 'guide: the block has arrived'; then
+		echo "ok 3 examples.guide"
+	else
+		dmesg | grep 'guide: ' | sed 's/^/# /'
+		echo "not ok 3 examples.guide"
 		rc=1
 	fi
 	end examples $rc

@@ -87,12 +87,41 @@ TEST_F(unplug, under_load_ends_every_connection_and_says_so)
 	EXPECT_EQ(DAT_INTERNAL_ERROR,
 		  DAT_GET_TYPE(dat_evd_create(self->pair.ia, 8, DAT_HANDLE_NULL,
 					      DAT_EVD_DTO_FLAG, &evd)));
-	EXPECT_NE(DAT_SUCCESS, post_write(self->pair.a.ep, &self->a, 0, 8,
-					  self->context, self->b.buf + 100, 1));
+	EXPECT_EQ(DAT_INTERNAL_ERROR,
+		  DAT_GET_TYPE(post_write(self->pair.a.ep, &self->a, 0, 8,
+					  self->context, self->b.buf + 100,
+					  1)));
+	EXPECT_EQ(DAT_INTERNAL_ERROR,
+		  DAT_GET_TYPE(bind_window(self->rmr, &self->b, 100, WINDOW,
+					   DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+					   self->pair.b.ep, 8,
+					   DAT_COMPLETION_DEFAULT_FLAG,
+					   &self->context)));
 	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
 	EXPECT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.b.ep));
 	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(self->pair.b.pz));
+}
+
+TEST_F(unplug, every_open_instance_is_told_on_its_own_evd)
+{
+	DAT_EVD_HANDLE evd[2] = { self->pair.async_evd, DAT_HANDLE_NULL };
+	DAT_IA_HANDLE ia[2] = { self->pair.ia };
+	DAT_EVENT event;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ia_open((char *)ia_name(), 8, &evd[1], &ia[1]));
+	ASSERT_EQ(0, link_delete());
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(DAT_SUCCESS, wait_event(evd[i], &event));
+		EXPECT_EQ(DAT_ASYNC_ERROR_IA_CATASTROPHIC, event.event_number);
+		EXPECT_EQ(ia[i],
+			  event.event_data.asynch_error_event_data.dat_handle);
+		EXPECT_EQ(DAT_QUEUE_EMPTY,
+			  DAT_GET_TYPE(dat_evd_dequeue(evd[i], &event)));
+	}
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia[1], DAT_CLOSE_GRACEFUL_FLAG));
 }
 
 TEST_F(unplug, a_new_device_works_without_reloading)

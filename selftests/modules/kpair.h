@@ -56,23 +56,32 @@ struct kregion {
 };
 
 extern char *kpair_ia;
+extern bool kpair_thorough;
 
 #define KPAIR_QUAL	4712
 
+bool kpair_is_siw(void);
 bool kpair_open(struct kpair *pair);
 bool kpair_open_with(struct kpair *pair, const DAT_UPCALL_OBJECT *upcall);
+bool kpair_open_attr(struct kpair *pair, const DAT_UPCALL_OBJECT *upcall,
+		     const DAT_EP_ATTR *attr);
+bool kpair_reopen(struct kpair *pair);
 bool kpair_connect(struct kpair *pair);
+bool kpair_connect_more(struct kpair *pair, DAT_EP_HANDLE *ep_a,
+			DAT_EP_HANDLE *ep_b);
 void kpair_close(struct kpair *pair);
 
 bool kregion_open(struct kpair *pair, DAT_PZ_HANDLE pz,
 		  struct kregion *region, size_t len,
 		  DAT_MEM_PRIV_FLAGS privileges);
 void kregion_close(struct kregion *region);
+void kfill(u8 *buf, size_t len, u8 seed);
 
 DAT_LMR_TRIPLET ksegment(const struct kregion *region, size_t offset,
 			 size_t len);
 bool kwait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event);
 bool kwait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
+bool kwait_broken(DAT_EVD_HANDLE evd);
 int kwait_dto(DAT_EVD_HANDLE evd, u64 cookie);
 int kwait_bind(DAT_EVD_HANDLE evd, u64 cookie);
 

@@ -142,6 +142,30 @@ static bool what_is_no_memory_is_refused(void)
 	return true;
 }
 
+/* Twelve arguments instead of thirteen. */
+static bool dat_1_2_has_no_va_type(void)
+{
+	DAT_REGION_DESCRIPTION desc = { .for_va = b.buf };
+	struct kregion r = { .buf = b.buf, .len = 5000 };
+	DAT_LMR_PARAM param;
+	DAT_VADDR address;
+	DAT_VLEN size;
+
+	CHECK_EQ(DAT_SUCCESS,
+		 dat_lmr_kcreate(pair.ia, DAT_MEM_TYPE_VIRTUAL, desc, r.len,
+				 pair.b.pz, DAT_MEM_PRIV_ALL_FLAG,
+				 DAT_MEM_OPTIMIZE_DONT_CARE, &r.lmr,
+				 &r.lmr_context, &r.rmr_context, &size,
+				 &address));
+	CHECK_EQ(5000, size);
+	CHECK_EQ((uintptr_t)b.buf, address);
+	CHECK_EQ(DAT_SUCCESS, dat_lmr_query(r.lmr, DAT_LMR_FIELD_ALL, &param));
+	CHECK_EQ(DAT_VA_TYPE_VA, param.va_type);
+	CHECK(moves_data(&r));
+	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	return true;
+}
+
 static bool bad_parameters_are_refused(void)
 {
 	struct kregion r;
@@ -161,6 +185,17 @@ static bool bad_parameters_are_refused(void)
 	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ,
 		  create(DAT_MEM_TYPE_VIRTUAL, a.buf, 10, pair.ia,
 			 DAT_MEM_PRIV_ALL_FLAG, &r));
+	return true;
+}
+
+static bool privileges_have_the_values_that_the_page_prints(void)
+{
+	CHECK_EQ(0x00, DAT_MEM_PRIV_NONE_FLAG);
+	CHECK_EQ(0x01, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+	CHECK_EQ(0x02, DAT_MEM_PRIV_REMOTE_READ_FLAG);
+	CHECK_EQ(0x10, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	CHECK_EQ(0x20, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+	CHECK_EQ(0x33, DAT_MEM_PRIV_ALL_FLAG);
 	return true;
 }
 
@@ -204,6 +239,84 @@ static bool freed_lmr_fails_in_every_call(void)
 	CHECK_EQ(DAT_INVALID_HANDLE,
 		 DAT_GET_TYPE(dat_get_handle_type(r.lmr, &type)));
 	kregion_close(&r);
+	return true;
+}
+
+/* Neither freed nor unpinned: that is for whoever allocated and pinned it. */
+static bool a_freed_lmr_leaves_the_memory_to_its_owner(void)
+{
+	struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	struct dat_platform_region region = {
+		.pages = &page,
+		.virtual_address = 0x7000000000000000ULL,
+	};
+	struct kregion r;
+	bool good;
+	int count;
+
+	CHECK(page);
+	/* As FOLL_PIN would have it. */
+	get_page(page);
+	count = page_count(page);
+	good = !create(DAT_MEM_TYPE_PLATFORM, &region, PAGE_SIZE, pair.b.pz,
+		       DAT_MEM_PRIV_ALL_FLAG, &r);
+	memset(a.buf, 0x5a, PAGE_SIZE);
+	good = good &&
+	       kwrite(&pair, &a, 0, PAGE_SIZE, r.rmr_context,
+		      (void *)(uintptr_t)region.virtual_address) ==
+	       DAT_DTO_SUCCESS;
+	good = good && !dat_lmr_free(r.lmr);
+	good = good && page_count(page) == count &&
+	       !memchr_inv(page_address(page), 0x5a, PAGE_SIZE);
+	put_page(page);
+	put_page(page);
+	CHECK(good);
+
+	CHECK(kregion_open(&pair, pair.b.pz, &r, 8192, DAT_MEM_PRIV_ALL_FLAG));
+	memset(r.buf, 0xa5, 8192);
+	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	CHECK(!memchr_inv(r.buf, 0xa5, 8192));
+	memset(r.buf, 0x5a, 8192);
+	kregion_close(&r);
+	return true;
+}
+
+static bool a_pz_names_its_ia_and_stays_while_it_is_in_use(void)
+{
+	DAT_PZ_PARAM param = {};
+	DAT_RMR_HANDLE rmr;
+	DAT_PZ_HANDLE pz;
+	struct kregion r;
+
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
+		  dat_pz_create(pair.ia, NULL));
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA,
+		  dat_pz_create(pair.a.pz, &pz));
+	CHECK_EQ(DAT_SUCCESS, dat_pz_create(pair.ia, &pz));
+	CHECK_EQ(DAT_SUCCESS, dat_pz_query(pz, DAT_PZ_FIELD_ALL, &param));
+	CHECK_EQ((uintptr_t)pair.ia, (uintptr_t)param.ia_handle);
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
+		  dat_pz_query(pz, DAT_PZ_FIELD_ALL << 1, &param));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
+		  dat_pz_query(pz, DAT_PZ_FIELD_ALL, NULL));
+
+	CHECK(kregion_open(&pair, pz, &r, 4096, DAT_MEM_PRIV_ALL_FLAG));
+	CHECK_EQ(DAT_SUCCESS, dat_rmr_create(pz, &rmr));
+	CHECK_RET(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE,
+		  dat_pz_free(pz));
+	kregion_close(&r);
+	CHECK_RET(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE,
+		  dat_pz_free(pz));
+	CHECK_EQ(DAT_SUCCESS, dat_rmr_free(rmr));
+	CHECK_RET(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE,
+		  dat_pz_free(pair.a.pz));
+
+	CHECK_EQ(DAT_SUCCESS, dat_pz_free(pz));
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ, dat_pz_free(pz));
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ,
+		  dat_pz_query(pz, DAT_PZ_FIELD_ALL, &param));
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ,
+		  dat_rmr_create(pz, &rmr));
 	return true;
 }
 
@@ -332,9 +445,13 @@ static const struct ktest tests[] = {
 	TEST(vmalloc_memory_of_the_largest_size),
 	TEST(platform_pages_out_of_order),
 	TEST(what_is_no_memory_is_refused),
+	TEST(dat_1_2_has_no_va_type),
 	TEST(bad_parameters_are_refused),
+	TEST(privileges_have_the_values_that_the_page_prints),
 	TEST(rmr_context_only_for_remote_privileges),
 	TEST(freed_lmr_fails_in_every_call),
+	TEST(a_freed_lmr_leaves_the_memory_to_its_owner),
+	TEST(a_pz_names_its_ia_and_stays_while_it_is_in_use),
 	TEST(handles_of_other_types_and_forged_ones_are_refused),
 	TEST(segments_of_several_lmrs_and_pzs_are_synchronised),
 	TEST(dto_with_the_dead_lmr_context_fails),

@@ -5,11 +5,15 @@
 #include <linux/debugfs.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/slab.h>
 
 #include "report.h"
 
 #define REPORT_SIZE	(64 * 1024)
+/* A test of so many seconds says so. */
+#define SLOW		5
 
 static struct debugfs_blob_wrapper blob;
 static struct dentry *dir;
@@ -69,10 +73,14 @@ void report_run(const char *suite, const struct ktest *tests, unsigned int num)
 
 	report("TAP version 13\n1..%u\n", num);
 	for (i = 0; i < num; i++) {
+		u64 start = ktime_get_ns();
 		bool ok = tests[i].fn();
+		u64 seconds = div_u64(ktime_get_ns() - start, NSEC_PER_SEC);
 
 		report("%sok %u %s.%s\n", ok ? "" : "not ", i + 1, suite,
 		       tests[i].name);
+		if (seconds >= SLOW)
+			report("# which took %llu s\n", seconds);
 	}
 }
 EXPORT_SYMBOL_GPL(report_run);

@@ -94,6 +94,79 @@ static bool what_the_lmr_does_not_allow_is_refused(void)
 	return true;
 }
 
+static DAT_RETURN bind_2_0(DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
+			   DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type,
+			   DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+{
+	DAT_RMR_COOKIE cookie = { .as_64 = 10 };
+
+	return dat_rmr_bind(rmr, lmr, triplet, privileges, va_type, pair.b.ep,
+			    cookie, flags, context);
+}
+
+static bool peers_may_count_from_zero(void)
+{
+	DAT_LMR_TRIPLET part = ksegment(&b, 2 * PAGE_SIZE, 1000);
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_PARAM param;
+
+	CHECK_EQ(DAT_SUCCESS, bind_2_0(b.lmr, &part, KREMOTE_ALL,
+				       DAT_VA_TYPE_ZB, 0, &context));
+	CHECK_EQ(DAT_DTO_SUCCESS, kwait_bind(pair.b.dto_evd, 10));
+	CHECK_EQ(DAT_SUCCESS, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	CHECK_EQ(DAT_VA_TYPE_ZB, param.va_type);
+	CHECK_EQ(part.virtual_address, param.lmr_triplet.virtual_address);
+	memset(b.buf + 2 * PAGE_SIZE, 0, 1000);
+	memset(a.buf, 0x5a, 1000);
+	CHECK_EQ(DAT_DTO_SUCCESS,
+		 kwrite(&pair, &a, 0, 990, context, (void *)10));
+	CHECK(!memchr_inv(b.buf + 2 * PAGE_SIZE, 0, 10));
+	CHECK(!memchr_inv(b.buf + 2 * PAGE_SIZE + 10, 0x5a, 990));
+
+	CHECK_EQ(DAT_SUCCESS, bind_2_0(b.lmr, &part, KREMOTE_ALL,
+				       DAT_VA_TYPE_VA, 0, &context));
+	CHECK_EQ(DAT_DTO_SUCCESS, kwait_bind(pair.b.dto_evd, 10));
+	CHECK_EQ(DAT_DTO_SUCCESS, kwrite(&pair, &a, 0, 1000, context,
+					 b.buf + 2 * PAGE_SIZE));
+	/* There is no LMR in an unbind. */
+	part.segment_length = 0;
+	CHECK_EQ(DAT_SUCCESS, bind_2_0(DAT_HANDLE_NULL, &part, 0,
+				       DAT_VA_TYPE_VA, 0, &context));
+	CHECK_EQ(DAT_DTO_SUCCESS, kwait_bind(pair.b.dto_evd, 10));
+	return true;
+}
+
+static bool arguments_of_dat_2_0_are_named(void)
+{
+	DAT_LMR_TRIPLET part = ksegment(&b, PAGE_SIZE, 1000);
+	DAT_RMR_CONTEXT context;
+
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR,
+		  bind_2_0(DAT_HANDLE_NULL, &part, 0, 0, 0, &context));
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR,
+		  bind_2_0(pair.b.ep, &part, 0, 0, 0, &context));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
+		  bind_2_0(a.lmr, &part, 0, 0, 0, &context));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
+		  bind_2_0(b.lmr, NULL, 0, 0, 0, &context));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4,
+		  bind_2_0(b.lmr, &part, 0x40, 0, 0, &context));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5,
+		  bind_2_0(b.lmr, &part, 0, 7, 0, &context));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8,
+		  bind_2_0(b.lmr, &part, 0, 0, 0x100, &context));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG9,
+		  bind_2_0(b.lmr, &part, 0, 0, 0, NULL));
+	part.virtual_address++;
+	CHECK_EQ(DAT_MODEL_NOT_SUPPORTED,
+		 DAT_GET_TYPE(bind_2_0(b.lmr, &part, KREMOTE_ALL,
+				       DAT_VA_TYPE_ZB, 0, &context)));
+	CHECK_EQ(DAT_QUEUE_EMPTY,
+		 DAT_GET_TYPE(dat_evd_dequeue(pair.b.dto_evd,
+					      &(DAT_EVENT){})));
+	return true;
+}
+
 /* The last one: it costs the connection. */
 static bool old_context_is_dead_once_the_bind_has_completed(void)
 {
@@ -113,8 +186,8 @@ static bool old_context_is_dead_once_the_bind_has_completed(void)
 	CHECK_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		 kwrite(&pair, &a, 0, 4096, old, b.buf + 8192));
 	CHECK(!memchr_inv(b.buf + 8192, 0, 4096));
-	CHECK(kwait_number(pair.a.conn_evd, DAT_CONNECTION_EVENT_BROKEN));
-	CHECK(kwait_number(pair.b.conn_evd, DAT_CONNECTION_EVENT_BROKEN));
+	CHECK(kwait_broken(pair.a.conn_evd));
+	CHECK(kwait_broken(pair.b.conn_evd));
 	return true;
 }
 
@@ -140,6 +213,8 @@ static const struct ktest tests[] = {
 	TEST(send_after_bind_can_be_used_at_once),
 	TEST(lmr_is_in_use_until_unbound),
 	TEST(what_the_lmr_does_not_allow_is_refused),
+	TEST(peers_may_count_from_zero),
+	TEST(arguments_of_dat_2_0_are_named),
 	TEST(old_context_is_dead_once_the_bind_has_completed),
 	TEST(bind_on_a_disconnected_ep_is_flushed),
 };

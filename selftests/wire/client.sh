@@ -30,6 +30,8 @@ esac
 run clean client 4700 "$server" $((mib * 1024)) "$kib"
 nothing_pinned client-clean
 
+run farewell leaver 4750 "$server"
+
 netem_on
 for i in $(seq "$connections"); do
 	# Small chunks, as a lost packet takes the rest of its chunk with it.

@@ -10,8 +10,6 @@
 #define GUARD_BYTE	0xa5
 /* Enough of the guard to see what a packet too many would do. */
 #define GUARD_SEEN	4096
-/* What has not come by then, in microseconds, is lost. */
-#define LOST		(2 * 1000 * 1000)
 
 static struct host me;
 /* What the client has asked for. */
@@ -143,9 +141,8 @@ static bool accept_client(void)
 /**
  * server_run - serve one client until it has all it wants
  * @qual: where to listen
- * @lossy: on a bad wire
  */
-void server_run(DAT_CONN_QUAL qual, bool lossy)
+void server_run(DAT_CONN_QUAL qual)
 {
 	struct msg msg = {};
 	DAT_EVENT event;
@@ -178,15 +175,10 @@ void server_run(DAT_CONN_QUAL qual, bool lossy)
 		if (!answer(msg))
 			break;
 	}
-	/*
-	 * The message that takes leave is repeated only until the client frees
-	 * its EP. Once lost, nothing tells an end that has nothing to send.
-	 */
-	if (dat_evd_wait(me.pair.a.conn_evd, lossy ? LOST : PAIR_TIMEOUT, 1,
-			 &event, &nmore))
-		check(lossy ? DAT_SUCCESS : DAT_TIMEOUT_EXPIRED, "the client");
-	else if (event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
-		fail("event %#x as the client leaves", event.event_number);
+	/* It is repeated, if it was lost, whatever becomes of the client. */
+	check(wait_number(me.pair.a.conn_evd,
+			  DAT_CONNECTION_EVENT_DISCONNECTED),
+	      "the farewell of the client");
 	host_close(&me);
 	printf("# the server has seen %u chunks written or read\n", verified);
 }

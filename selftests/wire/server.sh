@@ -9,7 +9,7 @@ connections=$1
 # shellcheck source-path=SCRIPTDIR source=stages.sh
 . /wire/stages.sh
 
-# run NAME QUALIFIER [lossy]
+# run NAME QUALIFIER
 run() {
 	name=$1
 	shift
@@ -21,9 +21,11 @@ run() {
 run clean 4700
 nothing_pinned server-clean
 
+run farewell 4750
+
 netem_on
 for i in $(seq "$connections"); do
-	run "lossy-$i" $((4800 + i)) lossy &
+	run "lossy-$i" $((4800 + i)) &
 done
 wait
 netem_off

@@ -43,6 +43,36 @@ static void client_run(DAT_IA_ADDRESS_PTR server, DAT_CONN_QUAL qual,
 	ksft_finished();
 }
 
+static void wire_is(const char *command)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "tc qdisc %s dev eth0 root netem loss 100%%",
+		 command);
+	if (system(text))
+		fail("%s does not work", text);
+}
+
+/* Takes leave while nothing gets through, and is gone when something does. */
+static void leaver_run(DAT_IA_ADDRESS_PTR server, DAT_CONN_QUAL qual)
+{
+	static struct host me;
+	DAT_EVENT event;
+
+	ksft_set_plan(1);
+	host_open(&me);
+	client_connect(&me, server, qual);
+	msg_send(&me, (struct msg){ .type = MSG_BYE });
+	check(wait_event(me.pair.a.dto_evd, &event), "a send");
+	wire_is("add");
+	host_close(&me);
+	usleep(500 * 1000);
+	wire_is("del");
+	/* The server says whether it has heard. */
+	ksft_test_result_pass("leaver.freed_everything_on_a_dead_wire\n");
+	ksft_finished();
+}
+
 int main(int argc, char **argv)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
@@ -59,19 +89,22 @@ int main(int argc, char **argv)
 		goto usage;
 	qual = strtoul(argv[2], NULL, 0);
 	if (!strcmp(argv[1], "server")) {
-		server_run(qual, argc > 3);
+		server_run(qual);
 		return 0;
 	}
 	if (argc < 4 || inet_pton(AF_INET, argv[3], &addr.sin_addr) != 1)
 		goto usage;
 	if (argc == 4 && !strcmp(argv[1], "survivor"))
 		survivor_run(server, qual);
+	else if (argc == 4 && !strcmp(argv[1], "leaver"))
+		leaver_run(server, qual);
 	else if (argc >= 6 && !strcmp(argv[1], "client"))
 		client_run(server, qual, strtoul(argv[4], NULL, 0),
 			   strtoul(argv[5], NULL, 0) * 1024, argc > 6);
 usage:
-	fprintf(stderr, "usage: wire server QUALIFIER [lossy]\n"
+	fprintf(stderr, "usage: wire server QUALIFIER\n"
 			"       wire client QUALIFIER ADDRESS KIB KIB_PER_CHUNK [apart]\n"
+			"       wire leaver QUALIFIER ADDRESS\n"
 			"       wire survivor QUALIFIER ADDRESS\n"
 			"       wire pinned\n");
 	return 2;

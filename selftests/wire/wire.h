@@ -86,7 +86,7 @@ void client_connect(struct host *host, DAT_IA_ADDRESS_PTR server,
 		    DAT_CONN_QUAL qual);
 void client_move(struct host *host, enum msg_type op, unsigned int chunks,
 		 unsigned int size, bool apart);
-void server_run(DAT_CONN_QUAL qual, bool lossy);
+void server_run(DAT_CONN_QUAL qual);
 void survivor_run(DAT_IA_ADDRESS_PTR server, DAT_CONN_QUAL qual);
 
 #endif /* SELFTESTS_WIRE_H */

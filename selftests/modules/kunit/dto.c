@@ -222,6 +222,7 @@ static void a_receive_tells_what_came(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 7, data->transfered_length);
 	KUNIT_EXPECT_EQ(test, DAT_DTO_RECEIVE_WITH_INVALIDATE, data->operation);
 	KUNIT_EXPECT_EQ(test, 0x4711, data->rmr_context);
+	KUNIT_EXPECT_EQ(test, 0x4711, fake.revoked);
 
 	dto = post(test);
 	dto->op = DAT_DTO_RECEIVE;
@@ -271,6 +272,36 @@ static void every_status_has_its_translation(struct kunit *test)
 		failures++;
 		KUNIT_EXPECT_EQ(test, failures, fake.failures);
 		KUNIT_EXPECT_EQ(test, statuses[i].from, fake.failure);
+	}
+}
+
+/* Whatever a device calls it, it is memory that was not registered. */
+static void a_registration_fails_in_one_way(struct kunit *test)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *data =
+		&entry.data.dto_completion_event_data;
+	struct dat_lmr *lmr = (void *)&ep;
+	unsigned int status;
+
+	for (status = 0; status <= IB_WC_GENERAL_ERR; status++) {
+		struct dat_dto *dto = post(test);
+
+		dto->op = status & 1 ? DAT_DTO_LMR_FMR :
+				       DAT_DTO_LMR_INVALIDATE;
+		dto->lmr = lmr;
+		KUNIT_ASSERT_TRUE(test, finish(dto, status));
+		KUNIT_EXPECT_EQ(test, DAT_DTO_COMPLETION_EVENT, entry.number);
+		KUNIT_EXPECT_EQ(test, status & 1 ? DAT_DTO_LMR_FMR :
+						   DAT_DTO_LMR_INVALIDATE,
+				data->operation);
+		KUNIT_EXPECT_EQ(test,
+				status == IB_WC_SUCCESS ? DAT_DTO_SUCCESS :
+				status == IB_WC_WR_FLUSH_ERR ?
+					DAT_DTO_ERR_FLUSHED :
+					DAT_DTO_ERR_LOCAL_MM_ERROR,
+				data->status);
+		KUNIT_EXPECT_EQ(test, status + 1, fake.settled);
+		KUNIT_EXPECT_EQ(test, status, fake.settled_status);
 	}
 }
 
@@ -339,6 +370,40 @@ static void the_first_request_waits_for_the_last(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
 }
 
+/* What dat_ep_dto_failed() does then is the same for a bind as for a DTO. */
+static void a_bind_that_fails_fails_its_connection(struct kunit *test)
+{
+	const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data =
+		&entry.data.rmr_completion_event_data;
+	static struct dat_rmr rmr;
+	unsigned int status;
+
+	memset(&rmr, 0, sizeof(rmr));
+	kref_init(&rmr.obj.ref);
+	spin_lock_init(&rmr.lock);
+	rmr.obj.handle = &rmr;
+	rmr.current_window = DAT_RMR_NO_WINDOW;
+	/* There are more, so that it keeps its EP. */
+	rmr.outstanding = 1000;
+	for (status = IB_WC_SUCCESS; status <= IB_WC_GENERAL_ERR; status++) {
+		struct dat_dto *dto = post(test);
+
+		dto->op = DAT_DTO_BIND_MW;
+		dto->rmr = &rmr;
+		dto->bind = DAT_RMR_NO_WINDOW | DAT_RMR_NO_WINDOW << 2;
+		kref_get(&rmr.obj.ref);
+		KUNIT_ASSERT_TRUE(test, finish(dto, status));
+		KUNIT_EXPECT_EQ(test, DAT_RMR_BIND_COMPLETION_EVENT,
+				entry.number);
+		KUNIT_EXPECT_PTR_EQ(test, &rmr, data->rmr_handle);
+		KUNIT_EXPECT_EQ(test, status == IB_WC_SUCCESS,
+				data->status == DAT_RMR_BIND_SUCCESS);
+		KUNIT_EXPECT_EQ(test, status, fake.failures);
+		KUNIT_EXPECT_EQ(test, status, fake.failure);
+	}
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
+}
+
 static void an_unordered_slot_waits_for_those_in_front(struct kunit *test)
 {
 	const u32 start = U32_MAX - 1;
@@ -387,11 +452,13 @@ static struct kunit_case dto_cases[] = {
 	KUNIT_CASE(an_event_tells_of_its_dto),
 	KUNIT_CASE(a_receive_tells_what_came),
 	KUNIT_CASE(every_status_has_its_translation),
+	KUNIT_CASE(a_registration_fails_in_one_way),
 	KUNIT_CASE(no_failure_is_taken_for_a_success),
 	KUNIT_CASE(success_can_be_suppressed_and_failure_cannot),
 	KUNIT_CASE(success_can_be_silent_and_failure_cannot),
 	KUNIT_CASE(a_marker_makes_no_event),
 	KUNIT_CASE(the_first_request_waits_for_the_last),
+	KUNIT_CASE(a_bind_that_fails_fails_its_connection),
 	KUNIT_CASE(an_unordered_slot_waits_for_those_in_front),
 	KUNIT_CASE(what_completed_out_of_order_is_not_lost),
 	{}

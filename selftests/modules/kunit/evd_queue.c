@@ -78,7 +78,9 @@ static int pop(void)
 
 static int pop_for_upcall(bool *more)
 {
-	if (!dat_evd_pop_for_upcall(&evd, &entry, more))
+	DAT_UPCALL_OBJECT upcall;
+
+	if (!dat_evd_pop_for_upcall(&evd, &entry, &upcall, more))
 		return NOTHING;
 	if (entry.number == DAT_DTO_COMPLETION_EVENT)
 		return entry.data.dto_completion_event_data.user_cookie.as_64;

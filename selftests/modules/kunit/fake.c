@@ -12,10 +12,14 @@
 #include "../../../kdapl/device.h"
 #include "../../../kdapl/ep.h"
 #include "../../../kdapl/evd.h"
+#include "../../../kdapl/fmr.h"
 #include "../../../kdapl/ia.h"
 #include "../../../kdapl/kdapl.h"
+#include "../../../kdapl/lmr.h"
 #include "../../../kdapl/post.h"
+#include "../../../kdapl/registry.h"
 #include "../../../kdapl/rmr.h"
+#include "../../../kdapl/srq.h"
 
 struct fake fake;
 struct workqueue_struct *kdapl_wq;
@@ -36,6 +40,7 @@ static int fake_map_mr_sg(struct ib_mr *mr, struct scatterlist *sgl, int num,
 	int i;
 
 	fake.num_segments = num;
+	fake.page_size = mr->page_size;
 	for_each_sg(sgl, sg, min(num, FAKE_MAX_SEGMENTS), i) {
 		fake.segments[i].addr = sg_dma_address(sg);
 		fake.segments[i].length = sg_dma_len(sg);
@@ -69,6 +74,19 @@ void fake_complete(u64 wr_id, enum ib_wc_status status)
 
 /* kdapl/ */
 
+struct dat_ep *dat_srq_complete(struct dat_dto *dto, struct ib_qp *qp)
+{
+	return NULL;
+}
+
+void dat_srq_ringed(const struct dat_evd_entry *entry, int num)
+{
+}
+
+void dat_watermarks_took(struct dat_ep *ep)
+{
+}
+
 void dat_ia_add_object(struct dat_object *obj)
 {
 	fake.objects++;
@@ -81,6 +99,18 @@ void dat_ia_del_object(struct dat_object *obj)
 	fake.objects--;
 }
 
+/* A handle is the address of its object. */
+struct dat_object *dat_object_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
+				    DAT_RETURN_SUBTYPE subtype, DAT_RETURN *ret)
+{
+	*ret = handle ? DAT_SUCCESS : DAT_ERROR(DAT_INVALID_HANDLE, subtype);
+	return handle;
+}
+
+void dat_object_leave(struct dat_object *obj)
+{
+}
+
 struct ib_device *dat_ia_ibdev(struct dat_ia *ia)
 {
 	return &fake.ibdev;
@@ -88,7 +118,18 @@ struct ib_device *dat_ia_ibdev(struct dat_ia *ia)
 
 u32 dat_dev_quirks(const struct ib_device *ibdev)
 {
-	return 0;
+	return fake.quirks;
+}
+
+u32 dat_dev_max_pages(const struct ib_device *ibdev)
+{
+	return DAT_MAX_FRWR_PAGES;
+}
+
+struct page **dat_lmr_pages(const struct dat_lmr *lmr, unsigned int num,
+			    DAT_RETURN *ret)
+{
+	return NULL;
 }
 
 void dat_evd_overflow(struct dat_evd *evd)
@@ -116,6 +157,21 @@ DAT_HANDLE dat_rmr_handle(const struct dat_rmr *rmr)
 	return rmr->obj.handle;
 }
 
+struct dat_foreign *dat_foreign_begin(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+{
+	return NULL;
+}
+
+void dat_foreign_end(struct dat_foreign *obj)
+{
+}
+
+bool dat_foreign_is(const struct dat_foreign *obj, DAT_HANDLE handle,
+		    DAT_HANDLE_TYPE type)
+{
+	return false;
+}
+
 DAT_RETURN dat_post_check_state(struct dat_ep *ep)
 {
 	return DAT_SUCCESS;
@@ -126,6 +182,18 @@ DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 			       struct ib_send_wr *last)
 {
 	return DAT_SUCCESS;
+}
+
+void dat_fmr_done(struct dat_dto *dto, enum ib_wc_status status)
+{
+	fake.settled++;
+	fake.settled_status = status;
+	dto->lmr = NULL;
+}
+
+void dat_context_revoked(struct dat_ia *ia, DAT_RMR_CONTEXT context)
+{
+	fake.revoked = context;
 }
 
 /* The kernel API, as /dev/dat sees it: a handle is the address of its context. */
@@ -163,7 +231,7 @@ DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 	return DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
 }
 
-DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
+DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle)
 {
 	fake.rejects++;
 	return DAT_SUCCESS;

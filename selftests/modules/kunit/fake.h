@@ -27,6 +27,7 @@ struct dat_uevd;
 /**
  * struct fake - what the sources have asked of their surroundings
  * @ibdev: a device, for whatever needs one
+ * @quirks: its defects
  * @overflows: calls of dat_evd_overflow()
  * @kicks: calls of dat_evd_kick()
  * @failures: calls of dat_ep_dto_failed()
@@ -39,10 +40,15 @@ struct dat_uevd;
  * @segments: what ib_map_mr_sg() was given
  * @num_segments: how many there were
  * @map_result: what it returns if not 0
+ * @page_size: the page size it was given
+ * @settled: calls of dat_fmr_done()
+ * @settled_status: status that the last of them had
+ * @revoked: context of the last dat_context_revoked()
  * @rejects: calls of dat_cr_reject()
  */
 struct fake {
 	struct ib_device ibdev;
+	u32 quirks;
 	unsigned int overflows;
 	unsigned int kicks;
 	unsigned int failures;
@@ -55,6 +61,10 @@ struct fake {
 	struct ib_sge segments[FAKE_MAX_SEGMENTS];
 	unsigned int num_segments;
 	int map_result;
+	unsigned int page_size;
+	unsigned int settled;
+	enum ib_wc_status settled_status;
+	DAT_RMR_CONTEXT revoked;
 	unsigned int rejects;
 };
 

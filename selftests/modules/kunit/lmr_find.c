@@ -147,6 +147,41 @@ static void removing_spares_another_lmr(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &lmr, dat_lmr_find(&ia, KEY));
 }
 
+/* As memory that is not registered has: told apart by what they cover. */
+static void lmrs_can_share_a_context(struct kunit *test)
+{
+	static struct dat_lmr others[2];
+	DAT_LMR_TRIPLET segment = { .segment_length = 1, .lmr_context = KEY };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		others[i] = lmr;
+		others[i].address = ADDRESS + (i + 1) * LENGTH;
+		KUNIT_ASSERT_EQ(test, 0, dat_lmr_insert(&others[i]));
+	}
+	others[1].pz = &other_pz;
+	rcu_read_lock();
+	segment.virtual_address = ADDRESS + 2 * LENGTH - 1;
+	KUNIT_EXPECT_PTR_EQ(test, &others[0],
+			    dat_lmr_find_range(&ia, &pz, &segment));
+	KUNIT_EXPECT_NULL(test, dat_lmr_find_range(&ia, &other_pz, &segment));
+	segment.virtual_address++;
+	KUNIT_EXPECT_NULL(test, dat_lmr_find_range(&ia, &pz, &segment));
+	KUNIT_EXPECT_PTR_EQ(test, &others[1],
+			    dat_lmr_find_range(&ia, NULL, &segment));
+	rcu_read_unlock();
+	dat_lmr_remove(&lmr);
+	rcu_read_lock();
+	KUNIT_EXPECT_PTR_EQ(test, &others[1],
+			    dat_lmr_find_range(&ia, NULL, &segment));
+	rcu_read_unlock();
+	/* Twice does no harm. */
+	dat_lmr_remove(&lmr);
+	dat_lmr_remove(&others[0]);
+	KUNIT_EXPECT_PTR_EQ(test, &others[1], dat_lmr_find(&ia, KEY));
+	dat_lmr_remove(&others[1]);
+}
+
 static DAT_RETURN check(struct dat_ia *in, struct dat_pz *of, u64 address,
 			u32 length, u32 key, DAT_MEM_PRIV_FLAGS privilege)
 {
@@ -250,6 +285,7 @@ static struct kunit_case lmr_find_cases[] = {
 	KUNIT_CASE(an_empty_range_has_a_place_too),
 	KUNIT_CASE(a_context_is_compared_to_the_last_bit),
 	KUNIT_CASE(removing_spares_another_lmr),
+	KUNIT_CASE(lmrs_can_share_a_context),
 	KUNIT_CASE(all_of_an_lmr_can_be_used),
 	KUNIT_CASE(what_is_outside_cannot_be_used),
 	KUNIT_CASE(what_is_another_s_cannot_be_used),

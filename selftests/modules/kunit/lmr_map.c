@@ -102,6 +102,12 @@ static bool shows(u64 offset, u32 length)
 	return !length;
 }
 
+/* A window, whose peers count as its owner does. */
+static int map(u64 address, u32 length)
+{
+	return dat_lmr_map_mr(&lmr, &mr, address, length, address);
+}
+
 /* From and to the first, the second, the last but one and the last byte. */
 static void every_range_is_cut_out(struct kunit *test)
 {
@@ -123,9 +129,7 @@ static void every_range_is_cut_out(struct kunit *test)
 			if (to < from)
 				continue;
 			KUNIT_ASSERT_EQ(test, 0,
-					dat_lmr_map_mr(&lmr, &mr,
-						       ADDRESS + from,
-						       to - from + 1));
+					map(ADDRESS + from, to - from + 1));
 			KUNIT_ASSERT_TRUE_MSG(test, shows(from, to - from + 1),
 					      "%#x to %#x", from, to);
 			KUNIT_ASSERT_EQ(test, j / 4 - i / 4 + 1,
@@ -136,37 +140,89 @@ static void every_range_is_cut_out(struct kunit *test)
 
 static void the_device_knows_the_consumer_s_addresses(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, dat_lmr_map_mr(&lmr, &mr, ADDRESS + 5, 7));
+	KUNIT_EXPECT_EQ(test, 0, map(ADDRESS + 5, 7));
 	KUNIT_EXPECT_EQ(test, ADDRESS + 5, mr.iova);
+}
+
+static void peers_may_count_otherwise(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			dat_lmr_map_mr(&lmr, &mr, ADDRESS + 5, 7, 0));
+	KUNIT_EXPECT_EQ(test, KEY, mr.rkey);
+	KUNIT_EXPECT_EQ(test, 0,
+			dat_lmr_map_mr(&lmr, &mr, ADDRESS + 5, 7,
+				       offset_in_page(ADDRESS + 5)));
+	KUNIT_EXPECT_EQ(test, offset_in_page(ADDRESS + 5), mr.iova);
+	KUNIT_EXPECT_TRUE(test, shows(5, 7));
 }
 
 /* Only the low eight bits are the owner's, so 0xff is followed by 0. */
 static void every_mapping_has_another_key(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, dat_lmr_map_mr(&lmr, &mr, ADDRESS, 1));
+	KUNIT_EXPECT_EQ(test, 0, map(ADDRESS, 1));
 	KUNIT_EXPECT_EQ(test, 0x00abcd00u, mr.rkey);
 	KUNIT_EXPECT_EQ(test, 0x00abcd00u, mr.lkey);
-	KUNIT_EXPECT_EQ(test, 0, dat_lmr_map_mr(&lmr, &mr, ADDRESS, 1));
+	KUNIT_EXPECT_EQ(test, 0, map(ADDRESS, 1));
 	KUNIT_EXPECT_EQ(test, 0x00abcd01u, mr.rkey);
 }
 
 static void a_failure_leaves_the_key(struct kunit *test)
 {
 	fake.map_result = -EINVAL;
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			dat_lmr_map_mr(&lmr, &mr, ADDRESS, LENGTH));
+	KUNIT_EXPECT_EQ(test, -EINVAL, map(ADDRESS, LENGTH));
 	/* Not all that was asked for. */
 	fake.map_result = NUM_SEGMENTS - 1;
-	KUNIT_EXPECT_EQ(test, -ENOMEM,
-			dat_lmr_map_mr(&lmr, &mr, ADDRESS, LENGTH));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, map(ADDRESS, LENGTH));
 	KUNIT_EXPECT_EQ(test, KEY, mr.rkey);
 	KUNIT_EXPECT_EQ(test, 0, mr.iova);
 }
 
+/* Six pieces that join, of which a window has no list in small pages. */
+static void large_ranges(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NUM_SEGMENTS; i++) {
+		sg_dma_address(&sgl[i]) = 0x40000000 + i * 0x100000;
+		sg_dma_len(&sgl[i]) = 0x100000;
+	}
+	lmr.address = 0x7f1200000000;
+	lmr.length = NUM_SEGMENTS * 0x100000;
+	fake.ibdev.attrs.page_size_cap = 0xfffff000;
+}
+
+static void a_large_range_takes_larger_pages(struct kunit *test)
+{
+	const u32 small = DAT_MAX_FRWR_PAGES * PAGE_SIZE;
+
+	large_ranges();
+	KUNIT_EXPECT_EQ(test, 0, map(lmr.address, small));
+	KUNIT_EXPECT_EQ(test, PAGE_SIZE, fake.page_size);
+	KUNIT_EXPECT_EQ(test, 0, map(lmr.address, small + 1));
+	KUNIT_EXPECT_EQ(test, 2 * PAGE_SIZE, fake.page_size);
+	/* It may be in a softirq. */
+	fake.quirks = DAT_QUIRK_LARGE_PAGES_SLEEP;
+	KUNIT_EXPECT_EQ(test, -E2BIG, map(lmr.address, small + 1));
+	KUNIT_EXPECT_EQ(test, 0, map(lmr.address + 1, small - 1));
+	fake.quirks = DAT_QUIRK_PIECES;
+	KUNIT_EXPECT_EQ(test, 0, map(lmr.address, small + 1));
+	KUNIT_EXPECT_EQ(test, PAGE_SIZE, fake.page_size);
+}
+
+static void no_list_of_pages_begins_within_one(struct kunit *test)
+{
+	lmr.address = 0;
+	KUNIT_EXPECT_EQ(test, -EINVAL, map(0, 1));
+	KUNIT_EXPECT_EQ(test, KEY, mr.rkey);
+}
+
 static struct kunit_case lmr_map_cases[] = {
+	KUNIT_CASE(a_large_range_takes_larger_pages),
+	KUNIT_CASE(no_list_of_pages_begins_within_one),
 	KUNIT_CASE(every_byte_is_in_its_segment),
 	KUNIT_CASE(every_range_is_cut_out),
 	KUNIT_CASE(the_device_knows_the_consumer_s_addresses),
+	KUNIT_CASE(peers_may_count_otherwise),
 	KUNIT_CASE(every_mapping_has_another_key),
 	KUNIT_CASE(a_failure_leaves_the_key),
 	{}

@@ -7,6 +7,7 @@
 #include "fake.h"
 
 #include "../../../kdapl/rmr_bind.c"
+#include "../../../kdapl/rmr_window.c"
 
 #define ADDRESS		0x10000ULL
 #define LENGTH		0x1000u
@@ -123,10 +124,16 @@ static DAT_RETURN find(u64 address, u32 length, u32 key,
 		.segment_length = length,
 		.lmr_context = key,
 	};
+	const struct bind bind = {
+		.triplet = &triplet,
+		.privileges = privileges,
+	};
 	struct dat_lmr *found = NULL;
 	DAT_RETURN ret;
 
-	ret = find_lmr(&rmr, &triplet, privileges, &found);
+	rcu_read_lock();
+	ret = find_lmr(&rmr, &bind, &found);
+	rcu_read_unlock();
 	return ret || found == &lmr ? ret : DAT_INTERNAL_ERROR;
 }
 
@@ -185,10 +192,10 @@ static void a_slot_remembers_both_windows(struct kunit *test)
 
 	for (new = 0; new <= NONE; new++) {
 		for (old = 0; old <= NONE; old++) {
-			u8 both = BIND(new, old);
+			u8 both = DAT_BIND(new, old);
 
-			KUNIT_EXPECT_EQ(test, new, BIND_NEW(both));
-			KUNIT_EXPECT_EQ(test, old, BIND_OLD(both));
+			KUNIT_EXPECT_EQ(test, new, DAT_BIND_NEW(both));
+			KUNIT_EXPECT_EQ(test, old, DAT_BIND_OLD(both));
 		}
 	}
 }
@@ -234,7 +241,8 @@ static void only_an_idle_window_can_be_bound(struct kunit *test)
 			expected = first == DAT_WINDOW_IDLE  ? 0 :
 				   second == DAT_WINDOW_IDLE ? 1 :
 							       NONE;
-			KUNIT_EXPECT_EQ(test, expected, rmr_idle_window(&rmr));
+			KUNIT_EXPECT_EQ(test, expected,
+					dat_rmr_idle_window(&rmr));
 		}
 	}
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
@@ -243,7 +251,7 @@ static void only_an_idle_window_can_be_bound(struct kunit *test)
 static void a_broken_window_is_repaired_on_demand(struct kunit *test)
 {
 	set_states(DAT_WINDOW_BROKEN, DAT_WINDOW_IDLE);
-	KUNIT_EXPECT_EQ(test, 1, rmr_idle_window(&rmr));
+	KUNIT_EXPECT_EQ(test, 1, dat_rmr_idle_window(&rmr));
 	flush_work(&rmr.repair_work);
 	KUNIT_EXPECT_EQ(test, 1, repairs);
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
@@ -253,7 +261,7 @@ static void a_broken_window_is_repaired_on_demand(struct kunit *test)
 static void posted(unsigned int new, unsigned int old)
 {
 	dto.rmr = &rmr;
-	dto.bind = BIND(new, old);
+	dto.bind = DAT_BIND(new, old);
 	kref_get(&rmr.obj.ref);
 	if (!rmr.outstanding++) {
 		kref_get(&ep.obj.ref);
@@ -274,7 +282,7 @@ static void posted(unsigned int new, unsigned int old)
 static void bound(unsigned int new, unsigned int old, enum ib_wc_status status)
 {
 	dto.rmr = &rmr;
-	dto.bind = BIND(new, old);
+	dto.bind = DAT_BIND(new, old);
 	dat_rmr_bound(&dto, status);
 }
 
@@ -382,6 +390,57 @@ static void a_bind_flushed_at_once_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, repairs);
 }
 
+static void a_peer_closes_the_open_window(struct kunit *test)
+{
+	posted(0, NONE);
+	bound(0, NONE, IB_WC_SUCCESS);
+	rmr.windows[0].dead_key = KEY;
+	dat_rmr_revoke(&rmr, KEY ^ 1);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BOUND, rmr.windows[0].state);
+	dat_rmr_revoke(&rmr, KEY);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_IDLE, rmr.windows[0].state);
+	KUNIT_EXPECT_EQ(test, NONE, rmr.current_window);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&lmr.obj.users));
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&lmr.obj.ref));
+	/* What is idle has nothing to lose. */
+	dat_rmr_revoke(&rmr, KEY);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&lmr.obj.users));
+}
+
+/* The device has carried out the bind; we have not seen it yet. */
+static void a_peer_may_be_faster_than_the_completion(struct kunit *test)
+{
+	posted(0, NONE);
+	rmr.windows[0].dead_key = KEY;
+	dat_rmr_revoke(&rmr, KEY);
+	KUNIT_EXPECT_EQ(test, NONE, rmr.current_window);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));
+	/* Behind it another bind, which has nothing to unbind. */
+	posted(1, NONE);
+	bound(0, NONE, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_IDLE, rmr.windows[0].state);
+	KUNIT_EXPECT_FALSE(test, rmr.windows[0].revoked);
+	KUNIT_EXPECT_EQ(test, 1, rmr.current_window);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));
+	bound(1, NONE, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BOUND, rmr.windows[1].state);
+}
+
+/* Nobody but the owner is done with what the owner is closing. */
+static void a_peer_may_close_what_is_being_closed(struct kunit *test)
+{
+	posted(0, NONE);
+	bound(0, NONE, IB_WC_SUCCESS);
+	rmr.windows[0].dead_key = KEY;
+	posted(1, 0);
+	dat_rmr_revoke(&rmr, KEY);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_UNBINDING, rmr.windows[0].state);
+	KUNIT_EXPECT_EQ(test, 1, rmr.current_window);
+	bound(1, 0, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, DAT_WINDOW_IDLE, rmr.windows[0].state);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));
+}
+
 static struct kunit_case rmr_bind_cases[] = {
 	KUNIT_CASE(a_window_opens_what_was_asked_for),
 	KUNIT_CASE(a_window_opens_no_more_than_the_lmr),
@@ -398,6 +457,9 @@ static struct kunit_case rmr_bind_cases[] = {
 	KUNIT_CASE(a_failed_bind_breaks_both_windows),
 	KUNIT_CASE(two_failed_binds_break_each_window_once),
 	KUNIT_CASE(a_bind_flushed_at_once_changes_nothing),
+	KUNIT_CASE(a_peer_closes_the_open_window),
+	KUNIT_CASE(a_peer_may_be_faster_than_the_completion),
+	KUNIT_CASE(a_peer_may_close_what_is_being_closed),
 	{}
 };
 

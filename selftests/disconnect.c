@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * disconnect.c - dat_ep_disconnect(3DAT): what becomes of what was posted
+ *
+ * What else there is to it is in connect.c.
+ */
+#include <kselftest_harness.h>
+
+#include "link.h"
+#include "pair.h"
+
+#define REGION		65536
+#define MESSAGES	32
+#define SIZE		(REGION / MESSAGES)
+
+FIXTURE(disconnect)
+{
+	struct pair pair;
+	struct region a, b;
+};
+
+FIXTURE_SETUP(disconnect)
+{
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
+			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
+			      DAT_MEM_PRIV_ALL_FLAG));
+}
+
+FIXTURE_TEARDOWN(disconnect)
+{
+	pair_close(&self->pair);
+}
+
+/* MESSAGES from side a to side b. */
+static DAT_RETURN send_all(struct pair *pair, const struct region *a,
+			   const struct region *b)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	int i;
+
+	for (i = 0; i < MESSAGES && !ret; i++)
+		ret = post_recv(pair->b.ep, b, i * SIZE, SIZE, i);
+	for (i = 0; i < MESSAGES && !ret; i++)
+		ret = post_send(pair->a.ep, a, i * SIZE, SIZE, i);
+	return ret;
+}
+
+/* Both sides know that it is over. */
+static DAT_RETURN wait_end(struct pair *pair)
+{
+	return wait_number(pair->a.conn_evd,
+			   DAT_CONNECTION_EVENT_DISCONNECTED) ?:
+	       wait_number(pair->b.conn_evd,
+			   DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static bool is_empty(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+
+	return DAT_GET_TYPE(dat_evd_dequeue(evd, &event)) == DAT_QUEUE_EMPTY;
+}
+
+/* Each completes, in order, and none succeeds behind one that has failed. */
+static int successes_first(struct __test_metadata *_metadata,
+			   DAT_EVD_HANDLE evd)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *d;
+	int i, succeeded = 0;
+	DAT_EVENT event;
+
+	d = &event.event_data.dto_completion_event_data;
+	for (i = 0; i < MESSAGES; i++) {
+		EXPECT_EQ(DAT_SUCCESS, wait_event(evd, &event));
+		EXPECT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+		EXPECT_EQ(i, d->user_cookie.as_64);
+		if (d->status != DAT_DTO_SUCCESS)
+			continue;
+		EXPECT_EQ(i, succeeded);
+		succeeded++;
+	}
+	EXPECT_TRUE(is_empty(evd));
+	return succeeded;
+}
+
+TEST_F(disconnect, by_default_is_abrupt)
+{
+	DAT_CLOSE_FLAGS flags = DAT_CLOSE_DEFAULT;
+
+	EXPECT_EQ(DAT_CLOSE_ABRUPT_FLAG, flags);
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	if (!link_is_iwarp()) {
+		/* For which a graceful one would wait. */
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_send(self->pair.a.ep, &self->a, 0, 8, 1));
+	}
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep, flags));
+	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
+	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
+					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	if (!link_is_iwarp()) {
+		EXPECT_EQ(DAT_DTO_ERR_FLUSHED,
+			  wait_dto(self->pair.a.dto_evd, 1));
+	}
+}
+
+TEST_F_TIMEOUT(disconnect, abruptly_lets_none_succeed_behind_one_that_failed, 120)
+{
+	int round, sent, received;
+
+	for (round = 0; round < 10; round++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  round ? pair_reconnect(&self->pair) :
+				  pair_connect(&self->pair));
+		ASSERT_EQ(DAT_SUCCESS,
+			  send_all(&self->pair, &self->a, &self->b));
+		usleep(round * 100);
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_ep_disconnect(self->pair.a.ep,
+					    DAT_CLOSE_ABRUPT_FLAG));
+		ASSERT_EQ(DAT_SUCCESS, wait_end(&self->pair));
+		sent = successes_first(_metadata, self->pair.a.dto_evd);
+		received = successes_first(_metadata, self->pair.b.dto_evd);
+		/* An acknowledged message has arrived. */
+		if (!link_is_iwarp())
+			EXPECT_LE(sent, received);
+	}
+}
+
+TEST_F(disconnect, gracefully_completes_binds_and_reads_first)
+{
+	struct pair *pair = &self->pair;
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+	int i, binds = 0;
+
+	memset(self->b.buf, 0xbb, REGION);
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(pair->a.pz, &rmr));
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_read(pair->a.ep, &self->a, i * SIZE, SIZE,
+				    self->b.rmr_context,
+				    self->b.buf + i * SIZE, i));
+	}
+	ASSERT_EQ(DAT_SUCCESS,
+		  bind_window(rmr, &self->a, 0, 64,
+			      DAT_MEM_PRIV_REMOTE_READ_FLAG, pair->a.ep, 4,
+			      DAT_COMPLETION_DEFAULT_FLAG, &context));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_disconnect(pair->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	/* siw tells of the bind before the reads. */
+	for (i = 0; i < 5; i++) {
+		DAT_EVENT event;
+
+		ASSERT_EQ(DAT_SUCCESS, wait_event(pair->a.dto_evd, &event));
+		if (event.event_number == DAT_RMR_BIND_COMPLETION_EVENT) {
+			EXPECT_EQ(DAT_RMR_BIND_SUCCESS,
+				  event.event_data.rmr_completion_event_data.status);
+			binds++;
+		} else {
+			EXPECT_EQ(DAT_DTO_SUCCESS,
+				  event.event_data.dto_completion_event_data.status);
+		}
+	}
+	EXPECT_EQ(1, binds);
+	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, 4 * SIZE));
+	EXPECT_EQ(DAT_SUCCESS, wait_number(pair->a.conn_evd,
+					   DAT_CONNECTION_EVENT_DISCONNECTED));
+}
+
+FIXTURE(one_evd)
+{
+	struct pair pair;
+	struct region a, b;
+};
+
+FIXTURE_VARIANT(one_evd)
+{
+	DAT_CLOSE_FLAGS flags;
+};
+
+FIXTURE_VARIANT_ADD(one_evd, abrupt)
+{
+	.flags = DAT_CLOSE_ABRUPT_FLAG,
+};
+
+FIXTURE_VARIANT_ADD(one_evd, graceful)
+{
+	.flags = DAT_CLOSE_GRACEFUL_FLAG,
+};
+
+/* A side has one EVD for everything. */
+static DAT_RETURN merge(struct pair *pair, struct side *side)
+{
+	DAT_RETURN ret;
+
+	ret = dat_evd_create(pair->ia, 256, DAT_HANDLE_NULL,
+			     DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG |
+			     DAT_EVD_RMR_BIND_FLAG, &side->dto_evd);
+	side->conn_evd = side->dto_evd;
+	if (!ret)
+		ret = dat_ep_free(side->ep);
+	return ret ?: dat_ep_create(pair->ia, side->pz, side->dto_evd,
+				    side->dto_evd, side->conn_evd, NULL,
+				    &side->ep);
+}
+
+FIXTURE_SETUP(one_evd)
+{
+	struct pair *pair = &self->pair;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
+	ASSERT_EQ(DAT_SUCCESS, merge(pair, &pair->a));
+	ASSERT_EQ(DAT_SUCCESS, merge(pair, &pair->b));
+	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->a.pz, &self->a, REGION,
+					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->b.pz, &self->b, REGION,
+					   DAT_MEM_PRIV_ALL_FLAG));
+}
+
+FIXTURE_TEARDOWN(one_evd)
+{
+	pair_close(&self->pair);
+}
+
+static void expect_end_behind_successes(struct __test_metadata *_metadata,
+					DAT_EVD_HANDLE evd)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *d;
+	bool ended = false;
+	DAT_EVENT event;
+	int i;
+
+	d = &event.event_data.dto_completion_event_data;
+	for (i = 0; i < MESSAGES + 1; i++) {
+		ASSERT_EQ(DAT_SUCCESS, wait_event(evd, &event));
+		if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED) {
+			EXPECT_FALSE(ended);
+			ended = true;
+		} else {
+			ASSERT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+			if (ended)
+				EXPECT_NE(DAT_DTO_SUCCESS, d->status);
+		}
+	}
+	EXPECT_TRUE(ended);
+}
+
+TEST_F_TIMEOUT(one_evd, tells_of_the_end_behind_what_has_succeeded, 120)
+{
+	struct pair *pair = &self->pair;
+	int round;
+
+	for (round = 0; round < 10; round++) {
+		ASSERT_EQ(DAT_SUCCESS, round ? pair_reconnect(pair) :
+					       pair_connect(pair));
+		ASSERT_EQ(DAT_SUCCESS, send_all(pair, &self->a, &self->b));
+		usleep(round * 100);
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_ep_disconnect(pair->a.ep, variant->flags));
+		expect_end_behind_successes(_metadata, pair->a.conn_evd);
+		expect_end_behind_successes(_metadata, pair->b.conn_evd);
+	}
+}
+
+TEST_HARNESS_MAIN

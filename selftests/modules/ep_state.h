@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * ep_state.h - what the tests of the states of EPs share
+ */
+#ifndef SELFTESTS_EP_STATE_H
+#define SELFTESTS_EP_STATE_H
+
+#include "kpair.h"
+
+/* The EP that is tried, and where its peer is. */
+extern DAT_EP_HANDLE ep;
+extern DAT_IA_ADDRESS_PTR address;
+
+bool enter_state(DAT_EP_STATE state);
+
+/* ep_state_more.c */
+DAT_RETURN modify_each_attribute(void);
+DAT_RETURN modify_each_specific(void);
+DAT_RETURN recv_query(void);
+DAT_RETURN set_watermark(void);
+bool query_tells_the_peer_where_there_is_one(void);
+
+#endif /* SELFTESTS_EP_STATE_H */

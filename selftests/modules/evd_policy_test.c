@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * evd_policy_test.c - when an EVD makes upcalls, and how many at once
+ */
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+
+#include "kevd.h"
+#include "kpair.h"
+#include "report.h"
+
+#define TIMEOUT	(20 * HZ)
+
+static struct kpair pair;
+static struct kregion a, b;
+
+static bool open_connected(void)
+{
+	CHECK(kpair_reopen(&pair));
+	CHECK(kpair_connect(&pair));
+	CHECK(kregion_open(&pair, pair.a.pz, &a, 4096, DAT_MEM_PRIV_ALL_FLAG));
+	CHECK(kregion_open(&pair, pair.b.pz, &b, 4096, DAT_MEM_PRIV_ALL_FLAG));
+	return true;
+}
+
+static void close_connected(void)
+{
+	kpair_close(&pair);
+	kregion_close(&a);
+	kregion_close(&b);
+}
+
+static DAT_RETURN write_one(u64 cookie)
+{
+	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 8);
+	DAT_RMR_TRIPLET remote = { (uintptr_t)b.buf, 8, b.rmr_context };
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	return dat_ep_post_rdma_write(pair.a.ep, 1, &seg, c, &remote,
+				      DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/* What the upcalls below have seen. */
+static struct {
+	struct completion entered;
+	struct completion leave;
+	struct completion done;
+	atomic_t running;
+	atomic_t calls;
+	atomic_t most;
+	atomic_t last;
+	DAT_RETURN ret;
+} seen;
+
+static void seen_reset(void)
+{
+	memset(&seen, 0, sizeof(seen));
+	init_completion(&seen.entered);
+	init_completion(&seen.leave);
+	init_completion(&seen.done);
+}
+
+static void count_call(DAT_PVOID instance_data, const DAT_EVENT *event,
+		       DAT_BOOLEAN more_events)
+{
+	atomic_inc(&seen.calls);
+	complete(&seen.entered);
+}
+
+static void count_other(DAT_PVOID instance_data, const DAT_EVENT *event,
+			DAT_BOOLEAN more_events)
+{
+	atomic_inc(&seen.last);
+	complete(&seen.entered);
+}
+
+/* Stays until it is told to leave. */
+static void dwell(DAT_PVOID instance_data, const DAT_EVENT *event,
+		  DAT_BOOLEAN more_events)
+{
+	int running = atomic_inc_return(&seen.running);
+
+	if (running > atomic_read(&seen.most))
+		atomic_set(&seen.most, running);
+	complete(&seen.entered);
+	wait_for_completion_timeout(&seen.leave, TIMEOUT);
+	atomic_dec(&seen.running);
+	if (atomic_inc_return(&seen.calls) == 8)
+		complete(&seen.done);
+}
+
+static bool entered(void)
+{
+	return wait_for_completion_timeout(&seen.entered, TIMEOUT);
+}
+
+static bool one_at_a_time_or_many(void)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = dwell };
+	DAT_EVD_HANDLE evd;
+	unsigned int i;
+
+	CHECK(kpair_reopen(&pair));
+	seen_reset();
+	CHECK_EQ(DAT_SUCCESS,
+		 kevd_make(&pair, 8, dwell, DAT_EVD_SOFTWARE_FLAG, &evd));
+	for (i = 0; i < 8; i++)
+		CHECK_EQ(DAT_SUCCESS, kpost_se(evd, i));
+	CHECK(entered());
+	msleep(50);
+	CHECK_EQ(1, atomic_read(&seen.running));
+	complete_all(&seen.leave);
+	CHECK(wait_for_completion_timeout(&seen.done, TIMEOUT));
+	CHECK_EQ(1, atomic_read(&seen.most));
+
+	seen_reset();
+	CHECK_EQ(DAT_SUCCESS,
+		 dat_evd_modify_upcall(evd, DAT_UPCALL_MANY, &upcall,
+				       DAT_UPCALL_INVOC_NEW));
+	/* The first is busy already when the others come. */
+	CHECK_EQ(DAT_SUCCESS, kpost_se(evd, 0));
+	CHECK(entered());
+	for (i = 1; i < 8; i++)
+		CHECK_EQ(DAT_SUCCESS, kpost_se(evd, i));
+	CHECK(entered());
+	CHECK(entered());
+	CHECK(atomic_read(&seen.running) >= 3);
+	complete_all(&seen.leave);
+	CHECK(wait_for_completion_timeout(&seen.done, TIMEOUT));
+	CHECK_EQ(-1, knext_se(evd));
+	/* Each event went to one upcall. */
+	msleep(20);
+	CHECK_EQ(8, atomic_read(&seen.calls));
+	CHECK_EQ(DAT_SUCCESS, dat_evd_free(evd));
+	kpair_close(&pair);
+	return true;
+}
+
+/* In softirq: waits, within reason, for company. */
+static void meet(DAT_PVOID instance_data, const DAT_EVENT *event,
+		 DAT_BOOLEAN more_events)
+{
+	unsigned int i;
+
+	atomic_inc(&seen.running);
+	for (i = 0; i < 20000 && atomic_read(&seen.most) < 2; i++) {
+		if (atomic_read(&seen.running) > 1)
+			atomic_set(&seen.most, 2);
+		ndelay(9999);
+	}
+	atomic_dec(&seen.running);
+	if (atomic_inc_return(&seen.calls) == 8)
+		complete(&seen.done);
+}
+
+static bool completions_make_many_upcalls_at_once(void)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = meet };
+	unsigned int i;
+
+	if (num_online_cpus() == 1)
+		return true;
+	CHECK(open_connected());
+	seen_reset();
+	for (i = 0; i < 8; i++)
+		CHECK_EQ(DAT_SUCCESS, write_one(i));
+	msleep(50);
+	CHECK_EQ(DAT_SUCCESS,
+		 dat_evd_modify_upcall(pair.a.dto_evd, DAT_UPCALL_MANY,
+				       &upcall, DAT_UPCALL_INVOC_ANY));
+	CHECK(wait_for_completion_timeout(&seen.done, TIMEOUT));
+	CHECK_EQ(2, atomic_read(&seen.most));
+	close_connected();
+	CHECK_EQ(8, atomic_read(&seen.calls));
+	return true;
+}
+
+static int teardown(void *evd)
+{
+	seen.ret = dat_evd_modify_upcall(evd, DAT_UPCALL_TEARDOWN,
+					 DAT_UPCALL_SAME,
+					 DAT_UPCALL_INVOC_NEW);
+	complete(&seen.done);
+	return 0;
+}
+
+static bool teardown_waits_and_disable_does_not(void)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = count_call };
+	struct task_struct *task;
+	DAT_EVD_HANDLE evd;
+	DAT_EVD_PARAM param;
+
+	CHECK(kpair_reopen(&pair));
+	seen_reset();
+	CHECK_EQ(DAT_SUCCESS,
+		 kevd_make(&pair, 8, dwell, DAT_EVD_SOFTWARE_FLAG, &evd));
+	CHECK_EQ(DAT_SUCCESS, kpost_se(evd, 1));
+	CHECK(entered());
+	CHECK_EQ(DAT_SUCCESS,
+		 dat_evd_modify_upcall(evd, DAT_UPCALL_DISABLE,
+				       DAT_UPCALL_SAME, DAT_UPCALL_INVOC_NEW));
+	CHECK_EQ(1, atomic_read(&seen.running));
+	CHECK_EQ(DAT_SUCCESS, dat_evd_query(evd, 0, &param));
+	CHECK_EQ(DAT_UPCALL_DISABLE, param.upcall_policy);
+	CHECK_EQ((uintptr_t)dwell, (uintptr_t)param.upcall.upcall_func);
+
+	task = kthread_run(teardown, evd, "kdapl_teardown");
+	CHECK(!IS_ERR(task));
+	CHECK(!wait_for_completion_timeout(&seen.done, HZ / 10));
+	complete_all(&seen.leave);
+	CHECK(wait_for_completion_timeout(&seen.done, TIMEOUT));
+	CHECK_EQ(0, atomic_read(&seen.running));
+	CHECK_EQ(DAT_SUCCESS, seen.ret);
+	CHECK_EQ(DAT_SUCCESS, dat_evd_query(evd, 0, &param));
+	CHECK_EQ(DAT_UPCALL_DISABLE, param.upcall_policy);
+	CHECK(!param.upcall.upcall_func);
+
+	/* It is gone: there is nothing that could stay the same. */
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
+		  dat_evd_modify_upcall(evd, DAT_UPCALL_SINGLE_INSTANCE,
+					DAT_UPCALL_SAME,
+					DAT_UPCALL_INVOC_ANY));
+	CHECK_EQ(DAT_SUCCESS, kpost_se(evd, 2));
+	CHECK_EQ(DAT_SUCCESS,
+		 dat_evd_modify_upcall(evd, DAT_UPCALL_MANY, &upcall,
+				       DAT_UPCALL_INVOC_ANY));
+	CHECK(entered());
+	CHECK_EQ(-1, knext_se(evd));
+	kpair_close(&pair);
+	return true;
+}
+
+/* From each policy to each, with events that came in between. */
+static bool every_transition_of_policy(void)
+{
+	static const DAT_UPCALL_POLICY policies[] = {
+		DAT_UPCALL_DISABLE, DAT_UPCALL_SINGLE_INSTANCE,
+		DAT_UPCALL_MANY, DAT_UPCALL_TEARDOWN,
+	};
+	DAT_UPCALL_OBJECT call = { .upcall_func = count_call };
+	DAT_UPCALL_OBJECT other = { .upcall_func = count_other };
+	unsigned int from, to, flag;
+	DAT_EVD_HANDLE evd;
+
+	CHECK(kpair_reopen(&pair));
+	CHECK_EQ(DAT_SUCCESS,
+		 kevd_make(&pair, 8, NULL, DAT_EVD_SOFTWARE_FLAG, &evd));
+	for (from = 0; from < ARRAY_SIZE(policies); from++)
+		for (to = 0; to < ARRAY_SIZE(policies); to++)
+			for (flag = 0; flag < 2; flag++) {
+				bool was = policies[from] > 0;
+				bool is = policies[to] > 0;
+
+				seen_reset();
+				CHECK_EQ(DAT_SUCCESS,
+					 dat_evd_modify_upcall(evd,
+							       policies[from],
+							       &call, 0));
+				CHECK_EQ(DAT_SUCCESS, kpost_se(evd, 1));
+				if (was)
+					CHECK(entered());
+				CHECK_EQ(was, atomic_read(&seen.calls));
+				CHECK_EQ(DAT_SUCCESS,
+					 dat_evd_modify_upcall(evd,
+							       policies[to],
+							       &other, flag));
+				/* Old events only for who asks for any. */
+				if (!was && is && flag)
+					CHECK(entered());
+				usleep_range(2000, 4000);
+				CHECK_EQ(!was && is && flag,
+					 atomic_read(&seen.last));
+				CHECK_EQ(DAT_SUCCESS, kpost_se(evd, 2));
+				if (is)
+					CHECK(entered());
+				if (is && !was && !flag)
+					CHECK(entered());
+				while (knext_se(evd) != -1)
+					atomic_inc(&seen.last);
+				CHECK_EQ(2, atomic_read(&seen.calls) +
+					    atomic_read(&seen.last));
+				CHECK_EQ(was, atomic_read(&seen.calls));
+			}
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
+		  dat_evd_modify_upcall(evd, 7, &call, 0));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4,
+		  dat_evd_modify_upcall(evd, DAT_UPCALL_DISABLE, &call, 2));
+	CHECK_EQ(DAT_MODEL_NOT_SUPPORTED,
+		 DAT_GET_TYPE(dat_evd_modify_upcall(evd, DAT_UPCALL_NORIFY,
+						    &call, 0)));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
+		  dat_evd_kcreate(pair.ia, 1, DAT_UPCALL_TEARDOWN, &call,
+				  DAT_EVD_SOFTWARE_FLAG, &evd));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4,
+		  dat_evd_kcreate(pair.ia, 1, DAT_UPCALL_MANY, NULL,
+				  DAT_EVD_SOFTWARE_FLAG, &evd));
+	kpair_close(&pair);
+	return true;
+}
+
+#define TEST(name)	{ #name, name }
+
+static const struct ktest tests[] = {
+	TEST(one_at_a_time_or_many),
+	TEST(completions_make_many_upcalls_at_once),
+	TEST(teardown_waits_and_disable_does_not),
+	TEST(every_transition_of_policy),
+};
+
+static int __init evd_policy_test_init(void)
+{
+	int ret = report_open("kdapl_evd_policy_test");
+
+	if (ret)
+		return ret;
+	seen_reset();
+	report_run("kdapl_evd_policy_test", tests, ARRAY_SIZE(tests));
+	/* Whatever a failed test left open. */
+	complete_all(&seen.leave);
+	kpair_close(&pair);
+	return 0;
+}
+
+static void __exit evd_policy_test_exit(void)
+{
+	report_close();
+}
+
+module_init(evd_policy_test_init);
+module_exit(evd_policy_test_exit);
+MODULE_DESCRIPTION("Tests the upcall policies of EVDs");
+MODULE_LICENSE("Dual BSD/GPL");

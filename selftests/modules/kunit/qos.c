@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * qos.c - tests of what the network is told of a quality of service
+ */
+#include <kunit/test.h>
+
+#include "fake.h"
+
+#include "../../../kdapl/qos.c"
+
+static void each_quality_has_a_class(struct kunit *test)
+{
+	static const struct {
+		unsigned int qos;
+		u8 tos;
+	} classes[] = {
+		{ 0x00, 0x00 }, { 0x01, 0x28 }, { 0x02, 0x48 },
+		{ 0x04, 0x20 }, { 0x08, 0xb8 },
+	};
+	u8 tos = 0xff;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(classes); i++) {
+		KUNIT_EXPECT_TRUE(test, dat_qos_tos(classes[i].qos, &tos));
+		KUNIT_EXPECT_EQ(test, classes[i].tos, tos);
+		/* Those are for congestion notification. */
+		KUNIT_EXPECT_EQ(test, 0, tos & 3);
+	}
+}
+
+static void one_can_be_wanted(struct kunit *test)
+{
+	unsigned int qos;
+	u8 tos;
+
+	for (qos = 0; qos < 0x100; qos++)
+		KUNIT_EXPECT_EQ(test, qos < 0x10 && hweight8(qos) <= 1,
+				dat_qos_tos(qos, &tos));
+}
+
+static struct kunit_case qos_cases[] = {
+	KUNIT_CASE(each_quality_has_a_class),
+	KUNIT_CASE(one_can_be_wanted),
+	{}
+};
+
+static struct kunit_suite qos_suite = {
+	.name = "kdapl_qos",
+	.test_cases = qos_cases,
+};
+
+kunit_test_suite(qos_suite);

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * sync.c - tests of what is done to caches, were there any that need it
+ */
+#include <kunit/test.h>
+
+#include "fake.h"
+
+static void sync_for_cpu(struct ib_device *ibdev, u64 addr, size_t size,
+			 enum dma_data_direction dir);
+static void sync_for_device(struct ib_device *ibdev, u64 addr, size_t size,
+			    enum dma_data_direction dir);
+
+#define ib_dma_sync_single_for_cpu	sync_for_cpu
+#define ib_dma_sync_single_for_device	sync_for_device
+
+#include "../../../kdapl/sync.c"
+
+#define ADDRESS		0x7f1200000123ULL
+#define KEY		0x00abcd12u
+#define OTHER_ADDRESS	0x10000ULL
+#define OTHER_KEY	0x00123456u
+#define LENGTH		0x3000u
+
+enum whose { NOBODY, CPU, DEVICE };
+
+/* What was done, one after the other. */
+static struct done {
+	enum whose whose;
+	u64 addr;
+	size_t size;
+	enum dma_data_direction dir;
+} done[8];
+
+static unsigned int num_done;
+
+static struct dat_ia ia;
+static struct dat_lmr lmr, other;
+static struct scatterlist sgl[3], other_sgl[1];
+
+static void remember(enum whose whose, u64 addr, size_t size,
+		     enum dma_data_direction dir)
+{
+	if (num_done < ARRAY_SIZE(done))
+		done[num_done] = (struct done){ whose, addr, size, dir };
+	num_done++;
+}
+
+static void sync_for_cpu(struct ib_device *ibdev, u64 addr, size_t size,
+			 enum dma_data_direction dir)
+{
+	remember(ibdev == &fake.ibdev ? CPU : NOBODY, addr, size, dir);
+}
+
+static void sync_for_device(struct ib_device *ibdev, u64 addr, size_t size,
+			    enum dma_data_direction dir)
+{
+	remember(ibdev == &fake.ibdev ? DEVICE : NOBODY, addr, size, dir);
+}
+
+static int make_lmr(struct dat_lmr *new, u64 address, u32 key,
+		    struct scatterlist *segments, unsigned int num)
+{
+	memset(new, 0, sizeof(*new));
+	kref_init(&new->obj.ref);
+	new->obj.ia = &ia;
+	new->address = address;
+	new->length = LENGTH;
+	new->lkey = key;
+	new->dma_dir = DMA_BIDIRECTIONAL;
+	new->sgt.sgl = segments;
+	new->sgt.nents = num;
+	return dat_lmr_insert(new);
+}
+
+static int sync_test_init(struct kunit *test)
+{
+	unsigned int i;
+	int ret;
+
+	fake_reset();
+	num_done = 0;
+	memset(done, 0, sizeof(done));
+	memset(&ia, 0, sizeof(ia));
+	xa_init_flags(&ia.lmrs, XA_FLAGS_LOCK_BH);
+	sg_init_table(sgl, ARRAY_SIZE(sgl));
+	for (i = 0; i < ARRAY_SIZE(sgl); i++) {
+		sg_dma_address(&sgl[i]) = 0x100000 * (i + 1);
+		sg_dma_len(&sgl[i]) = 0x1000;
+	}
+	sg_init_table(other_sgl, 1);
+	sg_dma_address(other_sgl) = 0x900000;
+	sg_dma_len(other_sgl) = LENGTH;
+	ret = make_lmr(&lmr, ADDRESS, KEY, sgl, ARRAY_SIZE(sgl));
+	return ret ?: make_lmr(&other, OTHER_ADDRESS, OTHER_KEY, other_sgl, 1);
+}
+
+static void sync_test_exit(struct kunit *test)
+{
+	dat_lmr_remove(&lmr);
+	dat_lmr_remove(&other);
+	xa_destroy(&ia.lmrs);
+}
+
+static void expect_done(struct kunit *test, unsigned int i, enum whose whose,
+			u64 addr, size_t size, enum dma_data_direction dir)
+{
+	KUNIT_EXPECT_EQ(test, whose, done[i].whose);
+	KUNIT_EXPECT_EQ(test, addr, done[i].addr);
+	KUNIT_EXPECT_EQ(test, size, done[i].size);
+	KUNIT_EXPECT_EQ(test, dir, done[i].dir);
+}
+
+/* From the middle of the first piece to the middle of the last. */
+static const DAT_LMR_TRIPLET across = {
+	.virtual_address = ADDRESS + 0x800,
+	.segment_length = 0x1900,
+	.lmr_context = KEY,
+};
+
+static void what_peers_have_written_is_for_the_cpu(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
+			dat_lmr_sync_rdma_write(&ia.obj, &across, 1));
+	KUNIT_EXPECT_EQ(test, 3, num_done);
+	expect_done(test, 0, CPU, 0x100800, 0x800, DMA_FROM_DEVICE);
+	expect_done(test, 1, CPU, 0x200000, 0x1000, DMA_FROM_DEVICE);
+	expect_done(test, 2, CPU, 0x300000, 0x100, DMA_FROM_DEVICE);
+}
+
+static void what_peers_will_read_is_for_the_device(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
+			dat_lmr_sync_rdma_read(&ia.obj, &across, 1));
+	KUNIT_EXPECT_EQ(test, 3, num_done);
+	expect_done(test, 0, DEVICE, 0x100800, 0x800, DMA_TO_DEVICE);
+	expect_done(test, 1, DEVICE, 0x200000, 0x1000, DMA_TO_DEVICE);
+	expect_done(test, 2, DEVICE, 0x300000, 0x100, DMA_TO_DEVICE);
+}
+
+static void every_segment_counts(struct kunit *test)
+{
+	const DAT_LMR_TRIPLET segs[] = {
+		{ .virtual_address = OTHER_ADDRESS + 5, .segment_length = 7,
+		  .lmr_context = OTHER_KEY },
+		{ .virtual_address = 1, .segment_length = 0,
+		  .lmr_context = 0xdead },
+		{ .virtual_address = ADDRESS + LENGTH - 1, .segment_length = 1,
+		  .lmr_context = KEY },
+	};
+
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
+			dat_lmr_sync_rdma_read(&ia.obj, segs,
+					       ARRAY_SIZE(segs)));
+	KUNIT_EXPECT_EQ(test, 2, num_done);
+	expect_done(test, 0, DEVICE, 0x900005, 7, DMA_TO_DEVICE);
+	expect_done(test, 1, DEVICE, 0x300fff, 1, DMA_TO_DEVICE);
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
+			dat_lmr_sync_rdma_write(&ia.obj, segs,
+						ARRAY_SIZE(segs)));
+	KUNIT_EXPECT_EQ(test, 4, num_done);
+	expect_done(test, 2, CPU, 0x900005, 7, DMA_FROM_DEVICE);
+	expect_done(test, 3, CPU, 0x300fff, 1, DMA_FROM_DEVICE);
+}
+
+static void nothing_is_done_if_a_segment_is_wrong(struct kunit *test)
+{
+	const DAT_RETURN bad = DAT_ERROR(DAT_INVALID_PARAMETER,
+					 DAT_INVALID_ARG2);
+	DAT_LMR_TRIPLET segs[] = { across, across };
+
+	segs[1].segment_length = LENGTH;
+	KUNIT_EXPECT_EQ(test, bad,
+			dat_lmr_sync_rdma_write(&ia.obj, segs, 2));
+	KUNIT_EXPECT_EQ(test, bad, dat_lmr_sync_rdma_read(&ia.obj, segs, 2));
+	segs[1] = across;
+	segs[1].lmr_context ^= 1;
+	KUNIT_EXPECT_EQ(test, bad,
+			dat_lmr_sync_rdma_write(&ia.obj, segs, 2));
+	KUNIT_EXPECT_EQ(test, bad, dat_lmr_sync_rdma_read(&ia.obj, segs, 2));
+	KUNIT_EXPECT_EQ(test, 0, num_done);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&lmr.syncs));
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&lmr.obj.ref));
+}
+
+static struct kunit_case sync_cases[] = {
+	KUNIT_CASE(what_peers_have_written_is_for_the_cpu),
+	KUNIT_CASE(what_peers_will_read_is_for_the_device),
+	KUNIT_CASE(every_segment_counts),
+	KUNIT_CASE(nothing_is_done_if_a_segment_is_wrong),
+	{}
+};
+
+static struct kunit_suite sync_suite = {
+	.name = "kdapl_sync",
+	.init = sync_test_init,
+	.exit = sync_test_exit,
+	.test_cases = sync_cases,
+};
+
+kunit_test_suite(sync_suite);

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * mem_test.c - what the tests of the registration of memory share
+ *
+ * The memory is in pieces that are seldom next to each other, and a description
+ * of it can be made for each memory type.
+ */
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "mem.h"
+
+struct kpair mem_pair;
+struct kregion mem_a, mem_b;
+struct mem mem;
+DAT_IA_ATTR mem_attr;
+DAT_PROVIDER_ATTR mem_provider;
+
+/* Gives back what mem_alloc() has allocated. */
+void mem_free(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < mem.num; i++)
+		free_pages((unsigned long)mem.pieces[i], mem.order);
+	memset(&mem, 0, sizeof(mem));
+}
+
+static int the_higher_first(const void *a, const void *b)
+{
+	return *(u8 *const *)a > *(u8 *const *)b ? -1 : 1;
+}
+
+/* Allocates so many pieces. None joins the one before it. */
+bool mem_alloc(unsigned int num, unsigned int order)
+{
+	unsigned int i;
+
+	mem_free();
+	if (num > MEM_MAX_PIECES)
+		return false;
+	mem.order = order;
+	mem.piece_len = PAGE_SIZE << order;
+	for (i = 0; i < num; i++) {
+		unsigned long piece = __get_free_pages(GFP_KERNEL | __GFP_ZERO,
+						       order);
+
+		if (!piece)
+			return false;
+		mem.pieces[i] = (u8 *)piece;
+		mem.num = i + 1;
+	}
+	sort(mem.pieces, num, sizeof(*mem.pieces), the_higher_first, NULL);
+	for (i = 0; i < num; i++) {
+		mem.addresses[i] = virt_to_phys(mem.pieces[i]);
+		mem.pages[i] = virt_to_page(mem.pieces[i]);
+	}
+	mem.len = num * mem.piece_len;
+	return true;
+}
+
+/* There is one piece; these many bytes in front of the region are left out. */
+void mem_as_virtual(size_t first, size_t len)
+{
+	mem.type = DAT_MEM_TYPE_VIRTUAL;
+	mem.first = first;
+	mem.len = len;
+	mem.desc.for_va = mem.pieces[0] + first;
+	mem.desc_len = len;
+	mem.start = (uintptr_t)mem.desc.for_va;
+}
+
+/* Pieces are pages. */
+void mem_as_physical(void)
+{
+	mem.type = DAT_MEM_TYPE_PHYSICAL;
+	mem.first = 0;
+	mem.len = mem.num * mem.piece_len;
+	mem.desc.for_physical = mem.addresses;
+	mem.desc_len = mem.num;
+	mem.start = mem.addresses[0];
+}
+
+void mem_as_var_pages(void)
+{
+	mem_as_physical();
+	mem.type = DAT_MEM_TYPE_PHYSICAL_VAR_PAGES;
+	mem.desc.for_array.page_size = mem.piece_len;
+	mem.desc.for_array.pages = mem.addresses;
+}
+
+/* Pieces are pages. */
+void mem_as_platform(size_t first, size_t len)
+{
+	mem.type = DAT_MEM_TYPE_PLATFORM;
+	mem.first = first;
+	mem.len = len;
+	mem.start = 0x7000000000000000ULL + first;
+	mem.platform.pages = mem.pages;
+	mem.platform.first_offset = first;
+	mem.platform.virtual_address = mem.start;
+	mem.desc.for_platform = &mem.platform;
+	mem.desc_len = len;
+}
+
+/* There is one piece. Devices of software know memory by its virtual address. */
+void mem_as_ia(size_t first, size_t len)
+{
+	mem_as_virtual(first, len);
+	mem.type = DAT_MEM_TYPE_IA;
+	mem.desc.for_ia = mem.start;
+}
+
+void mem_as_bypass(size_t first, size_t len)
+{
+	mem_as_ia(first, len);
+	mem.type = DAT_MEM_TYPE_BYPASS;
+}
+
+/* What it was described as before is the base, so the data are there. */
+void mem_as_lmr(DAT_LMR_HANDLE base)
+{
+	mem.type = DAT_MEM_TYPE_LMR;
+	mem.desc.for_lmr_handle = base;
+	mem.desc_len = 0xdead0000beefULL;
+}
+
+/**
+ * mem_create - register the memory
+ * @pz: the PZ
+ * @privileges: what for
+ * @va_type: how triplets count
+ * @optimization: for dat_lmr_kcreate()
+ * @region: out: the LMR
+ *
+ * Return: what dat_lmr_kcreate() returned, or DAT_INTERNAL_ERROR, after a
+ * report, if it said something wrong.
+ */
+DAT_RETURN mem_create(DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS privileges,
+		      DAT_VA_TYPE va_type, DAT_MEM_OPTIMIZE_FLAGS optimization,
+		      struct kregion *region)
+{
+	DAT_VADDR expected = va_type == DAT_VA_TYPE_ZB ? 0 : mem.start;
+	DAT_VADDR address = ~0ULL;
+	DAT_VLEN size = 0;
+	DAT_RETURN ret;
+
+	memset(region, 0, sizeof(*region));
+	ret = dat_lmr_kcreate(mem_pair.ia, mem.type, mem.desc, mem.desc_len, pz,
+			      privileges, va_type, optimization, &region->lmr,
+			      &region->lmr_context, &region->rmr_context,
+			      &size, &address);
+	if (ret)
+		return ret;
+	region->buf = (u8 *)(uintptr_t)address;
+	region->len = size;
+	if (size == mem.len && address == expected)
+		return DAT_SUCCESS;
+	report("# %#llx bytes at %#llx instead of %#zx at %#llx\n", size,
+	       address, mem.len, expected);
+	dat_lmr_free(region->lmr);
+	return DAT_INTERNAL_ERROR;
+}
+
+static u8 *byte_at(size_t i)
+{
+	size_t at = mem.first + i;
+
+	return &mem.pieces[at / mem.piece_len][at % mem.piece_len];
+}
+
+static u8 pattern(size_t i, u8 seed)
+{
+	return (i * 7 + (i >> 8) * 13 + (i >> 16)) ^ seed;
+}
+
+static u8 new_seed(void)
+{
+	static u8 seed;
+
+	return seed += 29;
+}
+
+/* What a buffer has from some byte of the region on. */
+static void fill(u8 *buf, size_t from, size_t len, u8 seed)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		buf[i] = pattern(from + i, seed);
+}
+
+static bool arrived(const u8 *buf, size_t from, size_t len, u8 seed)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (buf[i] == pattern(from + i, seed))
+			continue;
+		report("# byte %#zx is another\n", from + i);
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Sanitizers take minutes for megabytes: of a large region they get the ends, and
+ * some of what is between, a buffer of ours at a time.
+ */
+#define PART	((size_t)(IS_ENABLED(CONFIG_KASAN) ? 64 : 960) << 10)
+
+static bool is_tried(size_t at)
+{
+	size_t part = at / PART, last = (mem.len - 1) / PART;
+
+	return !IS_ENABLED(CONFIG_KASAN) || part < 2 || part + 1 >= last ||
+	       part % 8 == 3;
+}
+
+static void fill_mem(u8 seed)
+{
+	size_t i;
+
+	for (i = 0; i < mem.len; i++)
+		if (is_tried(i))
+			*byte_at(i) = pattern(i, seed);
+}
+
+static bool mem_has(u8 seed)
+{
+	size_t i;
+
+	for (i = 0; i < mem.len; i++) {
+		if (!is_tried(i) || *byte_at(i) == pattern(i, seed))
+			continue;
+		report("# byte %#zx of the memory is another\n", i);
+		return false;
+	}
+	return true;
+}
+
+/* Moves what is tried, by way of a buffer that may be smaller. */
+static bool each_part(struct kregion *region, const u8 *buf, u8 seed,
+		      bool (*move)(struct kregion *region, size_t from,
+				   size_t len, u8 seed))
+{
+	size_t from, len;
+
+	for (from = 0; from < region->len; from += len) {
+		len = min(region->len - from, PART);
+		if (is_tried(from) && !move(region, from, len, seed))
+			return false;
+	}
+	return true;
+}
+
+static bool write_part(struct kregion *region, size_t from, size_t len, u8 seed)
+{
+	fill(mem_a.buf, from, len, seed);
+	CHECK_EQ(DAT_DTO_SUCCESS,
+		 kwrite(&mem_pair, &mem_a, 0, len, region->rmr_context,
+			region->buf + from));
+	return true;
+}
+
+static bool read_part(struct kregion *region, size_t from, size_t len, u8 seed)
+{
+	memset(mem_a.buf, 0, len);
+	CHECK_EQ(DAT_DTO_SUCCESS,
+		 kread(&mem_pair, &mem_a, 0, len, region->rmr_context,
+		       region->buf + from));
+	return arrived(mem_a.buf, from, len, seed);
+}
+
+/* Lets the peer write all of the memory, and read it. */
+bool mem_is_target(struct kregion *region)
+{
+	u8 seed = new_seed();
+
+	CHECK(each_part(region, mem_a.buf, seed, write_part));
+	CHECK(mem_has(seed));
+	seed = new_seed();
+	fill_mem(seed);
+	CHECK(each_part(region, mem_a.buf, seed, read_part));
+	return true;
+}
+
+static bool send_part(struct kregion *region, size_t from, size_t len, u8 seed)
+{
+	memset(mem_b.buf, 0, len);
+	CHECK_EQ(DAT_DTO_SUCCESS,
+		 kwrite(&mem_pair, region, from, len, mem_b.rmr_context,
+			mem_b.buf));
+	return arrived(mem_b.buf, from, len, seed);
+}
+
+static bool fetch_part(struct kregion *region, size_t from, size_t len, u8 seed)
+{
+	fill(mem_b.buf, from, len, seed);
+	CHECK_EQ(DAT_DTO_SUCCESS,
+		 kread(&mem_pair, region, from, len, mem_b.rmr_context,
+		       mem_b.buf));
+	return true;
+}
+
+/* Lets RDMA take all of the memory from here, and put it here. */
+bool mem_is_local(struct kregion *region)
+{
+	u8 seed = new_seed();
+
+	fill_mem(seed);
+	CHECK(each_part(region, mem_b.buf, seed, send_part));
+	seed = new_seed();
+	CHECK(each_part(region, mem_b.buf, seed, fetch_part));
+	CHECK(mem_has(seed));
+	return true;
+}
+
+/* Registers the memory on either side and uses it. */
+bool mem_works_as(DAT_VA_TYPE va_type, DAT_MEM_OPTIMIZE_FLAGS optimization)
+{
+	struct kregion r;
+
+	CHECK_EQ(DAT_SUCCESS,
+		 mem_create(mem_pair.b.pz, DAT_MEM_PRIV_ALL_FLAG, va_type,
+			    optimization, &r));
+	CHECK(mem_is_target(&r));
+	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	CHECK_EQ(DAT_SUCCESS,
+		 mem_create(mem_pair.a.pz, DAT_MEM_PRIV_ALL_FLAG, va_type,
+			    optimization, &r));
+	CHECK(mem_is_local(&r));
+	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	return true;
+}
+
+bool mem_works(void)
+{
+	return mem_works_as(DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE);
+}
+
+#define TEST(name)	{ #name, name }
+
+static const struct ktest tests[] = {
+	TEST(every_type_is_supported),
+	TEST(virtual_memory),
+	TEST(virtual_memory_of_high_order),
+	TEST(no_stack_module_or_register_is_memory),
+	TEST(physical_pages),
+	TEST(physical_pages_that_are_none),
+	TEST(larger_pages),
+	TEST(larger_pages_beyond_one_list_of_small_ones),
+	TEST(larger_pages_that_are_none),
+	TEST(platform_pages),
+	TEST(scattered_pages_of_max_lmr_block_size),
+	TEST(scattered_pages_beyond_one_list_are_refused),
+	TEST(memory_that_is_mapped_already),
+	TEST(memory_that_is_not_registered),
+	TEST(what_is_not_registered_is_not_for_peers),
+	TEST(several_that_are_not_registered),
+	TEST(zero_based_memory_begins_with_a_page),
+	TEST(zero_based_memory_ends),
+	TEST(over_with_another_pz_and_more_privileges),
+	TEST(over_with_fewer_privileges),
+	TEST(a_base_cannot_be_freed),
+	TEST(over_a_region_of_each_type),
+	TEST(over_and_zero_based),
+	TEST(pages_of_others_become_no_more_writable),
+	TEST(only_an_lmr_of_this_ia_is_a_base),
+	TEST(an_ia_is_closed_with_lmrs_over_lmrs),
+	TEST(windows_over_large_and_zero_based_memory),
+	TEST(all_of_a_query),
+	TEST(optimization_flags),
+	TEST(hints_tell_what_is_registered),
+	TEST(hints_lead_beyond_max_lmr_block_size),
+	TEST(bad_questions_get_no_hint),
+	TEST(no_peer_reaches_zero_based_memory_by_its_address),
+};
+
+static int __init mem_test_init(void)
+{
+	int ret = report_open("kdapl_mem_test");
+
+	if (ret)
+		return ret;
+	if (kpair_open(&mem_pair) && kpair_connect(&mem_pair) &&
+	    !dat_ia_query(mem_pair.ia, NULL, DAT_IA_FIELD_ALL, &mem_attr,
+			  DAT_PROVIDER_FIELD_ALL, &mem_provider) &&
+	    kregion_open(&mem_pair, mem_pair.a.pz, &mem_a, 960 << 10,
+			 DAT_MEM_PRIV_ALL_FLAG) &&
+	    kregion_open(&mem_pair, mem_pair.b.pz, &mem_b, 960 << 10,
+			 DAT_MEM_PRIV_ALL_FLAG))
+		report_run("kdapl_mem_test", tests, ARRAY_SIZE(tests));
+	else
+		report("not ok 1 kdapl_mem_test.setup\n");
+	kpair_close(&mem_pair);
+	kregion_close(&mem_a);
+	kregion_close(&mem_b);
+	mem_free();
+	return 0;
+}
+
+static void __exit mem_test_exit(void)
+{
+	report_close();
+}
+
+module_init(mem_test_init);
+module_exit(mem_test_exit);
+MODULE_DESCRIPTION("Tests the registration of memory of every kind");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * post.c - dat_ep_post_send(3DAT) and its kin: flags, fences, order, ownership
+ *
+ * Both EPs can be silent about what they complete.
+ */
+#include <kselftest_harness.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "link.h"
+#include "pair.h"
+
+#define REGION		65536
+#define MAX_DTOS	16
+
+/* How long a waiter is given to be woken by what must not wake it. */
+#define SILENCE		(300 * 1000)
+
+enum op { SEND, RECV, WRITE, READ, NUM_OPS };
+
+static const char *const op_names[] = { "send", "recv", "write", "read" };
+
+FIXTURE(post)
+{
+	struct pair pair;
+	struct region a, b;
+};
+
+static DAT_RETURN silent_ep(struct pair *pair, struct side *side)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG,
+		.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG,
+		.max_recv_dtos = MAX_DTOS,
+		.max_request_dtos = MAX_DTOS,
+		.max_rdma_read_in = 4,
+		.max_rdma_read_out = 4,
+	};
+
+	return dat_ep_free(side->ep) ?:
+	       dat_ep_create(pair->ia, side->pz, side->dto_evd, side->dto_evd,
+			     side->conn_evd, &attr, &side->ep);
+}
+
+static DAT_RETURN open_all(struct pair *pair, struct region *a,
+			   struct region *b)
+{
+	DAT_RETURN ret = pair_open(pair) ?: silent_ep(pair, &pair->a) ?:
+			 silent_ep(pair, &pair->b) ?: pair_connect(pair) ?:
+			 region_open(pair, pair->a.pz, a, REGION,
+				     DAT_MEM_PRIV_ALL_FLAG) ?:
+			 region_open(pair, pair->b.pz, b, REGION,
+				     DAT_MEM_PRIV_ALL_FLAG);
+	size_t i;
+
+	for (i = 0; !ret && i < REGION; i++)
+		a->buf[i] = i * 7 + i / 251;
+	return ret;
+}
+
+FIXTURE_SETUP(post)
+{
+	ASSERT_EQ(DAT_SUCCESS, open_all(&self->pair, &self->a, &self->b));
+}
+
+FIXTURE_TEARDOWN(post)
+{
+	pair_close(&self->pair);
+}
+
+/* Posts on side a, to or from @there at side b. */
+static DAT_RETURN post_iov(struct pair *pair, enum op op, DAT_COUNT num,
+			   DAT_LMR_TRIPLET *iov, DAT_RMR_TRIPLET *there,
+			   DAT_UINT64 cookie, DAT_COMPLETION_FLAGS flags)
+{
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	switch (op) {
+	case SEND:
+		return dat_ep_post_send(pair->a.ep, num, iov, c, flags);
+	case RECV:
+		return dat_ep_post_recv(pair->a.ep, num, iov, c, flags);
+	case WRITE:
+		return dat_ep_post_rdma_write(pair->a.ep, num, iov, c, there,
+					      flags);
+	default:
+		return dat_ep_post_rdma_read(pair->a.ep, num, iov, c, there,
+					     flags);
+	}
+}
+
+static DAT_RETURN post(struct pair *pair, enum op op, const struct region *a,
+		       size_t offset, const struct region *b, size_t there,
+		       size_t len, DAT_UINT64 cookie,
+		       DAT_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET seg = segment(a, offset, len);
+	DAT_RMR_TRIPLET r = remote(b->rmr_context, b->buf + there, len);
+
+	return post_iov(pair, op, 1, &seg, &r, cookie, flags);
+}
+
+static DAT_UINT64 cookie_of(const DAT_EVENT *event)
+{
+	return event->event_data.dto_completion_event_data.user_cookie.as_64;
+}
+
+static DAT_DTO_COMPLETION_STATUS status_of(const DAT_EVENT *event)
+{
+	return event->event_data.dto_completion_event_data.status;
+}
+
+static bool all_are(const unsigned char *buf, size_t len, unsigned char byte)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (buf[i] != byte)
+			return false;
+	return true;
+}
+
+TEST_F(post, cookies_of_messages_are_opaque_and_need_not_be_unique)
+{
+	static const DAT_UINT64 cookies[] = {
+		0, UINT64_MAX, 1ULL << 63, 1, 1, 0,
+	};
+	unsigned int i, num = ARRAY_SIZE(cookies);
+	DAT_EVENT event;
+
+	for (i = 0; i < num; i++) {
+		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b,
+						 i * 8, 8, cookies[i]));
+	}
+	for (i = 0; i < num; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_send(self->pair.a.ep, &self->a, i * 8, 8,
+				    cookies[num - 1 - i]));
+	}
+	for (i = 0; i < num; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  wait_event(self->pair.b.dto_evd, &event));
+		EXPECT_EQ(cookies[i], cookie_of(&event));
+		ASSERT_EQ(DAT_SUCCESS,
+			  wait_event(self->pair.a.dto_evd, &event));
+		EXPECT_EQ(cookies[num - 1 - i], cookie_of(&event));
+	}
+}
+
+TEST_F(post, message_that_ends_within_a_segment_leaves_what_follows_alone)
+{
+	DAT_LMR_TRIPLET iov[] = {
+		segment(&self->b, 1000, 100), segment(&self->b, 2000, 200),
+		segment(&self->b, 3000, 300),
+	};
+	DAT_DTO_COOKIE c = { .as_64 = 1 };
+
+	memset(self->b.buf, 0x55, REGION);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(self->pair.b.ep, 3, iov, c,
+						DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS,
+		  post_send(self->pair.a.ep, &self->a, 0, 150, 2));
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 1));
+	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf + 1000, 100));
+	EXPECT_TRUE(all_are(self->b.buf + 1100, 900, 0x55));
+	EXPECT_EQ(0, memcmp(self->a.buf + 100, self->b.buf + 2000, 50));
+	EXPECT_TRUE(all_are(self->b.buf + 2050, REGION - 2050, 0x55));
+}
+
+TEST_F(post, flushed_requests_are_not_suppressed)
+{
+	DAT_EVENT event;
+	enum op op;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep,
+						 DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
+					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	for (op = 0; op < NUM_OPS; op++) {
+		if (op == RECV)
+			continue;
+		ASSERT_EQ(DAT_SUCCESS,
+			  post(&self->pair, op, &self->a, 0, &self->b, 0, 8,
+			       op, DAT_COMPLETION_SUPPRESS_FLAG));
+		ASSERT_EQ(DAT_SUCCESS,
+			  wait_event(self->pair.a.dto_evd, &event)) {
+			TH_LOG("%s", op_names[op]);
+		}
+		EXPECT_EQ(op, cookie_of(&event));
+		EXPECT_EQ(DAT_DTO_ERR_FLUSHED, status_of(&event));
+	}
+}
+
+/* Whoever has dequeued it has dequeued all before it, and may reset the EP. */
+TEST_F(post, marker_on_a_disconnected_ep_completes_after_all_before_it)
+{
+	/* Nobody receives them; on iWARP that alone ends the connection. */
+	unsigned int i, sends = link_is_iwarp() ? 0 : 8;
+	DAT_UINT64 next_recv = 0, next_request = 100;
+	DAT_EVENT event;
+
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_recv(self->pair.a.ep, &self->a, 0, 8, i));
+	}
+	for (i = 0; i < sends; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_send(self->pair.a.ep, &self->a, 0, 8, 100 + i));
+	}
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep,
+						 DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS,
+		  post(&self->pair, RECV, &self->a, 0, &self->b, 0, 8, 8,
+		       DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS,
+		  post(&self->pair, WRITE, &self->a, 0, &self->b, 0, 8,
+		       100 + sends, DAT_COMPLETION_DEFAULT_FLAG));
+	for (i = 0; i < 8 + sends + 2; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  wait_event(self->pair.a.dto_evd, &event));
+		if (cookie_of(&event) < 100) {
+			EXPECT_EQ(next_recv++, cookie_of(&event));
+		} else {
+			EXPECT_EQ(next_request++, cookie_of(&event));
+		}
+	}
+	EXPECT_EQ(9, next_recv);
+	EXPECT_EQ(101 + sends, next_request);
+}
+
+TEST_F(post, requests_of_every_kind_share_the_queue)
+{
+	enum op op;
+	int i;
+
+	if (link_is_iwarp())
+		SKIP(return, "iWARP: nothing waits for a receive");
+	/* Nobody receives them. */
+	for (i = 0; i < MAX_DTOS; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_send(self->pair.a.ep, &self->a, 0, 8, i));
+	}
+	for (op = 0; op < NUM_OPS; op++) {
+		EXPECT_EQ(op == RECV ? DAT_SUCCESS :
+				       DAT_INSUFFICIENT_RESOURCES,
+			  DAT_GET_TYPE(post(&self->pair, op, &self->a, 0,
+					    &self->b, 0, 8, 100 + op,
+					    DAT_COMPLETION_DEFAULT_FLAG))) {
+			TH_LOG("%s", op_names[op]);
+		}
+	}
+	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(self->pair.a.ep));
+}
+
+/* The iov alone: its memory is the device's until completion. */
+TEST_F(post, iov_is_the_consumers_again_when_the_call_returns)
+{
+	DAT_RMR_TRIPLET r = remote(self->b.rmr_context, self->b.buf + 4096,
+				   4096);
+	static DAT_PROVIDER_ATTR provider;
+	DAT_DTO_COOKIE c = { .as_64 = 1 };
+	DAT_LMR_TRIPLET seg;
+	enum op op;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ia_query(self->pair.ia, NULL, 0, NULL,
+			       DAT_PROVIDER_FIELD_ALL, &provider));
+	EXPECT_EQ(DAT_IOV_CONSUMER, provider.iov_ownership_on_return);
+
+	seg = segment(&self->b, 0, 4096);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(self->pair.b.ep, 1, &seg, c,
+						DAT_COMPLETION_DEFAULT_FLAG));
+	memset(&seg, 0xff, sizeof(seg));
+	for (op = 0; op < NUM_OPS; op++) {
+		if (op == RECV)
+			continue;
+		seg = segment(&self->a, op == READ ? 8192 : 0, 4096);
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_iov(&self->pair, op, 1, &seg, &r, op,
+				   DAT_COMPLETION_DEFAULT_FLAG));
+		memset(&seg, 0xff, sizeof(seg));
+		EXPECT_EQ(DAT_DTO_SUCCESS,
+			  wait_dto(self->pair.a.dto_evd, op)) {
+			TH_LOG("%s", op_names[op]);
+		}
+	}
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 1));
+	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, 4096));
+	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf + 4096, 4096));
+	EXPECT_EQ(0, memcmp(self->a.buf, self->a.buf + 8192, 4096));
+}
+
+TEST_F(post, fenced_write_carries_what_the_read_before_it_fetched)
+{
+	unsigned int i;
+
+	for (i = 1; i <= 50; i++) {
+		memset(self->b.buf, i, 4096);
+		memset(self->a.buf, 0, 12288);
+		ASSERT_EQ(DAT_SUCCESS,
+			  post(&self->pair, READ, &self->a, 0, &self->b, 0,
+			       4096, 1, DAT_COMPLETION_DEFAULT_FLAG));
+		/* From the buffer that the read fills. */
+		ASSERT_EQ(DAT_SUCCESS,
+			  post(&self->pair, WRITE, &self->a, 0, &self->b, 8192,
+			       4096, 2, DAT_COMPLETION_BARRIER_FENCE_FLAG));
+		/* On iWARP only that it comes back tells that it went. */
+		ASSERT_EQ(DAT_SUCCESS,
+			  post(&self->pair, READ, &self->a, 8192, &self->b,
+			       8192, 4096, 3, DAT_COMPLETION_DEFAULT_FLAG));
+		ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 3));
+		ASSERT_TRUE(all_are(self->b.buf + 8192, 4096, i)) {
+			TH_LOG("round %u", i);
+		}
+	}
+}
+
+/* The second read is of the memory that the first one fills. */
+TEST_F(post, fenced_read_begins_when_the_read_before_it_has_completed)
+{
+	DAT_REGION_DESCRIPTION desc = { .for_va = self->a.buf };
+	struct region shared = self->a;
+	unsigned int i;
+
+	if (link_is_iwarp())
+		SKIP(return, "siw takes no fence with a read");
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL, desc,
+				 REGION, self->pair.b.pz,
+				 DAT_MEM_PRIV_ALL_FLAG, &shared.lmr,
+				 &shared.lmr_context, &shared.rmr_context,
+				 NULL, NULL));
+	for (i = 1; i <= 50; i++) {
+		memset(self->b.buf, i, 32768);
+		memset(self->a.buf, 0, REGION);
+		ASSERT_EQ(DAT_SUCCESS,
+			  post(&self->pair, READ, &self->a, 0, &self->b, 0,
+			       32768, 1, DAT_COMPLETION_DEFAULT_FLAG));
+		ASSERT_EQ(DAT_SUCCESS,
+			  post(&self->pair, READ, &self->a, 32768, &shared, 0,
+			       32768, 2, DAT_COMPLETION_BARRIER_FENCE_FLAG));
+		ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 2));
+		ASSERT_TRUE(all_are(self->a.buf + 32768, 32768, i)) {
+			TH_LOG("round %u", i);
+		}
+	}
+}
+
+TEST_F(post, read_of_more_than_the_local_buffer_holds_is_a_length_error)
+{
+	DAT_RMR_TRIPLET r = remote(self->b.rmr_context, self->b.buf, 100);
+	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 99);
+
+	EXPECT_EQ(DAT_LENGTH_ERROR,
+		  DAT_GET_TYPE(post_iov(&self->pair, READ, 1, &seg, &r, 1,
+					DAT_COMPLETION_DEFAULT_FLAG)));
+}
+
+TEST_F(post, read_of_less_than_the_local_buffer_leaves_the_rest_alone)
+{
+	DAT_RMR_TRIPLET r = remote(self->b.rmr_context, self->b.buf, 100);
+	DAT_LMR_TRIPLET seg[] = {
+		segment(&self->a, 0, 70), segment(&self->a, 100, 40),
+		segment(&self->a, 200, 50),
+	};
+	int num = link_is_iwarp() ? 1 : 3;
+	DAT_EVENT event;
+
+	if (num == 1)
+		seg[0].segment_length = 130;
+	memset(self->a.buf, 0x55, 300);
+	memset(self->b.buf, 0x66, 200);
+	ASSERT_EQ(DAT_SUCCESS, post_iov(&self->pair, READ, num, seg, &r, 1,
+					DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.a.dto_evd, &event));
+	EXPECT_EQ(DAT_DTO_SUCCESS,
+		  event.event_data.dto_completion_event_data.status);
+	EXPECT_EQ(100, event.event_data.dto_completion_event_data
+						.transfered_length);
+	if (num == 1) {
+		EXPECT_TRUE(all_are(self->a.buf, 100, 0x66));
+		EXPECT_TRUE(all_are(self->a.buf + 100, 100, 0x55));
+		return;
+	}
+	EXPECT_TRUE(all_are(self->a.buf, 70, 0x66));
+	EXPECT_TRUE(all_are(self->a.buf + 70, 30, 0x55));
+	EXPECT_TRUE(all_are(self->a.buf + 100, 30, 0x66));
+	EXPECT_TRUE(all_are(self->a.buf + 130, 170, 0x55));
+}
+
+TEST_F(post, read_of_memory_in_another_pz_reads_nothing)
+{
+	DAT_REGION_DESCRIPTION desc = { .for_va = self->b.buf };
+	struct region other = self->b;
+	DAT_PZ_HANDLE pz;
+
+	memset(self->a.buf, 0x55, 4096);
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL, desc,
+				 REGION, pz, DAT_MEM_PRIV_ALL_FLAG, &other.lmr,
+				 &other.lmr_context, &other.rmr_context, NULL,
+				 NULL));
+	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+		  read_status(&self->pair, &self->a, other.rmr_context,
+			      other.buf, 4096));
+	EXPECT_TRUE(all_are(self->a.buf, 4096, 0x55));
+}
+
+/* Who waits for a completion, by the kind of what completes. */
+FIXTURE(waiter)
+{
+	struct pair pair;
+	struct region a, b;
+};
+
+FIXTURE_VARIANT(waiter)
+{
+	enum op op;
+};
+
+FIXTURE_VARIANT_ADD(waiter, send)
+{
+	.op = SEND,
+};
+
+FIXTURE_VARIANT_ADD(waiter, recv)
+{
+	.op = RECV,
+};
+
+FIXTURE_VARIANT_ADD(waiter, write)
+{
+	.op = WRITE,
+};
+
+FIXTURE_VARIANT_ADD(waiter, read)
+{
+	.op = READ,
+};
+
+FIXTURE_SETUP(waiter)
+{
+	ASSERT_EQ(DAT_SUCCESS, open_all(&self->pair, &self->a, &self->b));
+	ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b, 0, 8, 1));
+}
+
+FIXTURE_TEARDOWN(waiter)
+{
+	pair_close(&self->pair);
+}
+
+struct wait {
+	pthread_t thread;
+	DAT_EVD_HANDLE evd;
+	DAT_TIMEOUT timeout;
+	DAT_RETURN ret;
+	DAT_EVENT event;
+};
+
+static void *wait_main(void *arg)
+{
+	struct wait *w = arg;
+	DAT_COUNT nmore;
+
+	w->ret = dat_evd_wait(w->evd, w->timeout, 1, &w->event, &nmore);
+	return NULL;
+}
+
+/* Returns when the thread waits on the EVD, which has been empty. */
+static void wait_start(struct wait *w)
+{
+	DAT_EVENT event;
+
+	pthread_create(&w->thread, NULL, wait_main, w);
+	while (DAT_GET_TYPE(dat_evd_dequeue(w->evd, &event)) !=
+	       DAT_INVALID_STATE)
+		sched_yield();
+}
+
+/* On side a; a receive gets its message. */
+static DAT_RETURN post_whole(FIXTURE_DATA(waiter) *self, enum op op,
+			     DAT_COMPLETION_FLAGS flags)
+{
+	DAT_RETURN ret = post(&self->pair, op, &self->a, 0, &self->b, 0, 8, 7,
+			      flags);
+
+	if (!ret && op == RECV)
+		ret = post_send(self->pair.b.ep, &self->b, 0, 8, 8);
+	return ret;
+}
+
+TEST_F(waiter, is_not_woken_by_an_unsignalled_completion)
+{
+	struct wait w = { .evd = self->pair.a.dto_evd, .timeout = SILENCE };
+	DAT_RETURN ret = DAT_SUCCESS;
+	DAT_EVENT event;
+	int i;
+
+	wait_start(&w);
+	ASSERT_EQ(DAT_SUCCESS, post_whole(self, variant->op,
+					  DAT_COMPLETION_UNSIGNALLED_FLAG));
+	pthread_join(w.thread, NULL);
+	EXPECT_EQ(DAT_TIMEOUT_EXPIRED, DAT_GET_TYPE(w.ret));
+	/* It is an event none the less. */
+	for (i = 0; i < PAIR_TIMEOUT / 1000; i++) {
+		ret = dat_evd_dequeue(self->pair.a.dto_evd, &event);
+		if (!ret)
+			break;
+		usleep(1000);
+	}
+	ASSERT_EQ(DAT_SUCCESS, ret);
+	EXPECT_EQ(7, cookie_of(&event));
+	EXPECT_EQ(DAT_DTO_SUCCESS, status_of(&event));
+}
+
+/* Both EPs anew; side b waits for solicited messages, on an EVD of their own. */
+static DAT_RETURN solicited_side(struct pair *pair, DAT_EVD_HANDLE *recv_evd)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG,
+	};
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	ret = dat_ep_free(pair->b.ep) ?: dat_ep_free(pair->a.ep) ?:
+	      dat_evd_create(pair->ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
+			     recv_evd);
+	while (!dat_evd_dequeue(pair->a.conn_evd, &event) ||
+	       !dat_evd_dequeue(pair->b.conn_evd, &event))
+		;
+	return ret ?:
+	       dat_ep_create(pair->ia, pair->a.pz, pair->a.dto_evd,
+			     pair->a.dto_evd, pair->a.conn_evd, NULL,
+			     &pair->a.ep) ?:
+	       dat_ep_create(pair->ia, pair->b.pz, *recv_evd,
+			     pair->b.dto_evd, pair->b.conn_evd, &attr,
+			     &pair->b.ep);
+}
+
+TEST_F(post, waiter_is_woken_by_a_solicited_message_only)
+{
+	struct pair *pair = &self->pair;
+	struct wait w = { .timeout = SILENCE };
+	DAT_EVENT event;
+	int i;
+
+	if (link_is_iwarp())
+		SKIP(return, "siw forgets that a message was solicited");
+	ASSERT_EQ(DAT_SUCCESS, solicited_side(pair, &w.evd));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_recv(pair->b.ep, &self->b, 0, 8, i));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
+
+	wait_start(&w);
+	ASSERT_EQ(DAT_SUCCESS, post_send(pair->a.ep, &self->a, 0, 8, 7));
+	pthread_join(w.thread, NULL);
+	EXPECT_EQ(DAT_TIMEOUT_EXPIRED, DAT_GET_TYPE(w.ret));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(w.evd, &event));
+	EXPECT_EQ(0, cookie_of(&event));
+
+	w.timeout = PAIR_TIMEOUT;
+	wait_start(&w);
+	ASSERT_EQ(DAT_SUCCESS, post(pair, SEND, &self->a, 0, &self->b, 0, 8, 8,
+				    DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+	pthread_join(w.thread, NULL);
+	ASSERT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_EQ(1, cookie_of(&w.event));
+}
+
+TEST_F(waiter, is_woken_by_a_completion_with_default_flags)
+{
+	struct wait w = {
+		.evd = self->pair.a.dto_evd, .timeout = PAIR_TIMEOUT,
+	};
+
+	wait_start(&w);
+	ASSERT_EQ(DAT_SUCCESS, post_whole(self, variant->op,
+					  DAT_COMPLETION_DEFAULT_FLAG));
+	pthread_join(w.thread, NULL);
+	ASSERT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_EQ(7, cookie_of(&w.event));
+}
+
+TEST_HARNESS_MAIN
