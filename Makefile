@@ -34,9 +34,11 @@ modules: mirror
 	$(MAKE) -C $(KDIR) M=$(out) modules
 
 selftest-modules: modules
-	@tools/check/example.sh kdapl >$(out)/example.new
-	@cmp -s $(out)/example.new $(out)/selftests/modules/example_kdapl.c || \
-		cp $(out)/example.new $(out)/selftests/modules/example_kdapl.c
+	@cd $(out)/selftests/modules && for example in kdapl guide; do \
+		$(top)/tools/check/example.sh $$example >$(out)/example.new || exit; \
+		cmp -s $(out)/example.new example_$$example.c || \
+			cp $(out)/example.new example_$$example.c || exit; \
+	done
 	$(MAKE) -C $(KDIR) M=$(out)/selftests/modules \
 		KBUILD_EXTRA_SYMBOLS=$(out)/Module.symvers modules
 
@@ -57,9 +59,9 @@ test:
 	tools/vm/run-tests.sh 6.1 6.12
 
 test-debug:
-	tools/vm/run-tests.sh --debug --rdma rxe 6.1 6.12
+	tools/vm/run-tests.sh --debug 6.1 6.12
 
-# Not yet a part of the above: siw loses completions now and then.
+# The thorough set there; the above has the quick one.
 test-debug-siw:
 	tools/vm/run-tests.sh --debug --rdma siw 6.1 6.12
 
@@ -71,10 +73,15 @@ bench:
 
 install: tools
 	$(MAKE) -C tools/libdat O=$(BUILD_DIR)/libdat DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
+	install -d $(DESTDIR)$(PREFIX)/src/kdapl/include/dat
+	install -m 644 $(wildcard kdapl/include/dat/*.h) $(DESTDIR)$(PREFIX)/src/kdapl/include/dat
 
+# What drivers need to be built against the module goes beside its headers.
 # Into somebody else's tree, a package for instance, depmod comes later.
 modules_install: modules
 	$(MAKE) -C $(KDIR) M=$(out) INSTALL_MOD_DIR=extra modules_install
+	install -D -m 644 $(out)/Module.symvers \
+		$(INSTALL_MOD_PATH)$(PREFIX)/src/kdapl/$(release)/Module.symvers
 	$(if $(INSTALL_MOD_PATH),,depmod $(release))
 
 clean:

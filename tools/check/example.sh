@@ -1,13 +1,49 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Prints an example of README.md, so that the tests compile what people read.
+# Prints an example of README.md, or the module of Documentation/kdapl.rst, so that
+# the tests compile what people read.
 set -eu
 
-[ $# -eq 1 ] || { echo "usage: example.sh udapl|kdapl" >&2; exit 2; }
-awk -v name="$1" '
-	$0 == "<!-- example: " name " -->" { wanted = 1; next }
-	wanted && $0 == "```c" { inside = 1; next }
-	inside && $0 == "```" { found = 1; exit }
-	inside { print }
-	END { exit !found }
-' "$(dirname "$0")/../../README.md"
+usage() {
+	echo "usage: example.sh udapl|kdapl|guide" >&2
+	exit 2
+}
+
+[ $# -eq 1 ] || usage
+top=$(dirname "$0")/../..
+
+# One block of C, behind the comment that names it.
+from_readme() {
+	awk -v name="$1" '
+		$0 == "<!-- example: " name " -->" { wanted = 1; next }
+		wanted && $0 == "```c" { inside = 1; next }
+		inside && $0 == "```" { found = 1; exit }
+		inside { print }
+		END { exit !found }
+	' "$top/README.md"
+}
+
+# All blocks of C behind comments that name it, one after the other. A block is
+# what is indented by a tab, with the empty lines in it.
+from_rst() {
+	awk -v name="$1" '
+		$0 == ".. example: " name { wanted = 1; next }
+		wanted && $0 == ".. code-block:: c" { wanted = 0; inside = 1; next }
+		/^[^\t]/ { inside = 0 }
+		inside && $0 == "" { empty++; next }
+		inside {
+			if (found && empty)
+				print ""
+			empty = 0
+			found = 1
+			print substr($0, 2)
+		}
+		END { exit !found }
+	' "$2"
+}
+
+case $1 in
+udapl | kdapl) from_readme "$1" ;;
+guide) from_rst guide "$top/Documentation/kdapl.rst" ;;
+*) usage ;;
+esac

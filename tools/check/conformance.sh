@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Holds Documentation/conformance to what there is: every row names a test, and every
+# test that it names exists.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+tests=$state_dir/tests.list
+
+# Prints `PROGRAM TEST` for the lines of kselftest_harness: TEST(t), TEST_F(fixture, t), ...
+programs() {
+	local file
+	for file in selftests/*.c; do
+		sed -En 's/^TEST[_A-Z]*\(([a-z0-9_]+, *)?([a-z0-9_]+).*/\2/p' "$file" |
+			sed "s/^/$(basename "$file" .c) /"
+	done
+}
+
+# Likewise for the tables of the test modules, whose sources Kbuild tells.
+modules() {
+	local module objects object
+	sed -e ':a' -e '/\\$/ { N; s/\\\n//; ta' -e '}' selftests/modules/Kbuild |
+		sed -n '/^kdapl_.*_test-y/ { s/-y *:=//; p }' |
+		while read -r module objects; do
+			for object in $objects; do
+				sed -En "s/^\tTEST\(([a-z0-9_]+)\).*/$module \1/p" \
+					"selftests/modules/${object%.o}.c"
+			done
+		done
+	sed -En 's/^\tKUNIT_CASE\(([a-z0-9_]+)\).*/kdapl_kunit \1/p' \
+		selftests/modules/kunit/*.c
+}
+
+{ programs; modules; } | sort -u >"$tests"
+[ -s "$tests" ] || { echo "no test was found"; exit 1; }
+
+awk '
+function complain(what)
+{
+	print FILENAME ":" FNR ": " what
+	bad = 1
+}
+
+function end_of_row()
+{
+	if (in_row && !held)
+		complain("the row before names no test")
+	in_row = 0
+}
+
+NR == FNR { exists[$1 " " $2] = 1; next }
+FNR == 1 { in_row = 0 }
+
+/^   \* - / {
+	end_of_row()
+	if (/What the page says/)
+		next
+	in_row = 1
+	held = 0
+	rows++
+}
+
+/^[^ ]/ { end_of_row() }
+
+# A name stands on one line.
+in_row {
+	rest = $0
+	while (match(rest, /``[a-z0-9_]+: [a-z0-9_]+``/)) {
+		name = substr(rest, RSTART + 2, RLENGTH - 4)
+		rest = substr(rest, RSTART + RLENGTH)
+		held++
+		sub(/:/, "", name)
+		if (!(name in exists))
+			complain("there is no test " name)
+	}
+}
+
+END {
+	end_of_row()
+	if (!rows) {
+		print "no row was found"
+		bad = 1
+	}
+	exit bad
+}' "$tests" Documentation/conformance/*.rst

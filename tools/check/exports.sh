@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Compares the calls that kdapl exports with the rows of the table of them in
+# Documentation/kdapl.rst: each has one row, and each row is one of them.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+table=Documentation/kdapl.rst
+
+exported() {
+	our_files 'kdapl/*.c' 'chardev/*.c' |
+		xargs sed -nE 's/^EXPORT_SYMBOL(_GPL)?\((dat_[a-z0-9_]*)\);/\2/p' | LC_ALL=C sort
+}
+
+# In running text calls are in backquotes; a row begins with the bare name.
+rows() {
+	sed -nE 's/^(dat_[a-z0-9_]*)  .*/\1/p' "$table" | LC_ALL=C sort
+}
+
+rc=0
+difference=$(diff <(exported) <(rows)) || rc=$?
+[ "$rc" -ne 0 ] || exit 0
+[ "$rc" -eq 1 ] || exit "$rc"
+sed -nE "s|^< (.*)|$table: no row for \1|p
+	s|^> (.*)|$table: \1 is not exported, or has two rows|p" <<<"$difference"
+exit 1
