@@ -8,10 +8,12 @@ set -euo pipefail
 version=${1:?usage: kernel-debug.sh 6.1|6.12}
 package=linux-source-$version
 config=$vm_dir/debug.config
+# What it sets, and what it turns off.
+setting='^(CONFIG_|# CONFIG_[A-Z0-9_]+ is not set$)'
 package_version=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null) ||
 	die "$package is not installed: run tools/vm/deps.sh debug"
 # A changed comment is no reason to build again.
-dir=$cache_dir/debug/$package_version-$(grep -h '^CONFIG_' "$config" |
+dir=$cache_dir/debug/$package_version-$(grep -hE "$setting" "$config" |
 	cat - "$vm_dir"/patches/*.patch | sha256sum | cut -c 1-12)
 
 # An empty LOCALVERSION keeps a git tree around the cache out of the release.
@@ -25,7 +27,7 @@ configure() {
 		"$source/scripts/kconfig/merge_config.sh" -m -O "$tmp" "$tmp/.config" "$config" &&
 		kbuild olddefconfig || return
 	# A name that this kernel does not have would vanish without a word.
-	lost=$(grep '^CONFIG_' "$config" | grep -vxFf "$tmp/.config" || :)
+	lost=$(grep -E "$setting" "$config" | grep -vxFf "$tmp/.config" || :)
 	[ -z "$lost" ] || {
 		printf 'not in the resulting configuration: %s\n' "$lost"
 		return 1
