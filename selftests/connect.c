@@ -6,7 +6,7 @@
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <kselftest_harness.h>
+#include "harness.h"
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include <signal.h>

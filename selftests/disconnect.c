@@ -4,7 +4,7 @@
  *
  * What else there is to it is in connect.c.
  */
-#include <kselftest_harness.h>
+#include "harness.h"
 
 #include "link.h"
 #include "pair.h"

@@ -4,7 +4,7 @@
  *
  * Side a sends, writes and reads; side b is its peer.
  */
-#include <kselftest_harness.h>
+#include "harness.h"
 #include <sched.h>
 #include <time.h>
 

@@ -3,7 +3,7 @@
  * evd.c - dat_evd_wait(3DAT), dat_evd_dequeue(3DAT): events, waiters, overflow
  */
 #include <errno.h>
-#include <kselftest_harness.h>
+#include "harness.h"
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -2,7 +2,7 @@
 /*
  * evd_take.c - dat_evd_wait(3DAT), dat_evd_dequeue(3DAT): who takes events
  */
-#include <kselftest_harness.h>
+#include "harness.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include <kselftest_harness.h>
+#include "harness.h"
 
 #include "pair.h"
 

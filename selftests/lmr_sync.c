@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include <kselftest_harness.h>
+#include "harness.h"
 
 #include "pair.h"
 

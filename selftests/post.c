@@ -4,7 +4,7 @@
  *
  * Both EPs can be silent about what they complete.
  */
-#include <kselftest_harness.h>
+#include "harness.h"
 #include <pthread.h>
 #include <sched.h>
 

@@ -7,7 +7,7 @@
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <kselftest_harness.h>
+#include "harness.h"
 
 #include "link.h"
 #include "pair.h"

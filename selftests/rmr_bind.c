@@ -4,7 +4,7 @@
  *
  * The peer of all tests is side a, which uses the window; side b binds it.
  */
-#include <kselftest_harness.h>
+#include "harness.h"
 
 #include "link.h"
 #include "pair.h"

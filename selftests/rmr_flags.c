@@ -2,7 +2,7 @@
 /*
  * rmr_flags.c - dat_rmr_bind(3DAT): its completion flags
  */
-#include <kselftest_harness.h>
+#include "harness.h"
 #include <pthread.h>
 #include <sched.h>
 

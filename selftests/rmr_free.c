@@ -4,7 +4,7 @@
  *
  * Side a is the peer, side b frees. Freeing without a peer is in rmr_state.c.
  */
-#include <kselftest_harness.h>
+#include "harness.h"
 #include <pthread.h>
 #include <sched.h>
 

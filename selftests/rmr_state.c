@@ -4,7 +4,7 @@
  *
  * And with it dat_rmr_query() and dat_rmr_free().
  */
-#include <kselftest_harness.h>
+#include "harness.h"
 
 #include "link.h"
 #include "pair.h"

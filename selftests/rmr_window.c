@@ -4,7 +4,7 @@
  *
  * Side b binds, side a is the peer.
  */
-#include <kselftest_harness.h>
+#include "harness.h"
 #include <pthread.h>
 #include <sched.h>
 

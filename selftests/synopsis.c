@@ -35,7 +35,7 @@ DAT_RETURN dat_rmr_bind(IN DAT_RMR_HANDLE rmr_handle,
 			OUT DAT_RMR_CONTEXT *rmr_context);
 
 /* Only now whatever else a program needs. */
-#include <kselftest_harness.h>
+#include "harness.h"
 
 #include "pair.h"
 

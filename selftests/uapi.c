@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <kselftest_harness.h>
+#include "harness.h"
 
 #include <linux/dat.h>
 
@@ -1176,13 +1176,13 @@ static int do_everything_right(void)
 	unsigned int i;
 
 	if (pair_open(&pair) || pair_connect(&pair) ||
-	    region_open(&pair, pair.a.pz, &a, 65536, DAT_MEM_PRIV_ALL_FLAG) ||
-	    region_open(&pair, pair.b.pz, &b, 65536, DAT_MEM_PRIV_ALL_FLAG))
+	    region_open(&pair, pair.a.pz, &a, 8192, DAT_MEM_PRIV_ALL_FLAG) ||
+	    region_open(&pair, pair.b.pz, &b, 8192, DAT_MEM_PRIV_ALL_FLAG))
 		return 1;
 	for (i = 0; i < 100; i++) {
-		memset(a.buf, i, 65536);
-		if (write_status(&pair, &a, b.rmr_context, b.buf, 65536) ||
-		    memcmp(a.buf, b.buf, 65536))
+		memset(a.buf, i, 8192);
+		if (write_status(&pair, &a, b.rmr_context, b.buf, 8192) ||
+		    memcmp(a.buf, b.buf, 8192))
 			return 2;
 	}
 	pair_close(&pair);

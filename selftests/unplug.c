@@ -2,7 +2,7 @@
 /*
  * unplug.c - the device goes away under an open IA, and comes back
  */
-#include <kselftest_harness.h>
+#include "harness.h"
 #include <pthread.h>
 #include <stdlib.h>
 
