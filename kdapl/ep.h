@@ -61,6 +61,7 @@ struct dat_watermarks {
  * @request_evd_is_private: the consumer did not give @request_evd
  * @srq: where it takes its receive buffers from, used, or NULL; never changes
  * @attr: what the EP can do
+ * @flushing: it is notified of all receives, solicited or not
  */
 struct dat_ep_parts {
 	struct dat_pz *pz;
@@ -71,6 +72,7 @@ struct dat_ep_parts {
 	bool request_evd_is_private;
 	struct dat_srq *srq;
 	DAT_EP_ATTR attr;
+	bool flushing;
 };
 
 /**
@@ -101,6 +103,8 @@ struct dat_ep_parts {
  * @notify_work: tells rdma_cm that data has come
  * @failed: a DTO has failed
  * @qp_failed: the QP is in the error state for good
+ * @flushing: its connection has ended: it is notified of all receives, solicited
+ *	or not
  * @again_work: tries to connect from another local port
  * @port_tries: how often it has
  * @tos: type of service of the connection
@@ -154,6 +158,7 @@ struct dat_ep {
 
 	bool failed;
 	bool qp_failed;
+	bool flushing;
 	bool may_receive;
 	bool last_wqe;
 	bool farewell_owed;
@@ -206,6 +211,8 @@ void dat_ep_leave_evd(struct dat_evd *evd, bool is_private);
 void dat_ep_unget_evd(struct dat_evd *evd, bool is_private);
 void dat_ep_add_streams(const struct dat_ep_parts *p);
 void dat_ep_remove_streams(const struct dat_ep_parts *p);
+void dat_ep_begin_flush(struct dat_ep *ep);
+void dat_ep_end_flush(struct dat_ep *ep);
 DAT_RETURN dat_ep_expect(const struct dat_ep_parts *p);
 void dat_ep_unexpect(const struct dat_ep_parts *p);
 struct dat_ep_parts dat_ep_parts(const struct dat_ep *ep);

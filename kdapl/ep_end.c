@@ -72,6 +72,7 @@ void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number)
 {
 	if (!dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED))
 		return;
+	dat_ep_begin_flush(ep);
 	dat_ep_fail_qp(ep);
 	dat_ep_connect_event(ep, number);
 }
@@ -81,6 +82,7 @@ static void ep_disconnect(struct dat_ep *ep, unsigned int from,
 {
 	mutex_lock(&ep->mutex);
 	if (ep->qp && dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED)) {
+		dat_ep_begin_flush(ep);
 		dat_ep_fail_qp(ep);
 		if (ep->cm_id)
 			rdma_disconnect(ep->cm_id);

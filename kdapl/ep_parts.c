@@ -24,6 +24,7 @@ struct dat_ep_parts dat_ep_parts(const struct dat_ep *ep)
 		.request_evd_is_private = ep->request_evd_is_private,
 		.srq = ep->srq,
 		.attr = ep->attr,
+		.flushing = ep->flushing,
 	};
 }
 
@@ -194,7 +195,7 @@ static void unexpect_receives(const struct dat_ep_parts *p)
 static bool is_solicited(const struct dat_ep_parts *p)
 {
 	return p->attr.recv_completion_flags &
-	       DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+		       DAT_COMPLETION_SOLICITED_WAIT_FLAG && !p->flushing;
 }
 
 /**
@@ -223,6 +224,42 @@ void dat_ep_remove_streams(const struct dat_ep_parts *p)
 		return;
 	dat_evd_remove_stream(p->request_evd, false);
 	dat_evd_remove_stream(p->recv_evd, is_solicited(p));
+}
+
+/**
+ * dat_ep_begin_flush - the QP will be failed: nobody solicits what it flushes
+ * @ep: the EP, configured; only whoever ended its connection calls this
+ *
+ * To be notified of that all the same is up to devices, and not all do it.
+ *
+ * Context: process.
+ */
+void dat_ep_begin_flush(struct dat_ep *ep)
+{
+	struct dat_ep_parts parts = dat_ep_parts(ep);
+
+	if (!is_solicited(&parts))
+		return;
+	dat_evd_add_stream(ep->recv_evd, false);
+	dat_evd_remove_stream(ep->recv_evd, true);
+	ep->flushing = true;
+	/* Those that came without being solicited are told of as well. */
+	dat_evd_kick(ep->recv_evd);
+}
+
+/**
+ * dat_ep_end_flush - the EP has a new QP
+ * @ep: the EP, after dat_ep_begin_flush() or not
+ *
+ * Context: process.
+ */
+void dat_ep_end_flush(struct dat_ep *ep)
+{
+	if (!ep->flushing)
+		return;
+	ep->flushing = false;
+	dat_evd_remove_stream(ep->recv_evd, false);
+	dat_evd_add_stream(ep->recv_evd, true);
 }
 
 /**

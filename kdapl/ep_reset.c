@@ -25,6 +25,7 @@ static DAT_RETURN replace_qp(struct dat_ep *ep)
 		return ret;
 	ep->failed = false;
 	ep->qp_failed = false;
+	dat_ep_end_flush(ep);
 	ep->farewell_owed = false;
 	ep->passive = false;
 	ep->in_data_len = 0;

@@ -85,9 +85,10 @@ bool only_solicited_messages_are_notified_of(void)
 	CHECK(become(2));
 	CHECK(send(DAT_COMPLETION_DEFAULT_FLAG));
 	CHECK_EQ(2, atomic_read(&calls));
-	/* Of what is flushed the device may tell; the end itself is told of. */
+	/* Nobody solicits what is flushed, and nobody else tells of it. */
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_ep_disconnect(pair.b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	CHECK(become(5));
 	CHECK(kwait_number(pair.b.conn_evd,
 			   DAT_CONNECTION_EVENT_DISCONNECTED));
 
