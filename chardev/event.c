@@ -5,7 +5,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "uevd.h"
+#include "usp.h"
 
 static void translate_dto(const DAT_DTO_COMPLETION_EVENT_DATA *data,
 			  struct dat_dev_event *event)
@@ -77,49 +77,55 @@ static void reject_later(DAT_CR_HANDLE cr)
 	queue_work(dat_chardev_wq, &r->work);
 }
 
-static u32 psp_handle(struct dat_uevd *evd, u64 conn_qual)
+/*
+ * The EP that the kernel has for the request, unless the process knows it: then
+ * it has to get to know it. Returns false if it cannot.
+ */
+static bool tell_of_ep(struct dat_uevd *evd, DAT_CR_HANDLE kcr,
+		       struct dat_ucr *cr)
 {
-	struct dat_upsp *psp;
-	u32 handle = 0;
+	DAT_CR_PARAM param;
 
-	spin_lock_bh(&evd->lock);
-	list_for_each_entry(psp, &evd->psps, node) {
-		if (psp->conn_qual != conn_qual)
-			continue;
-		handle = psp->uobj.handle;
-		break;
-	}
-	spin_unlock_bh(&evd->lock);
-	return handle;
+	if (dat_cr_query(kcr, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param) ||
+	    !param.local_ep_handle ||
+	    dat_uobj_user_handle(param.local_ep_handle))
+		return true;
+	cr->ep = dat_uep_made(evd->uobj.file, evd->uobj.ia,
+			      param.local_ep_handle);
+	return cr->ep;
 }
 
 static void push_cr(struct dat_uevd *evd,
 		    const DAT_CR_ARRIVAL_EVENT_DATA *data,
 		    struct dat_dev_event *event)
 {
-	struct dat_uobj *cr;
+	struct dat_uobj *uobj;
+	struct dat_ucr *cr;
 
 	cr = dat_uobj_alloc(evd->uobj.file, sizeof(*cr), DAT_HANDLE_TYPE_CR,
 			    evd->uobj.ia, GFP_ATOMIC);
 	if (!cr)
 		goto reject;
-	if (dat_uobj_reserve(cr, GFP_ATOMIC)) {
-		dat_uobj_put(cr);
+	if (!tell_of_ep(evd, data->cr_handle, cr) ||
+	    dat_uobj_reserve(&cr->uobj, GFP_ATOMIC)) {
+		dat_ucr_remove_ep(cr);
+		dat_uobj_put(&cr->uobj);
 		goto reject;
 	}
-	event->handle = psp_handle(evd, data->conn_qual);
-	event->cr = cr->handle;
+	event->handle = dat_usp_handle(evd, data->conn_qual);
+	event->cr = cr->uobj.handle;
 	event->cookie = data->conn_qual;
 	if (data->truncate_flag)
 		event->flags |= DAT_DEV_EVENT_TRUNCATED;
-	dat_uobj_publish(cr, data->cr_handle);
+	dat_uobj_publish(&cr->uobj, data->cr_handle);
 	/* Published first: the process may answer as soon as it sees it. */
 	if (dat_uevd_push(evd, event))
 		return;
-	cr = dat_uobj_get(evd->uobj.file, event->cr, DAT_HANDLE_TYPE_CR);
-	if (cr) {
-		dat_uobj_remove(cr);
-		dat_uobj_put(cr);
+	uobj = dat_uobj_get(evd->uobj.file, event->cr, DAT_HANDLE_TYPE_CR);
+	if (uobj) {
+		dat_ucr_remove_ep(to_ucr(uobj));
+		dat_uobj_remove(uobj);
+		dat_uobj_put(uobj);
 	}
 reject:
 	reject_later(data->cr_handle);

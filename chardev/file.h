@@ -15,6 +15,7 @@
 
 struct dat_uevd;
 struct dat_uia;
+struct file;
 
 /* Bounds on what one open file can have. */
 #define DAT_FILE_MAX_OBJECTS	65536
@@ -25,6 +26,7 @@ struct dat_uia;
 
 /**
  * struct dat_file - an open /dev/dat
+ * @filp: the file itself
  * @objects: everything made through it, by user handle; the xarray's lock is
  *	taken from upcalls
  * @next_handle: where the search for a free handle begins
@@ -36,6 +38,7 @@ struct dat_uia;
  *	that make or free objects
  */
 struct dat_file {
+	struct file *filp;
 	struct xarray objects;
 	u32 next_handle;
 	atomic_t num_objects;
@@ -124,6 +127,10 @@ DAT_HANDLE dat_uobj_khandle(struct dat_file *file, u32 handle,
 			    DAT_HANDLE_TYPE type);
 u32 dat_uobj_user_handle(DAT_HANDLE khandle);
 
+/* uep.c */
+u32 dat_uep_made(struct dat_file *file, struct dat_uia *ia,
+		 DAT_EP_HANDLE khandle);
+
 /* Each @uobj has to be put; upcalls may remove others meanwhile. */
 #define dat_for_each_uobj(file, index, uobj)				\
 	for ((index) = 0; ((uobj) = dat_uobj_next(file, &(index)));	\
@@ -163,5 +170,33 @@ int dat_ioctl_rmr_query(struct dat_file *file, void *arg);
 int dat_ioctl_rmr_free(struct dat_file *file, void *arg);
 int dat_ioctl_handle_query(struct dat_file *file, void *arg);
 int dat_ioctl_context(struct dat_file *file, void *arg);
+int dat_ioctl_ep_modify(struct dat_file *file, void *arg);
+int dat_ioctl_ep_reset(struct dat_file *file, void *arg);
+int dat_ioctl_ep_dup_connect(struct dat_file *file, void *arg);
+int dat_ioctl_ep_recv_query(struct dat_file *file, void *arg);
+int dat_ioctl_ep_set_watermark(struct dat_file *file, void *arg);
+int dat_ioctl_cr_handoff(struct dat_file *file, void *arg);
+int dat_ioctl_psp_create_any(struct dat_file *file, void *arg);
+int dat_ioctl_psp_query(struct dat_file *file, void *arg);
+int dat_ioctl_rsp_create(struct dat_file *file, void *arg);
+int dat_ioctl_rsp_query(struct dat_file *file, void *arg);
+int dat_ioctl_rsp_free(struct dat_file *file, void *arg);
+int dat_ioctl_srq_create(struct dat_file *file, void *arg);
+int dat_ioctl_srq_query(struct dat_file *file, void *arg);
+int dat_ioctl_srq_resize(struct dat_file *file, void *arg);
+int dat_ioctl_srq_set_lw(struct dat_file *file, void *arg);
+int dat_ioctl_srq_free(struct dat_file *file, void *arg);
+int dat_ioctl_evd_query(struct dat_file *file, void *arg);
+int dat_ioctl_evd_resize(struct dat_file *file, void *arg);
+int dat_ioctl_evd_post_se(struct dat_file *file, void *arg);
+int dat_ioctl_evd_set(struct dat_file *file, void *arg);
+int dat_ioctl_evd_modify_cno(struct dat_file *file, void *arg);
+int dat_ioctl_cno_create(struct dat_file *file, void *arg);
+int dat_ioctl_cno_query(struct dat_file *file, void *arg);
+int dat_ioctl_cno_wait(struct dat_file *file, void *arg);
+int dat_ioctl_cno_set_agent(struct dat_file *file, void *arg);
+int dat_ioctl_cno_free(struct dat_file *file, void *arg);
+int dat_ioctl_fd(struct dat_file *file, void *arg);
+int dat_ioctl_ia_list(struct dat_file *file, void *arg);
 
 #endif /* _CHARDEV_FILE_H */

@@ -28,6 +28,25 @@ union dat_ioctl_arg {
 	struct dat_dev_rmr_create rmr_create;
 	struct dat_dev_handle_query handle_query;
 	struct dat_dev_context context;
+	struct dat_dev_ep_modify ep_modify;
+	struct dat_dev_ep_dup_connect ep_dup_connect;
+	struct dat_dev_ep_recv_query ep_recv_query;
+	struct dat_dev_ep_set_watermark ep_set_watermark;
+	struct dat_dev_cr_handoff cr_handoff;
+	struct dat_dev_rsp_create rsp_create;
+	struct dat_dev_srq_create srq_create;
+	struct dat_dev_srq_query srq_query;
+	struct dat_dev_srq_set srq_set;
+	struct dat_dev_evd_query evd_query;
+	struct dat_dev_evd_resize evd_resize;
+	struct dat_dev_evd_post_se evd_post_se;
+	struct dat_dev_evd_set evd_set;
+	struct dat_dev_evd_modify_cno evd_modify_cno;
+	struct dat_dev_cno_create cno_create;
+	struct dat_dev_cno_wait cno_wait;
+	struct dat_dev_cno_set_agent cno_set_agent;
+	struct dat_dev_fd fd;
+	struct dat_dev_ia_list ia_list;
 };
 
 /* How an ioctl stands to dat_file.ends. */
@@ -60,11 +79,12 @@ struct dat_ioctl_op {
 static const struct dat_ioctl_op dat_ioctl_ops[] = {
 	OP(DAT_DEV_IA_OPEN, dat_dev_ia_open, async_ring_entries, ia_open, READ),
 	OP(DAT_DEV_IA_CLOSE, dat_dev_ia_close, flags, ia_close, WRITE),
-	OP(DAT_DEV_IA_QUERY, dat_dev_ia_query, lmr_sync_req, ia_query, READ),
+	OP(DAT_DEV_IA_QUERY, dat_dev_ia_query, rdma_write_for_rdma_read_req,
+	   ia_query, READ),
 	OP(DAT_DEV_PZ_CREATE, dat_dev_pz_create, pz, pz_create, READ),
 	OP(DAT_DEV_PZ_QUERY, dat_dev_pz_create, pz, pz_query, READ),
 	OP(DAT_DEV_PZ_FREE, dat_dev_free, __reserved, pz_free, READ),
-	OP(DAT_DEV_EVD_CREATE, dat_dev_evd_create, __reserved, evd_create, READ),
+	OP(DAT_DEV_EVD_CREATE, dat_dev_evd_create, cno, evd_create, READ),
 	OP(DAT_DEV_EVD_WAIT, dat_dev_evd_wait, __reserved, evd_wait, NONE),
 	OP(DAT_DEV_EVD_PULL, dat_dev_evd_wait, __reserved, evd_pull, READ),
 	OP(DAT_DEV_EVD_FREE, dat_dev_free, __reserved, evd_free, READ),
@@ -73,7 +93,7 @@ static const struct dat_ioctl_op dat_ioctl_ops[] = {
 	OP(DAT_DEV_CR_QUERY, dat_dev_cr_query, private_data, cr_query, READ),
 	OP(DAT_DEV_CR_ACCEPT, dat_dev_cr_accept, private_data, cr_accept, READ),
 	OP(DAT_DEV_CR_REJECT, dat_dev_free, __reserved, cr_reject, READ),
-	OP(DAT_DEV_EP_CREATE, dat_dev_ep_create, __reserved, ep_create, READ),
+	OP(DAT_DEV_EP_CREATE, dat_dev_ep_create, srq, ep_create, READ),
 	OP(DAT_DEV_EP_QUERY, dat_dev_ep_query, private_data, ep_query, READ),
 	OP(DAT_DEV_EP_CONNECT, dat_dev_ep_connect, private_data, ep_connect,
 	   READ),
@@ -96,6 +116,42 @@ static const struct dat_ioctl_op dat_ioctl_ops[] = {
 	OP(DAT_DEV_HANDLE_QUERY, dat_dev_handle_query, type, handle_query,
 	   READ),
 	OP(DAT_DEV_CONTEXT, dat_dev_context, context, context, READ),
+	OP(DAT_DEV_EP_MODIFY, dat_dev_ep_modify, attr, ep_modify, READ),
+	OP(DAT_DEV_EP_RESET, dat_dev_free, __reserved, ep_reset, READ),
+	OP(DAT_DEV_EP_DUP_CONNECT, dat_dev_ep_dup_connect, private_data,
+	   ep_dup_connect, READ),
+	OP(DAT_DEV_EP_RECV_QUERY, dat_dev_ep_recv_query, __reserved,
+	   ep_recv_query, READ),
+	OP(DAT_DEV_EP_SET_WATERMARK, dat_dev_ep_set_watermark, __reserved,
+	   ep_set_watermark, READ),
+	OP(DAT_DEV_CR_HANDOFF, dat_dev_cr_handoff, conn_qual, cr_handoff, READ),
+	OP(DAT_DEV_PSP_CREATE_ANY, dat_dev_psp_create, psp, psp_create_any,
+	   READ),
+	OP(DAT_DEV_PSP_QUERY, dat_dev_psp_create, psp, psp_query, READ),
+	OP(DAT_DEV_RSP_CREATE, dat_dev_rsp_create, rsp, rsp_create, READ),
+	OP(DAT_DEV_RSP_QUERY, dat_dev_rsp_create, rsp, rsp_query, READ),
+	OP(DAT_DEV_RSP_FREE, dat_dev_free, __reserved, rsp_free, READ),
+	OP(DAT_DEV_SRQ_CREATE, dat_dev_srq_create, srq, srq_create, READ),
+	OP(DAT_DEV_SRQ_QUERY, dat_dev_srq_query, __reserved, srq_query, READ),
+	OP(DAT_DEV_SRQ_RESIZE, dat_dev_srq_set, value, srq_resize, READ),
+	OP(DAT_DEV_SRQ_SET_LW, dat_dev_srq_set, value, srq_set_lw, READ),
+	OP(DAT_DEV_SRQ_FREE, dat_dev_free, __reserved, srq_free, READ),
+	OP(DAT_DEV_EVD_QUERY, dat_dev_evd_query, __reserved, evd_query, READ),
+	OP(DAT_DEV_EVD_RESIZE, dat_dev_evd_resize, __reserved, evd_resize,
+	   READ),
+	OP(DAT_DEV_EVD_POST_SE, dat_dev_evd_post_se, pointer, evd_post_se,
+	   READ),
+	OP(DAT_DEV_EVD_SET, dat_dev_evd_set, __reserved, evd_set, READ),
+	OP(DAT_DEV_EVD_MODIFY_CNO, dat_dev_evd_modify_cno, cno, evd_modify_cno,
+	   READ),
+	OP(DAT_DEV_CNO_CREATE, dat_dev_cno_create, cno, cno_create, READ),
+	OP(DAT_DEV_CNO_QUERY, dat_dev_cno_create, cno, cno_query, READ),
+	OP(DAT_DEV_CNO_WAIT, dat_dev_cno_wait, evd, cno_wait, NONE),
+	OP(DAT_DEV_CNO_SET_AGENT, dat_dev_cno_set_agent, agent, cno_set_agent,
+	   READ),
+	OP(DAT_DEV_CNO_FREE, dat_dev_free, __reserved, cno_free, READ),
+	OP(DAT_DEV_FD, dat_dev_fd, fd, fd, READ),
+	OP(DAT_DEV_IA_LIST, dat_dev_ia_list, __reserved, ia_list, NONE),
 };
 
 static int call_op(struct dat_file *file, const struct dat_ioctl_op *op,

@@ -1,96 +1,88 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uep.c - the ioctls of EPs
+ * uep.c - the ioctls of EPs, but for those of connections
  */
-#include <linux/minmax.h>
-
 #include "uaddr.h"
+#include "uep_attr.h"
 #include "usimple.h"
-
-/* What does not fit into a DAT_COUNT is refused as too much, not as negative. */
-static DAT_COUNT to_count(u32 value)
-{
-	return min_t(u32, value, INT_MAX);
-}
-
-static void attr_from_user(const struct dat_dev_ep_attr *u, DAT_EP_ATTR *k)
-{
-	*k = (DAT_EP_ATTR){
-		.service_type = u->service_type,
-		.max_message_size = u->max_message_size,
-		.max_rdma_size = u->max_rdma_size,
-		.qos = u->qos,
-		.recv_completion_flags = u->recv_completion_flags,
-		.request_completion_flags = u->request_completion_flags,
-		.max_recv_dtos = to_count(u->max_recv_dtos),
-		.max_request_dtos = to_count(u->max_request_dtos),
-		.max_recv_iov = to_count(u->max_recv_iov),
-		.max_request_iov = to_count(u->max_request_iov),
-		.max_rdma_read_in = to_count(u->max_rdma_read_in),
-		.max_rdma_read_out = to_count(u->max_rdma_read_out),
-		.max_rdma_read_iov = to_count(u->max_rdma_read_iov),
-		.max_rdma_write_iov = to_count(u->max_rdma_write_iov),
-	};
-}
-
-static void attr_to_user(const DAT_EP_ATTR *k, struct dat_dev_ep_attr *u)
-{
-	*u = (struct dat_dev_ep_attr){
-		.service_type = k->service_type,
-		.max_message_size = k->max_message_size,
-		.max_rdma_size = k->max_rdma_size,
-		.qos = k->qos,
-		.recv_completion_flags = k->recv_completion_flags,
-		.request_completion_flags = k->request_completion_flags,
-		.max_recv_dtos = k->max_recv_dtos,
-		.max_request_dtos = k->max_request_dtos,
-		.max_recv_iov = k->max_recv_iov,
-		.max_request_iov = k->max_request_iov,
-		.max_rdma_read_in = k->max_rdma_read_in,
-		.max_rdma_read_out = k->max_rdma_read_out,
-		.max_rdma_read_iov = k->max_rdma_read_iov,
-		.max_rdma_write_iov = k->max_rdma_write_iov,
-	};
-}
 
 static void uep_release(struct dat_uobj *uobj)
 {
-	atomic_long_sub(to_uep(uobj)->queue_entries,
-			&uobj->file->queue_entries);
+	dat_charge_queue(uobj->file, &to_uep(uobj)->queue_entries, 0);
 }
 
-/* Queues are large and not charged to anybody: bounded for each file. */
-static bool charge_queues(struct dat_uep *ep, bool has_attr,
+/**
+ * dat_uep_made - a handle for an EP that the kernel has made for a request
+ * @file: the file
+ * @ia: its IA
+ * @khandle: the EP, which has none
+ *
+ * It has no queues yet. Context: process or softirq.
+ * Return: the handle, 0 for want of memory or room.
+ */
+u32 dat_uep_made(struct dat_file *file, struct dat_uia *ia,
+		 DAT_EP_HANDLE khandle)
+{
+	struct dat_uep *ep = dat_uobj_alloc(file, sizeof(*ep),
+					    DAT_HANDLE_TYPE_EP, ia, GFP_ATOMIC);
+	u32 handle;
+
+	if (!ep)
+		return 0;
+	ep->uobj.release = uep_release;
+	if (dat_uobj_reserve(&ep->uobj, GFP_ATOMIC)) {
+		dat_uobj_put(&ep->uobj);
+		return 0;
+	}
+	handle = ep->uobj.handle;
+	dat_uobj_publish(&ep->uobj, khandle);
+	return handle;
+}
+
+/* The receives of an EP with an SRQ are charged as the SRQ's. */
+static long queue_entries(const struct dat_dev_ep_create *p,
 			  const DAT_EP_ATTR *attr)
 {
-	const long max_charge = 65536;
-	const long preset = 64;
-	long recv = preset, request = preset;
+	long request = dat_uep_queue_size(p->has_attr ?
+					  attr->max_request_dtos : 0);
 
-	if (has_attr && attr->max_recv_dtos)
-		recv = attr->max_recv_dtos;
-	if (has_attr && attr->max_request_dtos)
-		request = attr->max_request_dtos;
-	/* What is more than a device can do is refused with another error. */
-	ep->queue_entries = min(recv, max_charge) + min(request, max_charge);
-	ep->uobj.release = uep_release;
-	return atomic_long_add_return(ep->queue_entries,
-				      &ep->uobj.file->queue_entries) <=
-	       DAT_FILE_MAX_QUEUE;
+	if (p->srq)
+		return request;
+	return request + dat_uep_queue_size(p->has_attr ?
+					    attr->max_recv_dtos : 0);
 }
 
-/* dat_ep_create() */
+static DAT_RETURN create(struct dat_file *file, struct dat_dev_ep_create *p,
+			 DAT_IA_HANDLE kia, const DAT_EP_ATTR *attr,
+			 DAT_EP_HANDLE *khandle)
+{
+	DAT_PZ_HANDLE pz = dat_uobj_khandle(file, p->pz, DAT_HANDLE_TYPE_PZ);
+	DAT_EVD_HANDLE recv = dat_uobj_khandle(file, p->recv_evd,
+					       DAT_HANDLE_TYPE_EVD);
+	DAT_EVD_HANDLE request = dat_uobj_khandle(file, p->request_evd,
+						  DAT_HANDLE_TYPE_EVD);
+	DAT_EVD_HANDLE connect = dat_uobj_khandle(file, p->connect_evd,
+						  DAT_HANDLE_TYPE_EVD);
+
+	if (!p->srq)
+		return dat_ep_create(kia, pz, recv, request, connect, attr,
+				     khandle);
+	return dat_ep_create_with_srq(kia, pz, recv, request, connect,
+				      dat_uobj_khandle(file, p->srq,
+						       DAT_HANDLE_TYPE_SRQ),
+				      attr, khandle);
+}
+
+/* dat_ep_create(), dat_ep_create_with_srq() */
 int dat_ioctl_ep_create(struct dat_file *file, void *arg)
 {
 	struct dat_dev_ep_create *p = arg;
-	DAT_EVD_HANDLE recv, request, connect;
 	DAT_EP_HANDLE khandle;
 	struct dat_uobj *ia;
 	struct dat_uep *ep;
 	DAT_EP_ATTR attr;
-	DAT_PZ_HANDLE pz;
 
-	if (p->__reserved || p->has_attr > 1)
+	if (p->attr.__reserved || p->has_attr > 1)
 		return -EOPNOTSUPP;
 	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	ia = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
@@ -101,22 +93,85 @@ int dat_ioctl_ep_create(struct dat_file *file, void *arg)
 			       to_uia(ia));
 	if (!ep)
 		goto put_ia;
-	attr_from_user(&p->attr, &attr);
-	if (!charge_queues(ep, p->has_attr, &attr)) {
+	ep->uobj.release = uep_release;
+	dat_uep_attr_from_user(&p->attr, &attr);
+	if (!dat_charge_queue(file, &ep->queue_entries,
+			      queue_entries(p, &attr))) {
 		dat_uobj_unreserve(&ep->uobj);
 		goto put_ia;
 	}
-	pz = dat_uobj_khandle(file, p->pz, DAT_HANDLE_TYPE_PZ);
-	recv = dat_uobj_khandle(file, p->recv_evd, DAT_HANDLE_TYPE_EVD);
-	request = dat_uobj_khandle(file, p->request_evd, DAT_HANDLE_TYPE_EVD);
-	connect = dat_uobj_khandle(file, p->connect_evd, DAT_HANDLE_TYPE_EVD);
-	p->result = dat_ep_create(ia->khandle, pz, recv, request, connect,
-				  p->has_attr ? &attr : NULL, &khandle);
+	p->result = create(file, p, ia->khandle, p->has_attr ? &attr : NULL,
+			   &khandle);
 	if (!p->result)
 		p->ep = ep->uobj.handle;
 	dat_usimple_finish(&ep->uobj, p->result, khandle);
 put_ia:
 	dat_uobj_put(ia);
+	return 0;
+}
+
+/* The queues as they are, but for what @p changes. */
+static DAT_RETURN charge_modify(struct dat_uep *ep,
+				const struct dat_dev_ep_modify *p,
+				const DAT_EP_ATTR *attr)
+{
+	DAT_EP_PARAM param;
+	long entries;
+	DAT_RETURN ret;
+
+	ret = dat_ep_query(ep->uobj.khandle, DAT_EP_FIELD_ALL, &param);
+	if (ret)
+		return ret;
+	if (p->mask & DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS)
+		param.ep_attr.max_recv_dtos = attr->max_recv_dtos;
+	if (p->mask & DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS)
+		param.ep_attr.max_request_dtos = attr->max_request_dtos;
+	entries = dat_uep_queue_size(param.ep_attr.max_request_dtos);
+	if (!param.srq_handle)
+		entries += dat_uep_queue_size(param.ep_attr.max_recv_dtos);
+	if (!dat_charge_queue(ep->uobj.file, &ep->queue_entries, entries))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	return DAT_SUCCESS;
+}
+
+/* dat_ep_modify() */
+int dat_ioctl_ep_modify(struct dat_file *file, void *arg)
+{
+	struct dat_dev_ep_modify *p = arg;
+	DAT_EP_PARAM param = {
+		.pz_handle = dat_uobj_khandle(file, p->pz, DAT_HANDLE_TYPE_PZ),
+		.recv_evd_handle = dat_uobj_khandle(file, p->recv_evd,
+						    DAT_HANDLE_TYPE_EVD),
+		.request_evd_handle = dat_uobj_khandle(file, p->request_evd,
+						       DAT_HANDLE_TYPE_EVD),
+		.connect_evd_handle = dat_uobj_khandle(file, p->connect_evd,
+						       DAT_HANDLE_TYPE_EVD),
+	};
+	struct dat_uobj *uobj;
+	struct dat_uep *ep;
+	long before;
+
+	if (p->__reserved || p->attr.__reserved)
+		return -EOPNOTSUPP;
+	/* There is no room for it here, and DAT 1.2 does not know it. */
+	p->result = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (p->mask & DAT_EP_FIELD_COMM)
+		return 0;
+	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	uobj = dat_uobj_get(file, p->ep, DAT_HANDLE_TYPE_EP);
+	if (!uobj)
+		return 0;
+	ep = to_uep(uobj);
+	dat_uep_attr_from_user(&p->attr, &param.ep_attr);
+	before = READ_ONCE(ep->queue_entries);
+	p->result = charge_modify(ep, p, &param.ep_attr);
+	if (!p->result) {
+		p->result = dat_ep_modify(uobj->khandle, p->mask, &param);
+		if (p->result)
+			dat_charge_queue(file, &ep->queue_entries, before);
+	}
+	dat_uobj_put(uobj);
 	return 0;
 }
 
@@ -128,6 +183,8 @@ int dat_ioctl_ep_query(struct dat_file *file, void *arg)
 	DAT_EP_PARAM param;
 	struct dat_uep *ep;
 
+	if (p->__reserved)
+		return -EOPNOTSUPP;
 	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	uobj = dat_uobj_get(file, p->ep, DAT_HANDLE_TYPE_EP);
 	if (!uobj)
@@ -142,9 +199,10 @@ int dat_ioctl_ep_query(struct dat_file *file, void *arg)
 	p->recv_evd = dat_uobj_user_handle(param.recv_evd_handle);
 	p->request_evd = dat_uobj_user_handle(param.request_evd_handle);
 	p->connect_evd = dat_uobj_user_handle(param.connect_evd_handle);
+	p->srq = dat_uobj_user_handle(param.srq_handle);
 	p->local_port = param.local_port_qual;
 	p->remote_port = param.remote_port_qual;
-	attr_to_user(&param.ep_attr, &p->attr);
+	dat_uep_attr_to_user(&param.ep_attr, &p->attr);
 	p->private_data_size = ep->private_data_len;
 	memcpy(p->private_data, ep->private_data, sizeof(p->private_data));
 
@@ -158,36 +216,6 @@ int dat_ioctl_ep_query(struct dat_file *file, void *arg)
 	rcu_read_unlock();
 put:
 	dat_uobj_put(uobj);
-	return 0;
-}
-
-/* dat_ep_connect() */
-int dat_ioctl_ep_connect(struct dat_file *file, void *arg)
-{
-	struct dat_dev_ep_connect *p = arg;
-
-	if (p->__reserved)
-		return -EOPNOTSUPP;
-	p->result = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-	if (p->private_data_size > sizeof(p->private_data))
-		return 0;
-	p->result = dat_ep_connect(dat_uobj_khandle(file, p->ep,
-						    DAT_HANDLE_TYPE_EP),
-				   (DAT_IA_ADDRESS_PTR)p->remote_address.bytes,
-				   p->conn_qual, p->timeout,
-				   p->private_data_size, p->private_data,
-				   p->qos, p->flags);
-	return 0;
-}
-
-/* dat_ep_disconnect() */
-int dat_ioctl_ep_disconnect(struct dat_file *file, void *arg)
-{
-	struct dat_dev_ep_disconnect *p = arg;
-
-	p->result = dat_ep_disconnect(dat_uobj_khandle(file, p->ep,
-						       DAT_HANDLE_TYPE_EP),
-				      p->flags);
 	return 0;
 }
 
@@ -206,6 +234,49 @@ int dat_ioctl_ep_get_status(struct dat_file *file, void *arg)
 		p->recv_idle = recv_idle;
 		p->request_idle = request_idle;
 	}
+	return 0;
+}
+
+/* dat_ep_recv_query() */
+int dat_ioctl_ep_recv_query(struct dat_file *file, void *arg)
+{
+	struct dat_dev_ep_recv_query *p = arg;
+	DAT_COUNT nbufs, span;
+
+	if (p->__reserved)
+		return -EOPNOTSUPP;
+	p->result = dat_ep_recv_query(dat_uobj_khandle(file, p->ep,
+						       DAT_HANDLE_TYPE_EP),
+				      &nbufs, &span);
+	if (!p->result) {
+		p->nbufs_allocated = nbufs;
+		p->bufs_alloc_span = span;
+	}
+	return 0;
+}
+
+/* dat_ep_set_watermark() */
+int dat_ioctl_ep_set_watermark(struct dat_file *file, void *arg)
+{
+	struct dat_dev_ep_set_watermark *p = arg;
+
+	if (p->__reserved)
+		return -EOPNOTSUPP;
+	p->result = dat_ep_set_watermark(dat_uobj_khandle(file, p->ep,
+							  DAT_HANDLE_TYPE_EP),
+					 p->soft, p->hard);
+	return 0;
+}
+
+/* dat_ep_reset() */
+int dat_ioctl_ep_reset(struct dat_file *file, void *arg)
+{
+	struct dat_dev_free *p = arg;
+
+	if (p->__reserved)
+		return -EOPNOTSUPP;
+	p->result = dat_ep_reset(dat_uobj_khandle(file, p->handle,
+						  DAT_HANDLE_TYPE_EP));
 	return 0;
 }
 

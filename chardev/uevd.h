@@ -6,56 +6,52 @@
 #define _CHARDEV_UEVD_H
 
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 
 #include "file.h"
+#include "uring.h"
 
+struct dat_ucno;
 struct vm_area_struct;
 
 /**
  * struct dat_uevd - an EVD
  * @uobj: head
+ * @flags: event streams that may feed it
+ * @resizing: held while its size changes
+ * @choosing: held while the kernel chooses the qualifier of a PSP of its
+ * @lock: guards all below; taken from upcalls, and outside that of a CNO
  * @qlen: events that the process asked it to hold
- * @entries: events that the ring can hold
- * @ring: the ring; the process can write to all of it, so nothing that is read
- *	from it is trusted
- * @bytes: size of the ring
- * @lock: guards all below; taken from upcalls
+ * @ring: the ring
  * @tail: events produced
  * @threshold: events that the waiter wants; 0 if nobody waits
+ * @state: DAT_DEV_EVD_DISABLED, DAT_DEV_EVD_UNWAITABLE
  * @is_dead: the EVD or its IA has been freed
  * @overflown: an event was lost, and reported, since the last that was not
+ * @cno: the CNO that it triggers, used; or NULL
  * @wq: the waiter
- * @psps: PSPs that it serves
+ * @poll_wq: who polls its file descriptors
+ * @sps: service points whose requests it is told of
  */
 struct dat_uevd {
 	struct dat_uobj uobj;
-	u32 qlen;
-	u32 entries;
-	struct dat_dev_ring *ring;
-	unsigned long bytes;
+	u32 flags;
+	struct mutex resizing;
+	struct mutex choosing;
 	spinlock_t lock;
+	u32 qlen;
+	struct dat_uring *ring;
 	u32 tail;
 	u32 threshold;
+	u32 state;
 	bool is_dead;
 	bool overflown;
+	struct dat_ucno *cno;
 	wait_queue_head_t wq;
-	struct list_head psps;
-};
-
-/**
- * struct dat_upsp - a PSP
- * @uobj: head
- * @evd: its EVD, referenced
- * @node: in evd->psps, from before the first request can come
- * @conn_qual: its connection qualifier, by which requests find it
- */
-struct dat_upsp {
-	struct dat_uobj uobj;
-	struct dat_uevd *evd;
-	struct list_head node;
-	u64 conn_qual;
+	wait_queue_head_t poll_wq;
+	struct list_head sps;
 };
 
 static inline struct dat_uevd *to_uevd(struct dat_uobj *uobj)
@@ -63,17 +59,18 @@ static inline struct dat_uevd *to_uevd(struct dat_uobj *uobj)
 	return container_of(uobj, struct dat_uevd, uobj);
 }
 
-static inline struct dat_upsp *to_upsp(struct dat_uobj *uobj)
-{
-	return container_of(uobj, struct dat_upsp, uobj);
-}
-
 /* uevd.c */
 struct dat_uevd *dat_uevd_alloc(struct dat_file *file, struct dat_uia *ia,
 				u32 qlen, int *ret);
 void dat_uevd_kill(struct dat_uevd *evd);
 int dat_uevd_mmap(struct dat_file *file, struct vm_area_struct *vma);
+u32 dat_uevd_used(const struct dat_uevd *evd);
 bool dat_uevd_push(struct dat_uevd *evd, const struct dat_dev_event *event);
+bool dat_uevd_try_push(struct dat_uevd *evd, const struct dat_dev_event *event);
+void dat_uevd_set_cno(struct dat_uevd *evd, struct dat_ucno *cno, bool is_end);
+struct dat_uring *dat_uevd_swap_ring(struct dat_uevd *evd,
+				     struct dat_uring *ring, u32 qlen);
+void dat_uevd_set_state(struct dat_uevd *evd, u32 mask, u32 state);
 
 /* chardev.c */
 extern struct workqueue_struct *dat_chardev_wq;

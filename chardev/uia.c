@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 
 #include "uaddr.h"
+#include "ucno.h"
 #include "uevd.h"
 
 static DAT_RETURN query_max_lmr(struct dat_uia *ia, DAT_IA_HANDLE kia)
@@ -82,7 +83,8 @@ int dat_ioctl_ia_open(struct dat_file *file, void *arg)
 		goto unreserve_evd;
 	p->ia = ia->uobj.handle;
 	p->async_evd = evd->uobj.handle;
-	p->async_ring_entries = evd->entries;
+	p->async_ring_entries = evd->ring->entries;
+	evd->flags = DAT_EVD_ASYNC_FLAG;
 	ia->async_evd = evd;
 	dat_uobj_publish(&evd->uobj, kevd);
 	dat_uobj_publish(&ia->uobj, kia);
@@ -103,6 +105,20 @@ put_ia:
 	return 0;
 }
 
+static bool has_cnos(const struct dat_uia *ia)
+{
+	struct dat_uobj *other;
+	unsigned long index;
+	bool found = false;
+
+	dat_for_each_uobj(ia->uobj.file, index, other) {
+		found = found || (other->type == DAT_UOBJ_CNO &&
+				  other->ia == ia);
+		dat_uobj_put(other);
+	}
+	return found;
+}
+
 /* dat_ia_close() */
 int dat_ioctl_ia_close(struct dat_file *file, void *arg)
 {
@@ -114,6 +130,12 @@ int dat_ioctl_ia_close(struct dat_file *file, void *arg)
 	uobj = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
 	if (!uobj)
 		return 0;
+	/* The kernel API does not know of these. */
+	if (p->flags == DAT_CLOSE_GRACEFUL_FLAG && has_cnos(to_uia(uobj))) {
+		p->result = DAT_ERROR(DAT_INVALID_STATE,
+				      DAT_INVALID_STATE_IA_IN_USE);
+		goto put;
+	}
 	p->result = dat_ia_close(uobj->khandle, p->flags);
 	if (p->result)
 		goto put;
@@ -122,6 +144,8 @@ int dat_ioctl_ia_close(struct dat_file *file, void *arg)
 		if (other->type == DAT_HANDLE_TYPE_EVD &&
 		    other->ia == to_uia(uobj))
 			dat_uevd_kill(to_uevd(other));
+		if (other->type == DAT_UOBJ_CNO && other->ia == to_uia(uobj))
+			dat_ucno_kill(to_ucno(other));
 		dat_uobj_put(other);
 	}
 	to_uia(uobj)->async_evd = NULL;
@@ -174,6 +198,18 @@ static void fill_ia_query(struct dat_dev_ia_query *p, const DAT_IA_ATTR *ia,
 	p->max_private_data_size = pr->max_private_data_size;
 	p->optimal_buffer_alignment = pr->optimal_buffer_alignment;
 	p->lmr_sync_req = pr->lmr_sync_req;
+	p->max_srqs = ia->max_srqs;
+	p->max_ep_per_srq = ia->max_ep_per_srq;
+	p->max_recv_per_srq = ia->max_recv_per_srq;
+	p->dat_qos_supported = pr->dat_qos_supported;
+	p->ep_creator = pr->ep_creator;
+	p->srq_supported = pr->srq_supported;
+	p->srq_watermarks_supported = pr->srq_watermarks_supported;
+	p->srq_ep_pz_difference_supported = pr->srq_ep_pz_difference_supported;
+	p->srq_info_supported = pr->srq_info_supported;
+	p->ep_recv_info_supported = pr->ep_recv_info_supported;
+	p->dto_async_return_guaranteed = pr->dto_async_return_guaranteed;
+	p->rdma_write_for_rdma_read_req = pr->rdma_write_for_rdma_read_req;
 }
 
 /* dat_ia_query() */

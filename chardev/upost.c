@@ -56,11 +56,24 @@ static DAT_RETURN post_bind(struct dat_file *file, DAT_EP_HANDLE kep,
 			    dto->flags, &dto->rmr_context);
 }
 
+static DAT_RETURN post_srq(struct dat_file *file, struct dat_dev_dto *dto,
+			   DAT_LMR_TRIPLET *segments)
+{
+	DAT_CONTEXT cookie = { .as_64 = dto->cookie };
+
+	return dat_srq_post_recv(dat_uobj_khandle(file, dto->ep,
+						  DAT_HANDLE_TYPE_SRQ),
+				 dto->num_segments, segments, cookie);
+}
+
 static DAT_RETURN post_one(struct dat_file *file, struct dat_dev_dto *dto,
 			   DAT_LMR_TRIPLET *segments)
 {
-	DAT_EP_HANDLE kep = dat_uobj_khandle(file, dto->ep, DAT_HANDLE_TYPE_EP);
+	DAT_EP_HANDLE kep;
 
+	if (dto->opcode == DAT_DEV_SRQ_RECV)
+		return post_srq(file, dto, segments);
+	kep = dat_uobj_khandle(file, dto->ep, DAT_HANDLE_TYPE_EP);
 	if (dto->opcode == DAT_DEV_RMR_BIND)
 		return post_bind(file, kep, dto, segments);
 	return post_dto(kep, dto, segments);
@@ -81,7 +94,8 @@ static int copy_and_post(struct dat_file *file, struct dat_dev_post *p,
 		return ret;
 	if (dto.__reserved)
 		return -EOPNOTSUPP;
-	if (dto.opcode > DAT_DEV_RMR_BIND)
+	if (dto.opcode > DAT_DEV_SRQ_RECV ||
+	    (dto.opcode == DAT_DEV_SRQ_RECV && dto.flags))
 		return -EOPNOTSUPP;
 	p->result = bad_count();
 	if (dto.num_segments > MAX_SEGMENTS ||
@@ -101,7 +115,7 @@ static int copy_and_post(struct dat_file *file, struct dat_dev_post *p,
 	return 0;
 }
 
-/* dat_ep_post_*(), dat_rmr_bind() */
+/* dat_ep_post_*(), dat_srq_post_recv(), dat_rmr_bind() */
 int dat_ioctl_post(struct dat_file *file, void *arg)
 {
 	struct dat_dev_post *p = arg;

@@ -101,7 +101,7 @@ static bool length_in(__u32 *out, DAT_VLEN in)
  * @out: the kernel's
  * @in: the program's
  *
- * srq_soft_hw has no meaning for an EP without SRQ and is ignored. Thread safe.
+ * Thread safe.
  *
  * Return: false if a value cannot be: a negative count, a size over 32 bits, or
  * named attributes, of which there are none. See dat_ep_create(3DAT).
@@ -112,6 +112,7 @@ bool libdat_ep_attr_in(struct dat_dev_ep_attr *out, const DAT_EP_ATTR *in)
 	out->qos = in->qos;
 	out->recv_completion_flags = in->recv_completion_flags;
 	out->request_completion_flags = in->request_completion_flags;
+	out->srq_soft_hw = (__u32)in->srq_soft_hw;
 
 	return length_in(&out->max_message_size, in->max_message_size) &&
 	       length_in(&out->max_rdma_size, in->max_rdma_size) &&
@@ -150,6 +151,7 @@ void libdat_ep_attr_out(DAT_EP_ATTR *out, const struct dat_dev_ep_attr *in)
 	out->max_request_iov = libdat_count_out(in->max_request_iov);
 	out->max_rdma_read_in = libdat_count_out(in->max_rdma_read_in);
 	out->max_rdma_read_out = libdat_count_out(in->max_rdma_read_out);
+	out->srq_soft_hw = (DAT_COUNT)in->srq_soft_hw;
 	out->max_rdma_read_iov = libdat_count_out(in->max_rdma_read_iov);
 	out->max_rdma_write_iov = libdat_count_out(in->max_rdma_write_iov);
 }

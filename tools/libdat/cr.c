@@ -60,6 +60,7 @@ DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle,
 	cr_param->remote_ia_address_ptr = &cr->remote.generic;
 	cr_param->remote_port_qual = arg.remote_port;
 	cr_param->private_data_size = (DAT_COUNT)arg.private_data_size;
+	cr_param->local_ep_handle = libdat_handle_out(arg.ep);
 	if (arg.private_data_size)
 		cr_param->private_data = cr->private_data;
 	libdat_object_unlock(arg.cr);
@@ -69,7 +70,7 @@ DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle,
 /**
  * dat_cr_accept - accept a connection request
  * @cr_handle: the CR; gone on DAT_SUCCESS
- * @ep_handle: the EP to connect
+ * @ep_handle: the EP to connect; DAT_HANDLE_NULL if the request came with one
  * @private_data_size: bytes of @private_data
  * @private_data: for the peer
  *
@@ -113,4 +114,25 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
 {
 	return forget_if_gone(libdat_free_call(DAT_DEV_CR_REJECT, cr_handle),
 			      libdat_handle_in(cr_handle));
+}
+
+/**
+ * dat_cr_handoff - pass a connection request on to another service point
+ * @cr_handle: the CR; gone on DAT_SUCCESS
+ * @handoff: connection qualifier that somebody on this host listens on
+ *
+ * Thread safe. See dat_cr_handoff(3DAT).
+ *
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER if nobody
+ * listens there, DAT_INSUFFICIENT_RESOURCES if the EVD there is full.
+ */
+DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
+{
+	struct dat_dev_cr_handoff arg = {
+		.size = sizeof(arg),
+		.cr = libdat_handle_in(cr_handle),
+		.conn_qual = handoff,
+	};
+
+	return forget_if_gone(libdat_call(DAT_DEV_CR_HANDOFF, &arg), arg.cr);
 }

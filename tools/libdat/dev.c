@@ -89,6 +89,10 @@ static DAT_RETURN no_such_handle(unsigned long cmd)
 	case DAT_DEV_EP_CREATE:
 	case DAT_DEV_LMR_CREATE:
 	case DAT_DEV_LMR_SYNC:
+	case DAT_DEV_PSP_CREATE_ANY:
+	case DAT_DEV_RSP_CREATE:
+	case DAT_DEV_SRQ_CREATE:
+	case DAT_DEV_CNO_CREATE:
 		subtype = DAT_INVALID_HANDLE_IA;
 		break;
 	case DAT_DEV_PZ_QUERY:
@@ -97,11 +101,13 @@ static DAT_RETURN no_such_handle(unsigned long cmd)
 		subtype = DAT_INVALID_HANDLE_PZ;
 		break;
 	case DAT_DEV_PSP_FREE:
+	case DAT_DEV_PSP_QUERY:
 		subtype = DAT_INVALID_HANDLE_PSP;
 		break;
 	case DAT_DEV_CR_QUERY:
 	case DAT_DEV_CR_ACCEPT:
 	case DAT_DEV_CR_REJECT:
+	case DAT_DEV_CR_HANDOFF:
 		subtype = DAT_INVALID_HANDLE_CR;
 		break;
 	case DAT_DEV_EP_QUERY:
@@ -109,6 +115,11 @@ static DAT_RETURN no_such_handle(unsigned long cmd)
 	case DAT_DEV_EP_DISCONNECT:
 	case DAT_DEV_EP_GET_STATUS:
 	case DAT_DEV_EP_FREE:
+	case DAT_DEV_EP_MODIFY:
+	case DAT_DEV_EP_RESET:
+	case DAT_DEV_EP_DUP_CONNECT:
+	case DAT_DEV_EP_RECV_QUERY:
+	case DAT_DEV_EP_SET_WATERMARK:
 	case DAT_DEV_POST:
 		subtype = DAT_INVALID_HANDLE_EP;
 		break;
@@ -119,6 +130,22 @@ static DAT_RETURN no_such_handle(unsigned long cmd)
 	case DAT_DEV_RMR_QUERY:
 	case DAT_DEV_RMR_FREE:
 		subtype = DAT_INVALID_HANDLE_RMR;
+		break;
+	case DAT_DEV_RSP_FREE:
+	case DAT_DEV_RSP_QUERY:
+		subtype = DAT_INVALID_HANDLE_RSP;
+		break;
+	case DAT_DEV_SRQ_QUERY:
+	case DAT_DEV_SRQ_RESIZE:
+	case DAT_DEV_SRQ_SET_LW:
+	case DAT_DEV_SRQ_FREE:
+		subtype = DAT_INVALID_HANDLE_SRQ;
+		break;
+	case DAT_DEV_CNO_QUERY:
+	case DAT_DEV_CNO_WAIT:
+	case DAT_DEV_CNO_SET_AGENT:
+	case DAT_DEV_CNO_FREE:
+		subtype = DAT_INVALID_HANDLE_CNO;
 		break;
 	default:
 		subtype = DAT_INVALID_HANDLE1;

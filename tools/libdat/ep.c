@@ -6,6 +6,45 @@
 
 #include "libdat.h"
 
+/* What feeds the EVDs of an EP without notification: told of a change. */
+static void count_unnotified(const struct libdat_ep *ep, int count)
+{
+	libdat_evd_unnotified(ep->recv_evd, ep->recv_flags, count);
+	libdat_evd_unnotified(ep->request_evd, ep->request_flags, count);
+}
+
+static void set_evds(struct libdat_ep *ep, __u32 recv_evd, __u32 request_evd,
+		     const struct dat_dev_ep_attr *attr)
+{
+	ep->recv_evd = recv_evd;
+	ep->recv_flags = attr->recv_completion_flags;
+	ep->request_evd = request_evd;
+	ep->request_flags = attr->request_completion_flags &
+			    DAT_COMPLETION_UNSIGNALLED_FLAG;
+}
+
+static DAT_RETURN create(struct dat_dev_ep_create *arg,
+			 DAT_EP_HANDLE *ep_handle)
+{
+	struct libdat_ep *ep = libdat_object_alloc(LIBDAT_EP);
+	DAT_RETURN ret;
+
+	if (!ep)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	ret = libdat_call(DAT_DEV_EP_CREATE, arg);
+	if (ret != DAT_SUCCESS) {
+		libdat_object_discard(&ep->object);
+		return ret;
+	}
+	set_evds(ep, arg->recv_evd, arg->request_evd, &arg->attr);
+	count_unnotified(ep, 1);
+	/* Last: from now on another thread may free it. */
+	libdat_object_add(&ep->object, arg->ep, arg->ia);
+	*ep_handle = libdat_handle_out(arg->ep);
+	return DAT_SUCCESS;
+}
+
 /**
  * dat_ep_create - make an EP
  * @ia_handle: the IA
@@ -37,36 +76,74 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		.connect_evd = libdat_handle_in(connect_evd_handle),
 		.has_attr = ep_attributes ? 1 : 0,
 	};
-	struct libdat_ep *ep;
-	DAT_RETURN ret;
 
 	if (ep_attributes && !libdat_ep_attr_in(&arg.attr, ep_attributes))
 		return BAD_ARG(6);
 	if (!ep_handle)
 		return BAD_ARG(7);
+	return create(&arg, ep_handle);
+}
 
+/**
+ * dat_ep_create_with_srq - make an EP whose receives come from an SRQ
+ * @ia_handle: the IA
+ * @pz_handle: the PZ
+ * @recv_evd_handle: EVD for completions of receives, or DAT_HANDLE_NULL
+ * @request_evd_handle: EVD for all other completions, or DAT_HANDLE_NULL
+ * @connect_evd_handle: EVD for connection events, or DAT_HANDLE_NULL
+ * @srq_handle: the SRQ
+ * @ep_attributes: wishes, or NULL; 0 in a field asks for the default
+ * @ep_handle: out
+ *
+ * Thread safe. See dat_ep_create_with_srq(3DAT).
+ *
+ * Return: as dat_ep_create().
+ */
+DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle,
+				  DAT_PZ_HANDLE pz_handle,
+				  DAT_EVD_HANDLE recv_evd_handle,
+				  DAT_EVD_HANDLE request_evd_handle,
+				  DAT_EVD_HANDLE connect_evd_handle,
+				  DAT_SRQ_HANDLE srq_handle,
+				  const DAT_EP_ATTR *ep_attributes,
+				  DAT_EP_HANDLE *ep_handle)
+{
+	struct dat_dev_ep_create arg = {
+		.size = sizeof(arg),
+		.ia = libdat_handle_in(ia_handle),
+		.pz = libdat_handle_in(pz_handle),
+		.recv_evd = libdat_handle_in(recv_evd_handle),
+		.request_evd = libdat_handle_in(request_evd_handle),
+		.connect_evd = libdat_handle_in(connect_evd_handle),
+		.has_attr = ep_attributes ? 1 : 0,
+		.srq = libdat_handle_in(srq_handle),
+	};
+
+	/* To the kernel 0 means that there is none. */
+	if (srq_handle == DAT_HANDLE_NULL)
+		arg.srq = BAD_HANDLE;
+	if (ep_attributes && !libdat_ep_attr_in(&arg.attr, ep_attributes))
+		return BAD_ARG(7);
+	if (!ep_handle)
+		return BAD_ARG(8);
+	return create(&arg, ep_handle);
+}
+
+/*
+ * The memory of an EP, locked. One that the kernel made for a connection
+ * request gets it now; the EP is known to exist.
+ */
+static struct libdat_ep *remember(__u32 handle, __u32 ia)
+{
+	struct libdat_ep *ep = libdat_object_lock(handle, LIBDAT_EP);
+
+	if (ep)
+		return ep;
 	ep = libdat_object_alloc(LIBDAT_EP);
 	if (!ep)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-
-	ret = libdat_call(DAT_DEV_EP_CREATE, &arg);
-	if (ret != DAT_SUCCESS) {
-		libdat_object_discard(&ep->object);
-		return ret;
-	}
-
-	ep->recv_evd = arg.recv_evd;
-	ep->recv_flags = arg.attr.recv_completion_flags;
-	ep->request_evd = arg.request_evd;
-	ep->request_flags = arg.attr.request_completion_flags &
-			    DAT_COMPLETION_UNSIGNALLED_FLAG;
-	libdat_evd_unnotified(ep->recv_evd, ep->recv_flags, 1);
-	libdat_evd_unnotified(ep->request_evd, ep->request_flags, 1);
-	/* Last: from now on another thread may free it. */
-	libdat_object_add(&ep->object, arg.ep, arg.ia);
-	*ep_handle = libdat_handle_out(arg.ep);
-	return DAT_SUCCESS;
+		return NULL;
+	libdat_object_add(&ep->object, handle, ia);
+	return libdat_object_lock(handle, LIBDAT_EP);
 }
 
 /**
@@ -108,9 +185,10 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
 	ep_param->recv_evd_handle = libdat_handle_out(arg.recv_evd);
 	ep_param->request_evd_handle = libdat_handle_out(arg.request_evd);
 	ep_param->connect_evd_handle = libdat_handle_out(arg.connect_evd);
+	ep_param->srq_handle = libdat_handle_out(arg.srq);
 	libdat_ep_attr_out(&ep_param->ep_attr, &arg.attr);
 
-	ep = libdat_object_lock(arg.ep, LIBDAT_EP);
+	ep = remember(arg.ep, arg.ia);
 	if (ep) {
 		ep->local.dev = arg.local_address;
 		ep->remote.dev = arg.remote_address;
@@ -121,79 +199,111 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
 	return DAT_SUCCESS;
 }
 
-/**
- * dat_ep_connect - ask a remote service point for a connection
- * @ep_handle: the EP
- * @remote_ia_address: struct sockaddr_in or sockaddr_in6 of the remote IA
- * @remote_conn_qual: connection qualifier there
- * @timeout: microseconds, or DAT_TIMEOUT_INFINITE
- * @private_data_size: bytes of @private_data
- * @private_data: for the peer
- * @qos: quality of service
- * @connect_flags: multipathing
- *
- * The outcome is an event. Thread safe. See dat_ep_connect(3DAT).
- *
- * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_PARAMETER,
- * DAT_INVALID_ADDRESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE,
- * DAT_MODEL_NOT_SUPPORTED.
- */
-DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
-			  DAT_IA_ADDRESS_PTR remote_ia_address,
-			  DAT_CONN_QUAL remote_conn_qual, DAT_TIMEOUT timeout,
-			  DAT_COUNT private_data_size,
-			  const DAT_PVOID private_data, DAT_QOS qos,
-			  DAT_CONNECT_FLAGS connect_flags)
+/* Which fields of the program's attributes count; others may be anything */
+static void pick_attr(DAT_EP_ATTR *out, DAT_EP_PARAM_MASK mask,
+		      const DAT_EP_ATTR *in)
 {
-	struct dat_dev_ep_connect arg = {
-		.size = sizeof(arg),
-		.ep = libdat_handle_in(ep_handle),
-		.timeout = timeout,
-		.conn_qual = remote_conn_qual,
-		.qos = qos,
-		.flags = connect_flags,
-		.private_data_size = (__u32)private_data_size,
-	};
-	DAT_RETURN ret;
+#define PICK(name, field) \
+	(void)(mask & DAT_EP_FIELD_EP_ATTR_ ## name && \
+	       (out->field = in->field))
 
-	if (!remote_ia_address)
-		return BAD_ARG(2);
-	if (private_data_size < 0 ||
-	    (size_t)private_data_size > sizeof(arg.private_data))
-		return BAD_ARG(5);
-	if (private_data_size && !private_data)
-		return BAD_ARG(6);
+	memset(out, 0, sizeof(*out));
+	PICK(SERVICE_TYPE, service_type);
+	PICK(MAX_MESSAGE_SIZE, max_message_size);
+	PICK(MAX_RDMA_SIZE, max_rdma_size);
+	PICK(QOS, qos);
+	PICK(RECV_COMPLETION_FLAGS, recv_completion_flags);
+	PICK(REQUEST_COMPLETION_FLAGS, request_completion_flags);
+	PICK(MAX_RECV_DTOS, max_recv_dtos);
+	PICK(MAX_REQUEST_DTOS, max_request_dtos);
+	PICK(MAX_RECV_IOV, max_recv_iov);
+	PICK(MAX_REQUEST_IOV, max_request_iov);
+	PICK(MAX_RDMA_READ_IN, max_rdma_read_in);
+	PICK(MAX_RDMA_READ_OUT, max_rdma_read_out);
+	PICK(SRQ_SOFT_HW, srq_soft_hw);
+	PICK(MAX_RDMA_READ_IOV, max_rdma_read_iov);
+	PICK(MAX_RDMA_WRITE_IOV, max_rdma_write_iov);
+	PICK(NUM_TRANSPORT_ATTR, ep_transport_specific_count);
+	PICK(NUM_PROVIDER_ATTR, ep_provider_specific_count);
+#undef PICK
+}
 
-	ret = libdat_addr_in(&arg.remote_address, remote_ia_address);
-	if (ret != DAT_SUCCESS)
-		return ret;
-	if (private_data_size)
-		memcpy(arg.private_data, private_data,
-		       (size_t)private_data_size);
+/* DAT 2.0 has put a field in between, behind the state. */
+static __u64 mask_in(DAT_EP_PARAM_MASK mask)
+{
+	const DAT_EP_PARAM_MASK first = DAT_EP_FIELD_IA_HANDLE |
+					DAT_EP_FIELD_EP_STATE;
+	const DAT_EP_PARAM_MASK moved =
+		DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR |
+		DAT_EP_FIELD_LOCAL_PORT_QUAL |
+		DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR |
+		DAT_EP_FIELD_REMOTE_PORT_QUAL | DAT_EP_FIELD_PZ_HANDLE |
+		DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE |
+		DAT_EP_FIELD_CONNECT_EVD_HANDLE | DAT_EP_FIELD_SRQ_HANDLE;
 
-	return libdat_call(DAT_DEV_EP_CONNECT, &arg);
+	return (mask & first) | (mask & moved) << 1 |
+	       (mask & DAT_EP_FIELD_EP_ATTR_ALL);
+}
+
+/* The EP feeds other EVDs now, or with other flags. */
+static void refresh(__u32 handle)
+{
+	struct dat_dev_ep_query arg = { .size = sizeof(arg), .ep = handle };
+	struct libdat_ep *ep, old, new;
+
+	if (libdat_call(DAT_DEV_EP_QUERY, &arg) != DAT_SUCCESS)
+		return;
+	ep = remember(handle, arg.ia);
+	if (!ep)
+		return;
+	old = *ep;
+	set_evds(ep, arg.recv_evd, arg.request_evd, &arg.attr);
+	new = *ep;
+	libdat_object_unlock(handle);
+	count_unnotified(&new, 1);
+	count_unnotified(&old, -1);
 }
 
 /**
- * dat_ep_disconnect - end a connection
+ * dat_ep_modify - change the parameters of an EP
  * @ep_handle: the EP
- * @disconnect_flags: DAT_CLOSE_GRACEFUL_FLAG lets posted DTOs finish
+ * @ep_param_mask: which of @ep_param count: PZ, EVDs, attributes
+ * @ep_param: the new values
  *
- * Thread safe. See dat_ep_disconnect(3DAT).
+ * Thread safe. See dat_ep_modify(3DAT).
  *
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INVALID_STATE.
+ * DAT_INVALID_STATE, DAT_INSUFFICIENT_RESOURCES; unless it is DAT_SUCCESS
+ * nothing has changed.
  */
-DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle,
-			     DAT_CLOSE_FLAGS disconnect_flags)
+DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle,
+			 DAT_EP_PARAM_MASK ep_param_mask,
+			 const DAT_EP_PARAM *ep_param)
 {
-	struct dat_dev_ep_disconnect arg = {
+	struct dat_dev_ep_modify arg = {
 		.size = sizeof(arg),
 		.ep = libdat_handle_in(ep_handle),
-		.flags = disconnect_flags,
+		.mask = mask_in(ep_param_mask),
 	};
+	DAT_EP_ATTR attr;
+	DAT_RETURN ret;
 
-	return libdat_call(DAT_DEV_EP_DISCONNECT, &arg);
+	if (ep_param_mask & ~DAT_EP_FIELD_ALL)
+		return BAD_ARG(2);
+	if (!ep_param)
+		return BAD_ARG(3);
+	arg.pz = libdat_handle_in(ep_param->pz_handle);
+	arg.recv_evd = libdat_handle_in(ep_param->recv_evd_handle);
+	arg.request_evd = libdat_handle_in(ep_param->request_evd_handle);
+	arg.connect_evd = libdat_handle_in(ep_param->connect_evd_handle);
+	pick_attr(&attr, ep_param_mask, &ep_param->ep_attr);
+	if (!libdat_ep_attr_in(&arg.attr, &attr))
+		return BAD_ARG(3);
+
+	ret = libdat_call(DAT_DEV_EP_MODIFY, &arg);
+	if (ret == DAT_SUCCESS)
+		refresh(arg.ep);
+	return ret;
 }
 
 /**
@@ -234,6 +344,76 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 }
 
 /**
+ * dat_ep_recv_query - how many receive buffers an EP has
+ * @ep_handle: the EP
+ * @nbufs_allocated: out: those that have not completed; may be NULL
+ * @bufs_alloc_span: out: messages that can be received into them; may be NULL
+ *
+ * Both are DAT_VALUE_UNKNOWN for a connected EP with an SRQ. Thread safe. See
+ * dat_ep_recv_query(3DAT).
+ *
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle,
+			     DAT_COUNT *nbufs_allocated,
+			     DAT_COUNT *bufs_alloc_span)
+{
+	struct dat_dev_ep_recv_query arg = {
+		.size = sizeof(arg),
+		.ep = libdat_handle_in(ep_handle),
+	};
+	DAT_RETURN ret = libdat_call(DAT_DEV_EP_RECV_QUERY, &arg);
+
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (nbufs_allocated)
+		*nbufs_allocated = (DAT_COUNT)arg.nbufs_allocated;
+	if (bufs_alloc_span)
+		*bufs_alloc_span = (DAT_COUNT)arg.bufs_alloc_span;
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_ep_set_watermark - ask to be told when an EP has many receive buffers
+ * @ep_handle: the EP
+ * @soft_high_watermark: more than these are an event, once
+ * @hard_high_watermark: more than these end the connection
+ *
+ * DAT_WATERMARK_INFINITE sets no limit. Thread safe. See
+ * dat_ep_set_watermark(3DAT).
+ *
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
+ */
+DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
+				DAT_COUNT soft_high_watermark,
+				DAT_COUNT hard_high_watermark)
+{
+	struct dat_dev_ep_set_watermark arg = {
+		.size = sizeof(arg),
+		.ep = libdat_handle_in(ep_handle),
+		.soft = (__u32)soft_high_watermark,
+		.hard = (__u32)hard_high_watermark,
+	};
+
+	return libdat_call(DAT_DEV_EP_SET_WATERMARK, &arg);
+}
+
+/**
+ * dat_ep_reset - make a disconnected EP fit for another connection
+ * @ep_handle: the EP
+ *
+ * What pointers from its connection events point to means nothing afterwards.
+ * Thread safe. See dat_ep_reset(3DAT).
+ *
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE,
+ * DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
+{
+	return libdat_free_call(DAT_DEV_EP_RESET, ep_handle);
+}
+
+/**
  * dat_ep_free - free an EP
  * @ep_handle: the EP; a connection is broken
  *
@@ -257,7 +437,6 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	copy = *ep;
 	libdat_object_unlock(handle);
 	libdat_object_drop(handle, LIBDAT_EP);
-	libdat_evd_unnotified(copy.recv_evd, copy.recv_flags, -1);
-	libdat_evd_unnotified(copy.request_evd, copy.request_flags, -1);
+	count_unnotified(&copy, -1);
 	return ret;
 }

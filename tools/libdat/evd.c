@@ -68,7 +68,7 @@ void libdat_evd_unnotified(__u32 handle, __u32 flags, int count)
  * dat_evd_create - make an EVD
  * @ia_handle: the IA
  * @evd_min_qlen: how many events it must hold at least
- * @cno_handle: must be DAT_HANDLE_NULL: this library has no CNOs yet
+ * @cno_handle: the CNO that its events trigger, or DAT_HANDLE_NULL
  * @evd_flags: which event streams may feed it
  * @evd_handle: out
  *
@@ -86,14 +86,13 @@ DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 		.ia = libdat_handle_in(ia_handle),
 		.min_qlen = (__u32)evd_min_qlen,
 		.flags = evd_flags,
+		.cno = libdat_handle_in(cno_handle),
 	};
 	struct libdat_evd *evd;
 	DAT_RETURN ret;
 
 	if (evd_min_qlen < 0)
 		return BAD_ARG(2);
-	if (cno_handle != DAT_HANDLE_NULL)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
 	if (!evd_handle)
 		return BAD_ARG(5);
 
@@ -228,6 +227,9 @@ static DAT_RETURN check_wait(const struct libdat_evd *evd, DAT_COUNT threshold)
 {
 	if (threshold <= 0 || (__u32)threshold > evd->qlen)
 		return BAD_ARG(3);
+	if (libdat_ring_is_unwaitable(evd))
+		return DAT_ERROR(DAT_INVALID_STATE,
+				 DAT_INVALID_STATE_EVD_UNWAITABLE);
 	if (libdat_ring_has_waiter(evd))
 		return DAT_ERROR(DAT_INVALID_STATE,
 				 DAT_INVALID_STATE_EVD_WAITER);
@@ -252,8 +254,8 @@ static DAT_RETURN check_wait(const struct libdat_evd *evd, DAT_COUNT threshold)
  *
  * Return: DAT_SUCCESS, DAT_TIMEOUT_EXPIRED, DAT_INTERRUPTED_CALL, DAT_ABORT if
  * the EVD or its IA went away meanwhile, DAT_INVALID_HANDLE,
- * DAT_INVALID_PARAMETER, DAT_INVALID_STATE if another thread waits, or for a
- * threshold over 1 on an EVD that is not notified of all its events.
+ * DAT_INVALID_PARAMETER, DAT_INVALID_STATE if another thread waits, the EVD is
+ * unwaitable, or for a threshold over 1 on an EVD that is not notified of all its events.
  */
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
 			DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)

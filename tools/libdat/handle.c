@@ -36,6 +36,8 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle,
 		*handle_type = (DAT_HANDLE_TYPE)arg.type;
 	else if (arg.type == DAT2_HANDLE_TYPE_SRQ)
 		*handle_type = DAT_HANDLE_TYPE_SRQ;
+	else if (arg.type == DAT_DEV_HANDLE_TYPE_CNO)
+		*handle_type = DAT_HANDLE_TYPE_CNO;
 	else
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	return DAT_SUCCESS;

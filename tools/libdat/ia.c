@@ -203,12 +203,20 @@ static void ia_attr_out(DAT_IA_ATTR *out, const struct dat_dev_ia_query *in)
 	out->max_rdma_size = in->max_rdma_size;
 	out->max_rmrs = libdat_count_out(in->max_rmrs);
 	out->max_rmr_target_address = in->max_rmr_target_address;
+	out->max_srqs = libdat_count_out(in->max_srqs);
+	out->max_ep_per_srq = libdat_count_out(in->max_ep_per_srq);
+	out->max_recv_per_srq = libdat_count_out(in->max_recv_per_srq);
 	out->max_iov_segments_per_rdma_read =
 		libdat_count_out(in->max_iov_segments_per_rdma_read);
 	out->max_iov_segments_per_rdma_write =
 		libdat_count_out(in->max_iov_segments_per_rdma_write);
 	out->max_rdma_read_in = libdat_count_out(in->max_rdma_read_in);
 	out->max_rdma_read_out = libdat_count_out(in->max_rdma_read_out);
+}
+
+static DAT_BOOLEAN bool_out(__u32 value)
+{
+	return value ? DAT_TRUE : DAT_FALSE;
 }
 
 static void provider_attr_out(DAT_PROVIDER_ATTR *out,
@@ -230,24 +238,34 @@ static void provider_attr_out(DAT_PROVIDER_ATTR *out,
 	out->dapl_version_minor = DAT_VERSION_MINOR;
 	out->lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL;
 	out->iov_ownership_on_return = DAT_IOV_CONSUMER;
-	out->dat_qos_supported =
-		(DAT_QOS)(DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY |
-			  DAT_QOS_ECONOMY | DAT_QOS_PREMIUM);
+	out->dat_qos_supported = (DAT_QOS)in->dat_qos_supported;
 	out->completion_flags_supported =
 		(DAT_COMPLETION_FLAGS)(in->completion_flags_supported &
 				       flags_of_1_2);
 	out->is_thread_safe = DAT_TRUE;
 	out->max_private_data_size =
 		libdat_count_out(in->max_private_data_size);
-	out->ep_creator = DAT_PSP_CREATES_EP_NEVER;
+	out->ep_creator = (DAT_EP_CREATOR_FOR_PSP)in->ep_creator;
 	out->pz_support = DAT_PZ_UNIQUE;
 	out->optimal_buffer_alignment = in->optimal_buffer_alignment;
-	out->lmr_sync_req = in->lmr_sync_req ? DAT_TRUE : DAT_FALSE;
+	out->srq_supported = bool_out(in->srq_supported);
+	out->srq_watermarks_supported =
+		libdat_count_out(in->srq_watermarks_supported);
+	out->srq_ep_pz_difference_supported =
+		bool_out(in->srq_ep_pz_difference_supported);
+	out->srq_info_supported = libdat_count_out(in->srq_info_supported);
+	out->ep_recv_info_supported =
+		libdat_count_out(in->ep_recv_info_supported);
+	out->lmr_sync_req = bool_out(in->lmr_sync_req);
+	out->dto_async_return_guaranteed =
+		bool_out(in->dto_async_return_guaranteed);
+	out->rdma_write_for_rdma_read_req =
+		bool_out(in->rdma_write_for_rdma_read_req);
 
 	/* The standard has the array const, and us fill it in. */
 	for (i = 0; i < 36; i++)
 		merging[i / 6][i % 6] =
-			in->evd_merging >> i & 1 ? DAT_TRUE : DAT_FALSE;
+			bool_out(in->evd_merging >> i & 1);
 	memcpy((void *)out->evd_stream_merging_supported, merging,
 	       sizeof(merging));
 }

@@ -118,6 +118,7 @@ enum libdat_kind {
 	LIBDAT_EVD,
 	LIBDAT_EP,
 	LIBDAT_CR,
+	LIBDAT_CNO,
 };
 
 /**
@@ -215,6 +216,18 @@ struct libdat_cr {
 	__u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
 };
 
+/**
+ * struct libdat_cno - a CNO
+ * @object: head
+ * @agent: whom to call when it is triggered
+ * @agent_number: the kernel's name of @agent; 0 if there is none
+ */
+struct libdat_cno {
+	struct libdat_object object;
+	DAT_OS_WAIT_PROXY_AGENT agent;
+	__u32 agent_number;
+};
+
 void *libdat_object_alloc(enum libdat_kind kind);
 void libdat_object_discard(struct libdat_object *object);
 void libdat_object_add(struct libdat_object *object, __u32 handle,
@@ -225,9 +238,11 @@ void libdat_object_drop(__u32 handle, enum libdat_kind kind);
 void libdat_object_drop_ia(__u32 ia);
 
 /* ring.c */
-__u32 libdat_ring_count(const struct libdat_evd *evd);
+__u32 libdat_ring_count(struct libdat_evd *evd);
+void libdat_ring_renew(struct libdat_evd *evd);
 void libdat_ring_consume(struct libdat_evd *evd, struct dat_dev_event *event);
 bool libdat_ring_has_waiter(const struct libdat_evd *evd);
+bool libdat_ring_is_unwaitable(const struct libdat_evd *evd);
 
 /* event.c */
 void libdat_event_out(DAT_EVENT *out, const struct dat_dev_event *in,
@@ -240,5 +255,7 @@ void libdat_evd_unnotified(__u32 handle, __u32 flags, int count);
 
 /* post.c */
 DAT_RETURN libdat_post(struct dat_dev_dto *dto);
+DAT_RETURN libdat_post_iov(struct dat_dev_dto *dto, DAT_COUNT num_segments,
+			   const DAT_LMR_TRIPLET *local_iov);
 
 #endif /* _LIBDAT_H */

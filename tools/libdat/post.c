@@ -24,8 +24,17 @@ DAT_RETURN libdat_post(struct dat_dev_dto *dto)
 	return libdat_call(DAT_DEV_POST, &arg);
 }
 
-/* @dto has all but its segments. */
-static DAT_RETURN post_iov(struct dat_dev_dto *dto, DAT_COUNT num_segments,
+/**
+ * libdat_post_iov - post a DTO with an iov
+ * @dto: all but its segments
+ * @num_segments: entries of @local_iov
+ * @local_iov: the program's iov
+ *
+ * Thread safe.
+ *
+ * Return: as libdat_call(), DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN libdat_post_iov(struct dat_dev_dto *dto, DAT_COUNT num_segments,
 			   const DAT_LMR_TRIPLET *local_iov)
 {
 	struct libdat_iov iov;
@@ -51,7 +60,7 @@ static DAT_RETURN post_rdma(struct dat_dev_dto *dto, DAT_COUNT num_segments,
 	dto->remote_address = remote_buffer->target_address;
 	dto->remote_length = (__u32)remote_buffer->segment_length;
 	dto->remote_context = remote_buffer->rmr_context;
-	return post_iov(dto, num_segments, local_iov);
+	return libdat_post_iov(dto, num_segments, local_iov);
 }
 
 /**
@@ -81,7 +90,7 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		.cookie = user_cookie.as_64,
 	};
 
-	return post_iov(&dto, num_segments, local_iov);
+	return libdat_post_iov(&dto, num_segments, local_iov);
 }
 
 /**
@@ -109,7 +118,7 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		.cookie = user_cookie.as_64,
 	};
 
-	return post_iov(&dto, num_segments, local_iov);
+	return libdat_post_iov(&dto, num_segments, local_iov);
 }
 
 /**

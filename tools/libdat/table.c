@@ -85,6 +85,7 @@ void *libdat_object_alloc(enum libdat_kind kind)
 		[LIBDAT_EVD] = sizeof(struct libdat_evd),
 		[LIBDAT_EP] = sizeof(struct libdat_ep),
 		[LIBDAT_CR] = sizeof(struct libdat_cr),
+		[LIBDAT_CNO] = sizeof(struct libdat_cno),
 	};
 	struct libdat_object *object = calloc(1, size[kind]);
 

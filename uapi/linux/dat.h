@@ -64,11 +64,40 @@ enum {
 	DAT_DEV_CMD_RMR_FREE,
 	DAT_DEV_CMD_HANDLE_QUERY,
 	DAT_DEV_CMD_CONTEXT,
+	DAT_DEV_CMD_EP_MODIFY,
+	DAT_DEV_CMD_EP_RESET,
+	DAT_DEV_CMD_EP_DUP_CONNECT,
+	DAT_DEV_CMD_EP_RECV_QUERY,
+	DAT_DEV_CMD_EP_SET_WATERMARK,
+	DAT_DEV_CMD_CR_HANDOFF,
+	DAT_DEV_CMD_PSP_CREATE_ANY,
+	DAT_DEV_CMD_PSP_QUERY,
+	DAT_DEV_CMD_RSP_CREATE,
+	DAT_DEV_CMD_RSP_QUERY,
+	DAT_DEV_CMD_RSP_FREE,
+	DAT_DEV_CMD_SRQ_CREATE,
+	DAT_DEV_CMD_SRQ_QUERY,
+	DAT_DEV_CMD_SRQ_RESIZE,
+	DAT_DEV_CMD_SRQ_SET_LW,
+	DAT_DEV_CMD_SRQ_FREE,
+	DAT_DEV_CMD_EVD_QUERY,
+	DAT_DEV_CMD_EVD_RESIZE,
+	DAT_DEV_CMD_EVD_POST_SE,
+	DAT_DEV_CMD_EVD_SET,
+	DAT_DEV_CMD_EVD_MODIFY_CNO,
+	DAT_DEV_CMD_CNO_CREATE,
+	DAT_DEV_CMD_CNO_QUERY,
+	DAT_DEV_CMD_CNO_WAIT,
+	DAT_DEV_CMD_CNO_SET_AGENT,
+	DAT_DEV_CMD_CNO_FREE,
+	DAT_DEV_CMD_FD,
+	DAT_DEV_CMD_IA_LIST,
 };
 
 /**
- * struct dat_dev_free - free an object (DAT_DEV_PZ_FREE, _EVD_FREE, _PSP_FREE,
- *	_EP_FREE, _LMR_FREE, _RMR_FREE), or reject a CR (DAT_DEV_CR_REJECT)
+ * struct dat_dev_free - free an object (DAT_DEV_PZ_FREE, _EVD_FREE, _CNO_FREE,
+ *	_PSP_FREE, _RSP_FREE, _EP_FREE, _SRQ_FREE, _LMR_FREE, _RMR_FREE), reject
+ *	a CR (DAT_DEV_CR_REJECT) or reset an EP (DAT_DEV_EP_RESET)
  * @size: sizeof(struct dat_dev_free)
  * @result: out: DAT_RETURN
  * @handle: the object
@@ -88,6 +117,10 @@ struct dat_dev_free {
 #define DAT_DEV_LMR_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_LMR_FREE)
 #define DAT_DEV_RMR_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RMR_FREE)
 #define DAT_DEV_CR_REJECT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CR_REJECT)
+#define DAT_DEV_EP_RESET _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_RESET)
+#define DAT_DEV_RSP_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RSP_FREE)
+#define DAT_DEV_SRQ_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_SRQ_FREE)
+#define DAT_DEV_CNO_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CNO_FREE)
 
 #define DAT_DEV_NAME_MAX 256
 
@@ -190,9 +223,60 @@ struct dat_dev_ia_query {
 	__u32 max_private_data_size;
 	__u32 optimal_buffer_alignment;
 	__u32 lmr_sync_req;
+	__u32 max_srqs;
+	__u32 max_ep_per_srq;
+	__u32 max_recv_per_srq;
+	__u32 dat_qos_supported;
+	__u32 ep_creator;
+	__u32 srq_supported;
+	__u32 srq_watermarks_supported;
+	__u32 srq_ep_pz_difference_supported;
+	__u32 srq_info_supported;
+	__u32 ep_recv_info_supported;
+	__u32 dto_async_return_guaranteed;
+	__u32 rdma_write_for_rdma_read_req;
 };
 
 #define DAT_DEV_IA_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_IA_QUERY)
+
+/**
+ * struct dat_dev_ia_info - an IA that can be opened
+ * @name: its name
+ * @dat_major: version of DAT that it speaks
+ * @dat_minor: the same
+ * @is_thread_safe: 1 if several threads may use it
+ * @__reserved: 0
+ */
+struct dat_dev_ia_info {
+	char name[DAT_DEV_NAME_MAX];
+	__u32 dat_major;
+	__u32 dat_minor;
+	__u32 is_thread_safe;
+	__u32 __reserved;
+};
+
+/**
+ * struct dat_dev_ia_list - which IAs there are
+ * @size: sizeof(struct dat_dev_ia_list)
+ * @result: out: DAT_RETURN
+ * @infos: address of an array of struct dat_dev_ia_info
+ * @max: how many it has room for
+ * @info_size: sizeof(struct dat_dev_ia_info)
+ * @num: out, always: how many IAs there are; more than @max is an error, and
+ *	then nothing is written to the array
+ * @__reserved: 0
+ */
+struct dat_dev_ia_list {
+	__u32 size;
+	__u32 result;
+	__u64 infos;
+	__u32 max;
+	__u32 info_size;
+	__u32 num;
+	__u32 __reserved;
+};
+
+#define DAT_DEV_IA_LIST _IO(DAT_DEV_TYPE, DAT_DEV_CMD_IA_LIST)
 
 /**
  * struct dat_dev_pz_create - make a PZ; also queries one (DAT_DEV_PZ_QUERY)
@@ -215,10 +299,11 @@ struct dat_dev_pz_create {
  * struct dat_dev_event - one event in an EVD's ring
  * @number: DAT_EVENT_NUMBER
  * @status: DAT_DTO_COMPLETION_STATUS of a DTO or bind, reason of an async event
- * @handle: the EP (DTO, connection), RMR (bind), PSP (connection request) or
- *	whatever object an async event concerns; 0 if it no longer exists
+ * @handle: the EP (DTO, connection), RMR (bind), PSP or RSP (connection request)
+ *	or whatever object an async event concerns; 0 if it no longer exists
  * @cr: the CR of a connection request
- * @cookie: user_cookie of a DTO or bind, conn_qual of a connection request
+ * @cookie: user_cookie of a DTO or bind, conn_qual of a connection request,
+ *	pointer of a software event
  * @length: transferred length of a DTO, private data size of a connection event
  * @operation: DAT_DTOS of a DTO
  * @rmr_context: rmr_context of a DTO
@@ -240,6 +325,9 @@ struct dat_dev_event {
 
 #define DAT_DEV_EVENT_TRUNCATED	1	/* private data of a CR was cut */
 
+#define DAT_DEV_EVD_DISABLED	1	/* does not trigger its CNO */
+#define DAT_DEV_EVD_UNWAITABLE	2	/* DAT_DEV_EVD_WAIT is refused */
+
 /**
  * struct dat_dev_ring - what mmap() of an EVD shows
  * @head: events consumed, modulo 2^32; written by the process
@@ -247,6 +335,10 @@ struct dat_dev_event {
  * @tail: events produced, modulo 2^32; written by the kernel
  * @waiting: not 0 while a thread is inside DAT_DEV_EVD_WAIT; written by the
  *	kernel
+ * @is_old: not 0 if the EVD has been resized: unmap this ring, which stays empty,
+ *	and map the new one; written by the kernel
+ * @state: DAT_DEV_EVD_DISABLED and DAT_DEV_EVD_UNWAITABLE as they apply; written
+ *	by the kernel
  * @__pad1: the same
  * @events: entry N is events[N % entries]
  *
@@ -260,7 +352,9 @@ struct dat_dev_ring {
 	__u32 __pad0[15];
 	__u32 tail;
 	__u32 waiting;
-	__u32 __pad1[14];
+	__u32 is_old;
+	__u32 state;
+	__u32 __pad1[12];
 	struct dat_dev_event events[];
 };
 
@@ -273,7 +367,7 @@ struct dat_dev_ring {
  * @flags: DAT_EVD_FLAGS
  * @evd: out: handle
  * @ring_entries: out: entries of the ring, a power of two
- * @__reserved: 0
+ * @cno: the CNO that it triggers, or 0
  */
 struct dat_dev_evd_create {
 	__u32 size;
@@ -283,17 +377,202 @@ struct dat_dev_evd_create {
 	__u32 flags;
 	__u32 evd;
 	__u32 ring_entries;
-	__u32 __reserved;
+	__u32 cno;
 };
 
 #define DAT_DEV_EVD_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_CREATE)
+
+/**
+ * struct dat_dev_evd_query - the parameters of an EVD
+ * @size: sizeof(struct dat_dev_evd_query)
+ * @result: out: DAT_RETURN
+ * @evd: the EVD
+ * @ia: out
+ * @qlen: out: events that it was asked to hold
+ * @flags: out: DAT_EVD_FLAGS
+ * @cno: out: the CNO, 0 if none
+ * @state: out: DAT_DEV_EVD_DISABLED and DAT_DEV_EVD_UNWAITABLE as they apply
+ * @ring_entries: out: entries of the ring
+ * @__reserved: 0
+ */
+struct dat_dev_evd_query {
+	__u32 size;
+	__u32 result;
+	__u32 evd;
+	__u32 ia;
+	__u32 qlen;
+	__u32 flags;
+	__u32 cno;
+	__u32 state;
+	__u32 ring_entries;
+	__u32 __reserved;
+};
+
+#define DAT_DEV_EVD_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_QUERY)
+
+/**
+ * struct dat_dev_evd_resize - change how many events an EVD can hold
+ * @size: sizeof(struct dat_dev_evd_resize)
+ * @result: out: DAT_RETURN
+ * @evd: the EVD
+ * @min_qlen: minimum number of events that it can hold
+ * @ring_entries: out: entries of the new ring
+ * @__reserved: 0
+ *
+ * The events that are left move to a new ring, which the process has to map;
+ * the old one stays empty, with its @is_old set.
+ */
+struct dat_dev_evd_resize {
+	__u32 size;
+	__u32 result;
+	__u32 evd;
+	__u32 min_qlen;
+	__u32 ring_entries;
+	__u32 __reserved;
+};
+
+#define DAT_DEV_EVD_RESIZE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_RESIZE)
+
+/**
+ * struct dat_dev_evd_post_se - queue a software event
+ * @size: sizeof(struct dat_dev_evd_post_se)
+ * @result: out: DAT_RETURN
+ * @evd: the EVD
+ * @__reserved: 0
+ * @pointer: what the event carries
+ */
+struct dat_dev_evd_post_se {
+	__u32 size;
+	__u32 result;
+	__u32 evd;
+	__u32 __reserved;
+	__u64 pointer;
+};
+
+#define DAT_DEV_EVD_POST_SE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_POST_SE)
+
+/**
+ * struct dat_dev_evd_set - enable, disable, set or clear unwaitable
+ * @size: sizeof(struct dat_dev_evd_set)
+ * @result: out: DAT_RETURN
+ * @evd: the EVD
+ * @mask: DAT_DEV_EVD_DISABLED, DAT_DEV_EVD_UNWAITABLE: what shall change
+ * @state: the same: what it shall be
+ * @__reserved: 0
+ */
+struct dat_dev_evd_set {
+	__u32 size;
+	__u32 result;
+	__u32 evd;
+	__u32 mask;
+	__u32 state;
+	__u32 __reserved;
+};
+
+#define DAT_DEV_EVD_SET _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_SET)
+
+/**
+ * struct dat_dev_evd_modify_cno - give an EVD another CNO
+ * @size: sizeof(struct dat_dev_evd_modify_cno)
+ * @result: out: DAT_RETURN
+ * @evd: the EVD
+ * @cno: the CNO, of the same IA, or 0 for none
+ */
+struct dat_dev_evd_modify_cno {
+	__u32 size;
+	__u32 result;
+	__u32 evd;
+	__u32 cno;
+};
+
+#define DAT_DEV_EVD_MODIFY_CNO _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_MODIFY_CNO)
+
+/**
+ * struct dat_dev_cno_create - make a CNO; also queries one (DAT_DEV_CNO_QUERY)
+ * @size: sizeof(struct dat_dev_cno_create)
+ * @result: out: DAT_RETURN
+ * @ia: in for DAT_DEV_CNO_CREATE, out for DAT_DEV_CNO_QUERY
+ * @cno: out for DAT_DEV_CNO_CREATE, in for DAT_DEV_CNO_QUERY
+ */
+struct dat_dev_cno_create {
+	__u32 size;
+	__u32 result;
+	__u32 ia;
+	__u32 cno;
+};
+
+#define DAT_DEV_CNO_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CNO_CREATE)
+#define DAT_DEV_CNO_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CNO_QUERY)
+
+/**
+ * struct dat_dev_cno_wait - wait until a CNO is triggered
+ * @size: sizeof(struct dat_dev_cno_wait)
+ * @result: out: DAT_SUCCESS, DAT_QUEUE_EMPTY (@timeout is over),
+ *	DAT_INTERRUPTED_CALL, DAT_INVALID_HANDLE, DAT_INVALID_STATE (the agent
+ *	is not this one any more)
+ * @cno: the CNO
+ * @timeout: microseconds, ~0 for ever
+ * @agent: 0: take the trigger that the CNO remembers, or wait for one. Else wait
+ *	until the agent that DAT_DEV_CNO_SET_AGENT has set by this number is due;
+ *	@timeout means nothing then.
+ * @evd: out: an EVD that has triggered it; 0 if the IA has been closed, or the
+ *	last EVD of the CNO freed
+ */
+struct dat_dev_cno_wait {
+	__u32 size;
+	__u32 result;
+	__u32 cno;
+	__u32 timeout;
+	__u32 agent;
+	__u32 evd;
+};
+
+#define DAT_DEV_CNO_WAIT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CNO_WAIT)
+
+/**
+ * struct dat_dev_cno_set_agent - somebody else is told of the next trigger, too
+ * @size: sizeof(struct dat_dev_cno_set_agent)
+ * @result: out: DAT_RETURN
+ * @cno: the CNO
+ * @agent: a number for DAT_DEV_CNO_WAIT, 0 for nobody; the agent before this
+ *	one is not told any more
+ */
+struct dat_dev_cno_set_agent {
+	__u32 size;
+	__u32 result;
+	__u32 cno;
+	__u32 agent;
+};
+
+#define DAT_DEV_CNO_SET_AGENT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CNO_SET_AGENT)
+
+/**
+ * struct dat_dev_fd - a file descriptor of an EVD or CNO, for poll() and epoll
+ * @size: sizeof(struct dat_dev_fd)
+ * @result: out: DAT_RETURN
+ * @handle: the EVD or CNO
+ * @fd: out: a new descriptor, closed by exec
+ *
+ * It is readable as long as the ring of the EVD holds events, or the CNO
+ * remembers a trigger; when the object has gone it hangs up. There is nothing
+ * to read(). It keeps the file of /dev/dat open.
+ */
+struct dat_dev_fd {
+	__u32 size;
+	__u32 result;
+	__u32 handle;
+	__s32 fd;
+};
+
+#define DAT_DEV_FD _IO(DAT_DEV_TYPE, DAT_DEV_CMD_FD)
 
 /**
  * struct dat_dev_evd_wait - wait until the ring holds @threshold events
  * @size: sizeof(struct dat_dev_evd_wait)
  * @result: out: DAT_SUCCESS, DAT_TIMEOUT_EXPIRED, DAT_INTERRUPTED_CALL (a
  *	signal), DAT_ABORT (the EVD or IA has gone), DAT_INVALID_STATE (another
- *	thread waits), DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE
+ *	thread waits, or the EVD is unwaitable), DAT_INVALID_PARAMETER,
+ *	DAT_INVALID_HANDLE
  * @evd: the EVD
  * @timeout: microseconds, ~0 for ever
  * @threshold: at least 1, at most the EVD's queue length
@@ -337,6 +616,37 @@ struct dat_dev_psp_create {
 
 #define DAT_DEV_PSP_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_PSP_CREATE)
 
+/*
+ * DAT_DEV_PSP_CREATE_ANY chooses the connection qualifier: there @conn_qual is
+ * out. For DAT_DEV_PSP_QUERY @psp is in, all the rest is out.
+ */
+#define DAT_DEV_PSP_CREATE_ANY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_PSP_CREATE_ANY)
+#define DAT_DEV_PSP_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_PSP_QUERY)
+
+/**
+ * struct dat_dev_rsp_create - listen for one connection request; also queries
+ *	(DAT_DEV_RSP_QUERY: @rsp is in, all the rest is out)
+ * @size: sizeof(struct dat_dev_rsp_create)
+ * @result: out: DAT_RETURN
+ * @ia: the IA
+ * @evd: where the connection request goes
+ * @conn_qual: RDMA_PS_TCP port
+ * @ep: the EP that will be connected; 0 if the kernel is to make one
+ * @rsp: out: handle
+ */
+struct dat_dev_rsp_create {
+	__u32 size;
+	__u32 result;
+	__u32 ia;
+	__u32 evd;
+	__u64 conn_qual;
+	__u32 ep;
+	__u32 rsp;
+};
+
+#define DAT_DEV_RSP_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RSP_CREATE)
+#define DAT_DEV_RSP_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RSP_QUERY)
+
 #define DAT_DEV_PRIVATE_DATA_MAX 256
 
 /**
@@ -345,6 +655,8 @@ struct dat_dev_psp_create {
  * @result: out: DAT_RETURN
  * @cr: the CR
  * @private_data_size: out: bytes in @private_data
+ * @ep: out: the EP that its service point has for it, 0 if none
+ * @__reserved: 0
  * @remote_port: out: port qualifier of the peer
  * @remote_address: out: address of the peer
  * @private_data: out
@@ -354,6 +666,8 @@ struct dat_dev_cr_query {
 	__u32 result;
 	__u32 cr;
 	__u32 private_data_size;
+	__u32 ep;
+	__u32 __reserved;
 	__u64 remote_port;
 	struct dat_dev_addr remote_address;
 	__u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
@@ -366,7 +680,7 @@ struct dat_dev_cr_query {
  * @size: sizeof(struct dat_dev_cr_accept)
  * @result: out: DAT_RETURN
  * @cr: the CR; gone when @result is DAT_SUCCESS
- * @ep: the EP to connect
+ * @ep: the EP to connect; 0 if the request has one
  * @private_data_size: bytes in @private_data
  * @__reserved: 0
  * @private_data: for the peer
@@ -384,9 +698,28 @@ struct dat_dev_cr_accept {
 #define DAT_DEV_CR_ACCEPT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CR_ACCEPT)
 
 /**
+ * struct dat_dev_cr_handoff - pass a connection request on
+ * @size: sizeof(struct dat_dev_cr_handoff)
+ * @result: out: DAT_RETURN
+ * @cr: the CR; gone when @result is DAT_SUCCESS
+ * @__reserved: 0
+ * @conn_qual: to whoever listens there
+ */
+struct dat_dev_cr_handoff {
+	__u32 size;
+	__u32 result;
+	__u32 cr;
+	__u32 __reserved;
+	__u64 conn_qual;
+};
+
+#define DAT_DEV_CR_HANDOFF _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CR_HANDOFF)
+
+/**
  * struct dat_dev_ep_attr - DAT_EP_ATTR; 0 asks for the default
+ * @__reserved: 0
  *
- * The fields are those of DAT_EP_ATTR that have the same name.
+ * The other fields are those of DAT_EP_ATTR that have the same name.
  */
 struct dat_dev_ep_attr {
 	__u32 service_type;
@@ -403,6 +736,8 @@ struct dat_dev_ep_attr {
 	__u32 max_rdma_read_out;
 	__u32 max_rdma_read_iov;
 	__u32 max_rdma_write_iov;
+	__u32 srq_soft_hw;
+	__u32 __reserved;
 };
 
 /**
@@ -417,7 +752,7 @@ struct dat_dev_ep_attr {
  * @has_attr: 1 if @attr was given, 0 for defaults only
  * @attr: wishes
  * @ep: out: handle
- * @__reserved: 0
+ * @srq: where receives come from, or 0; then @attr is needed, too
  */
 struct dat_dev_ep_create {
 	__u32 size;
@@ -430,10 +765,38 @@ struct dat_dev_ep_create {
 	__u32 has_attr;
 	struct dat_dev_ep_attr attr;
 	__u32 ep;
-	__u32 __reserved;
+	__u32 srq;
 };
 
 #define DAT_DEV_EP_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_CREATE)
+
+/**
+ * struct dat_dev_ep_modify - change an EP that has no connection
+ * @size: sizeof(struct dat_dev_ep_modify)
+ * @result: out: DAT_RETURN
+ * @ep: the EP
+ * @__reserved: 0
+ * @mask: DAT_EP_FIELD_* of DAT 2.0: which of the following count
+ * @pz: the PZ
+ * @recv_evd: as for dat_dev_ep_create
+ * @request_evd: the same
+ * @connect_evd: the same
+ * @attr: the same
+ */
+struct dat_dev_ep_modify {
+	__u32 size;
+	__u32 result;
+	__u32 ep;
+	__u32 __reserved;
+	__u64 mask;
+	__u32 pz;
+	__u32 recv_evd;
+	__u32 request_evd;
+	__u32 connect_evd;
+	struct dat_dev_ep_attr attr;
+};
+
+#define DAT_DEV_EP_MODIFY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_MODIFY)
 
 /**
  * struct dat_dev_ep_query - everything about an EP
@@ -447,6 +810,8 @@ struct dat_dev_ep_create {
  * @request_evd: out, 0 if none
  * @connect_evd: out, 0 if none
  * @private_data_size: out: bytes in @private_data
+ * @srq: out, 0 if none
+ * @__reserved: 0
  * @local_port: out
  * @remote_port: out
  * @local_address: out
@@ -465,6 +830,8 @@ struct dat_dev_ep_query {
 	__u32 request_evd;
 	__u32 connect_evd;
 	__u32 private_data_size;
+	__u32 srq;
+	__u32 __reserved;
 	__u64 local_port;
 	__u64 remote_port;
 	struct dat_dev_addr local_address;
@@ -506,6 +873,32 @@ struct dat_dev_ep_connect {
 #define DAT_DEV_EP_CONNECT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_CONNECT)
 
 /**
+ * struct dat_dev_ep_dup_connect - connect an EP where another one is connected
+ * @size: sizeof(struct dat_dev_ep_dup_connect)
+ * @result: out: DAT_RETURN
+ * @ep: the EP
+ * @dup: the EP that is connected
+ * @timeout: microseconds, ~0 for ever
+ * @qos: DAT_QOS
+ * @private_data_size: bytes in @private_data
+ * @__reserved: 0
+ * @private_data: for the peer
+ */
+struct dat_dev_ep_dup_connect {
+	__u32 size;
+	__u32 result;
+	__u32 ep;
+	__u32 dup;
+	__u32 timeout;
+	__u32 qos;
+	__u32 private_data_size;
+	__u32 __reserved;
+	__u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
+};
+
+#define DAT_DEV_EP_DUP_CONNECT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_DUP_CONNECT)
+
+/**
  * struct dat_dev_ep_disconnect - end a connection
  * @size: sizeof(struct dat_dev_ep_disconnect)
  * @result: out: DAT_RETURN
@@ -542,6 +935,121 @@ struct dat_dev_ep_status {
 #define DAT_DEV_EP_GET_STATUS _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_GET_STATUS)
 
 /**
+ * struct dat_dev_ep_recv_query - how many receive buffers an EP has
+ * @size: sizeof(struct dat_dev_ep_recv_query)
+ * @result: out: DAT_RETURN
+ * @ep: the EP
+ * @nbufs_allocated: out: receives that are posted, or taken from the SRQ
+ * @bufs_alloc_span: out: from the first of them to the last
+ * @__reserved: 0
+ */
+struct dat_dev_ep_recv_query {
+	__u32 size;
+	__u32 result;
+	__u32 ep;
+	__u32 nbufs_allocated;
+	__u32 bufs_alloc_span;
+	__u32 __reserved;
+};
+
+#define DAT_DEV_EP_RECV_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_RECV_QUERY)
+
+/**
+ * struct dat_dev_ep_set_watermark - how many receive buffers an EP may have
+ * @size: sizeof(struct dat_dev_ep_set_watermark)
+ * @result: out: DAT_RETURN
+ * @ep: the EP
+ * @soft: more than these are an event, ~0 for no limit
+ * @hard: more than these end the connection, ~0 for no limit
+ * @__reserved: 0
+ */
+struct dat_dev_ep_set_watermark {
+	__u32 size;
+	__u32 result;
+	__u32 ep;
+	__u32 soft;
+	__u32 hard;
+	__u32 __reserved;
+};
+
+#define DAT_DEV_EP_SET_WATERMARK \
+	_IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_SET_WATERMARK)
+
+/**
+ * struct dat_dev_srq_create - make an SRQ
+ * @size: sizeof(struct dat_dev_srq_create)
+ * @result: out: DAT_RETURN
+ * @ia: the IA
+ * @pz: the PZ
+ * @max_recv_dtos: receives that can be posted
+ * @max_recv_iov: segments of each
+ * @low_watermark: as for dat_dev_srq_set
+ * @srq: out: handle
+ */
+struct dat_dev_srq_create {
+	__u32 size;
+	__u32 result;
+	__u32 ia;
+	__u32 pz;
+	__u32 max_recv_dtos;
+	__u32 max_recv_iov;
+	__u32 low_watermark;
+	__u32 srq;
+};
+
+#define DAT_DEV_SRQ_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_SRQ_CREATE)
+
+/**
+ * struct dat_dev_srq_query - everything about an SRQ
+ * @size: sizeof(struct dat_dev_srq_query)
+ * @result: out: DAT_RETURN
+ * @srq: the SRQ
+ * @state: out: DAT_SRQ_STATE
+ * @ia: out
+ * @pz: out
+ * @max_recv_dtos: out
+ * @max_recv_iov: out
+ * @low_watermark: out
+ * @available: out: posted, and not taken by an EP yet
+ * @outstanding: out: taken by EPs, and not completed yet
+ * @__reserved: 0
+ */
+struct dat_dev_srq_query {
+	__u32 size;
+	__u32 result;
+	__u32 srq;
+	__u32 state;
+	__u32 ia;
+	__u32 pz;
+	__u32 max_recv_dtos;
+	__u32 max_recv_iov;
+	__u32 low_watermark;
+	__u32 available;
+	__u32 outstanding;
+	__u32 __reserved;
+};
+
+#define DAT_DEV_SRQ_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_SRQ_QUERY)
+
+/**
+ * struct dat_dev_srq_set - resize an SRQ, or set its low watermark
+ * @size: sizeof(struct dat_dev_srq_set)
+ * @result: out: DAT_RETURN
+ * @srq: the SRQ
+ * @value: receives that can be posted (DAT_DEV_SRQ_RESIZE); fewer posted ones
+ *	than these are an event, once (DAT_DEV_SRQ_SET_LW)
+ */
+struct dat_dev_srq_set {
+	__u32 size;
+	__u32 result;
+	__u32 srq;
+	__u32 value;
+};
+
+#define DAT_DEV_SRQ_RESIZE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_SRQ_RESIZE)
+#define DAT_DEV_SRQ_SET_LW _IO(DAT_DEV_TYPE, DAT_DEV_CMD_SRQ_SET_LW)
+
+/**
  * struct dat_dev_segment - a range of an LMR
  * @virtual_address: where it begins
  * @length: bytes
@@ -559,13 +1067,14 @@ enum dat_dev_opcode {
 	DAT_DEV_RDMA_WRITE,
 	DAT_DEV_RDMA_READ,
 	DAT_DEV_RMR_BIND,
+	DAT_DEV_SRQ_RECV,
 };
 
 /**
  * struct dat_dev_dto - one DTO or bind to post
  * @opcode: enum dat_dev_opcode
- * @ep: the EP
- * @flags: DAT_COMPLETION_FLAGS
+ * @ep: the EP; the SRQ of DAT_DEV_SRQ_RECV
+ * @flags: DAT_COMPLETION_FLAGS; 0 for DAT_DEV_SRQ_RECV
  * @num_segments: number of @segments; 1 for a bind
  * @segments: address of an array of struct dat_dev_segment
  * @cookie: comes back in the completion event
@@ -713,7 +1222,8 @@ struct dat_dev_rmr_create {
  * @size: sizeof(struct dat_dev_handle_query)
  * @result: out: DAT_RETURN
  * @handle: the handle
- * @type: out: DAT_HANDLE_TYPE in the kernel's numbers
+ * @type: out: DAT_HANDLE_TYPE in the kernel's numbers, which have no CNO, or
+ *	DAT_DEV_HANDLE_TYPE_CNO
  */
 struct dat_dev_handle_query {
 	__u32 size;
@@ -721,6 +1231,8 @@ struct dat_dev_handle_query {
 	__u32 handle;
 	__u32 type;
 };
+
+#define DAT_DEV_HANDLE_TYPE_CNO	0x100
 
 #define DAT_DEV_HANDLE_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_HANDLE_QUERY)
 

@@ -659,7 +659,13 @@ DAT_RETURN dat_cr_accept(IN DAT_CR_HANDLE cr_handle,
 			 IN DAT_COUNT private_data_size,
 			 IN const DAT_PVOID private_data);
 DAT_RETURN dat_cr_reject(IN DAT_CR_HANDLE cr_handle);
+DAT_RETURN dat_cr_handoff(IN DAT_CR_HANDLE cr_handle,
+			  IN DAT_CONN_QUAL handoff);
 
+DAT_RETURN dat_evd_resize(IN DAT_EVD_HANDLE evd_handle,
+			  IN DAT_COUNT evd_min_qlen);
+DAT_RETURN dat_evd_post_se(IN DAT_EVD_HANDLE evd_handle,
+			   IN const DAT_EVENT *event);
 DAT_RETURN dat_evd_dequeue(IN DAT_EVD_HANDLE evd_handle,
 			   OUT DAT_EVENT *event);
 DAT_RETURN dat_evd_free(IN DAT_EVD_HANDLE evd_handle);
@@ -671,9 +677,20 @@ DAT_RETURN dat_ep_create(IN DAT_IA_HANDLE ia_handle,
 			 IN DAT_EVD_HANDLE connect_evd_handle,
 			 IN const DAT_EP_ATTR *ep_attributes,
 			 OUT DAT_EP_HANDLE *ep_handle);
+DAT_RETURN dat_ep_create_with_srq(IN DAT_IA_HANDLE ia_handle,
+				  IN DAT_PZ_HANDLE pz_handle,
+				  IN DAT_EVD_HANDLE recv_evd_handle,
+				  IN DAT_EVD_HANDLE request_evd_handle,
+				  IN DAT_EVD_HANDLE connect_evd_handle,
+				  IN DAT_SRQ_HANDLE srq_handle,
+				  IN const DAT_EP_ATTR *ep_attributes,
+				  OUT DAT_EP_HANDLE *ep_handle);
 DAT_RETURN dat_ep_query(IN DAT_EP_HANDLE ep_handle,
 			IN DAT_EP_PARAM_MASK ep_param_mask,
 			OUT DAT_EP_PARAM *ep_param);
+DAT_RETURN dat_ep_modify(IN DAT_EP_HANDLE ep_handle,
+			 IN DAT_EP_PARAM_MASK ep_param_mask,
+			 IN const DAT_EP_PARAM *ep_param);
 DAT_RETURN dat_ep_connect(IN DAT_EP_HANDLE ep_handle,
 			  IN DAT_IA_ADDRESS_PTR remote_ia_address,
 			  IN DAT_CONN_QUAL remote_conn_qual,
@@ -682,12 +699,25 @@ DAT_RETURN dat_ep_connect(IN DAT_EP_HANDLE ep_handle,
 			  IN const DAT_PVOID private_data,
 			  IN DAT_QOS qos,
 			  IN DAT_CONNECT_FLAGS connect_flags);
+DAT_RETURN dat_ep_dup_connect(IN DAT_EP_HANDLE ep_handle,
+			      IN DAT_EP_HANDLE ep_dup_handle,
+			      IN DAT_TIMEOUT timeout,
+			      IN DAT_COUNT private_data_size,
+			      IN const DAT_PVOID private_data,
+			      IN DAT_QOS qos);
 DAT_RETURN dat_ep_disconnect(IN DAT_EP_HANDLE ep_handle,
 			     IN DAT_CLOSE_FLAGS disconnect_flags);
 DAT_RETURN dat_ep_get_status(IN DAT_EP_HANDLE ep_handle,
 			     OUT DAT_EP_STATE *ep_state,
 			     OUT DAT_BOOLEAN *recv_idle,
 			     OUT DAT_BOOLEAN *request_idle);
+DAT_RETURN dat_ep_recv_query(IN DAT_EP_HANDLE ep_handle,
+			     OUT DAT_COUNT *nbufs_allocated,
+			     OUT DAT_COUNT *bufs_alloc_span);
+DAT_RETURN dat_ep_set_watermark(IN DAT_EP_HANDLE ep_handle,
+				IN DAT_COUNT soft_high_watermark,
+				IN DAT_COUNT hard_high_watermark);
+DAT_RETURN dat_ep_reset(IN DAT_EP_HANDLE ep_handle);
 DAT_RETURN dat_ep_free(IN DAT_EP_HANDLE ep_handle);
 
 DAT_RETURN dat_ep_post_send(IN DAT_EP_HANDLE ep_handle,
@@ -743,7 +773,25 @@ DAT_RETURN dat_psp_create(IN DAT_IA_HANDLE ia_handle,
 			  IN DAT_EVD_HANDLE evd_handle,
 			  IN DAT_PSP_FLAGS psp_flags,
 			  OUT DAT_PSP_HANDLE *psp_handle);
+DAT_RETURN dat_psp_create_any(IN DAT_IA_HANDLE ia_handle,
+			      OUT DAT_CONN_QUAL *conn_qual,
+			      IN DAT_EVD_HANDLE evd_handle,
+			      IN DAT_PSP_FLAGS psp_flags,
+			      OUT DAT_PSP_HANDLE *psp_handle);
+DAT_RETURN dat_psp_query(IN DAT_PSP_HANDLE psp_handle,
+			 IN DAT_PSP_PARAM_MASK psp_param_mask,
+			 OUT DAT_PSP_PARAM *psp_param);
 DAT_RETURN dat_psp_free(IN DAT_PSP_HANDLE psp_handle);
+
+DAT_RETURN dat_rsp_create(IN DAT_IA_HANDLE ia_handle,
+			  IN DAT_CONN_QUAL conn_qual,
+			  IN DAT_EP_HANDLE ep_handle,
+			  IN DAT_EVD_HANDLE evd_handle,
+			  OUT DAT_RSP_HANDLE *rsp_handle);
+DAT_RETURN dat_rsp_query(IN DAT_RSP_HANDLE rsp_handle,
+			 IN DAT_RSP_PARAM_MASK rsp_param_mask,
+			 OUT DAT_RSP_PARAM *rsp_param);
+DAT_RETURN dat_rsp_free(IN DAT_RSP_HANDLE rsp_handle);
 
 DAT_RETURN dat_pz_create(IN DAT_IA_HANDLE ia_handle,
 			 OUT DAT_PZ_HANDLE *pz_handle);
@@ -751,6 +799,27 @@ DAT_RETURN dat_pz_query(IN DAT_PZ_HANDLE pz_handle,
 			IN DAT_PZ_PARAM_MASK pz_param_mask,
 			OUT DAT_PZ_PARAM *pz_param);
 DAT_RETURN dat_pz_free(IN DAT_PZ_HANDLE pz_handle);
+
+DAT_RETURN dat_srq_create(IN DAT_IA_HANDLE ia_handle,
+			  IN DAT_PZ_HANDLE pz_handle,
+			  IN DAT_SRQ_ATTR *srq_attr,
+			  OUT DAT_SRQ_HANDLE *srq_handle);
+DAT_RETURN dat_srq_query(IN DAT_SRQ_HANDLE srq_handle,
+			 IN DAT_SRQ_PARAM_MASK srq_param_mask,
+			 OUT DAT_SRQ_PARAM *srq_param);
+DAT_RETURN dat_srq_resize(IN DAT_SRQ_HANDLE srq_handle,
+			  IN DAT_COUNT srq_max_recv_dto);
+DAT_RETURN dat_srq_set_lw(IN DAT_SRQ_HANDLE srq_handle,
+			  IN DAT_COUNT low_watermark);
+DAT_RETURN dat_srq_post_recv(IN DAT_SRQ_HANDLE srq_handle,
+			     IN DAT_COUNT num_segments,
+			     IN DAT_LMR_TRIPLET *local_iov,
+			     IN DAT_DTO_COOKIE user_cookie);
+DAT_RETURN dat_srq_free(IN DAT_SRQ_HANDLE srq_handle);
+
+DAT_RETURN dat_registry_list_providers(IN DAT_COUNT max_to_return,
+				       OUT DAT_COUNT *entries_returned,
+				       OUT DAT_PROVIDER_INFO *(dat_provider_list[]));
 
 DAT_RETURN dat_strerror(IN DAT_RETURN value,
 			OUT const char **major_message,

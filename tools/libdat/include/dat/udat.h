@@ -237,11 +237,33 @@ DAT_RETURN dat_evd_create(IN DAT_IA_HANDLE ia_handle,
 			  IN DAT_CNO_HANDLE cno_handle,
 			  IN DAT_EVD_FLAGS evd_flags,
 			  OUT DAT_EVD_HANDLE *evd_handle);
+DAT_RETURN dat_evd_query(IN DAT_EVD_HANDLE evd_handle,
+			 IN DAT_EVD_PARAM_MASK evd_param_mask,
+			 OUT DAT_EVD_PARAM *evd_param);
+DAT_RETURN dat_evd_modify_cno(IN DAT_EVD_HANDLE evd_handle,
+			      IN DAT_CNO_HANDLE cno_handle);
+DAT_RETURN dat_evd_enable(IN DAT_EVD_HANDLE evd_handle);
+DAT_RETURN dat_evd_disable(IN DAT_EVD_HANDLE evd_handle);
+DAT_RETURN dat_evd_set_unwaitable(IN DAT_EVD_HANDLE evd_handle);
+DAT_RETURN dat_evd_clear_unwaitable(IN DAT_EVD_HANDLE evd_handle);
 DAT_RETURN dat_evd_wait(IN DAT_EVD_HANDLE evd_handle,
 			IN DAT_TIMEOUT timeout,
 			IN DAT_COUNT threshold,
 			OUT DAT_EVENT *event,
 			OUT DAT_COUNT *nmore);
+
+DAT_RETURN dat_cno_create(IN DAT_IA_HANDLE ia_handle,
+			  IN DAT_OS_WAIT_PROXY_AGENT agent,
+			  OUT DAT_CNO_HANDLE *cno_handle);
+DAT_RETURN dat_cno_modify_agent(IN DAT_CNO_HANDLE cno_handle,
+				IN DAT_OS_WAIT_PROXY_AGENT agent);
+DAT_RETURN dat_cno_query(IN DAT_CNO_HANDLE cno_handle,
+			 IN DAT_CNO_PARAM_MASK cno_param_mask,
+			 OUT DAT_CNO_PARAM *cno_param);
+DAT_RETURN dat_cno_wait(IN DAT_CNO_HANDLE cno_handle,
+			IN DAT_TIMEOUT timeout,
+			OUT DAT_EVD_HANDLE *evd_handle);
+DAT_RETURN dat_cno_free(IN DAT_CNO_HANDLE cno_handle);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * ucno.h - a CNO: one place to wait for several EVDs
+ */
+#ifndef _CHARDEV_UCNO_H
+#define _CHARDEV_UCNO_H
+
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#include "file.h"
+
+/* The kernel API has no CNOs, and so no type. */
+#define DAT_UOBJ_CNO	((DAT_HANDLE_TYPE)DAT_DEV_HANDLE_TYPE_CNO)
+
+/**
+ * struct dat_ucno - a CNO
+ * @uobj: head
+ * @lock: guards all below; taken from upcalls, inside that of an EVD
+ * @is_triggered: nobody has been told of the last trigger yet
+ * @is_agent_due: nor has the agent
+ * @is_dead: it or its IA has been freed
+ * @evd: which EVD that was; 0 if there are none any more
+ * @agent_evd: the same for the agent
+ * @agent: the agent's number; 0 if there is none
+ * @evds: EVDs that trigger it
+ * @waiters: threads that wait
+ * @deserted: how often its last EVD has been freed
+ * @wq: those that wait or poll, and the agent
+ */
+struct dat_ucno {
+	struct dat_uobj uobj;
+	spinlock_t lock;
+	bool is_triggered;
+	bool is_agent_due;
+	bool is_dead;
+	u32 evd;
+	u32 agent_evd;
+	u32 agent;
+	u32 evds;
+	u32 waiters;
+	u32 deserted;
+	wait_queue_head_t wq;
+};
+
+static inline struct dat_ucno *to_ucno(struct dat_uobj *uobj)
+{
+	return container_of(uobj, struct dat_ucno, uobj);
+}
+
+struct dat_ucno *dat_ucno_use(struct dat_file *file, u32 handle,
+			      const struct dat_uia *ia);
+void dat_ucno_unuse(struct dat_ucno *cno, bool is_end);
+void dat_ucno_trigger(struct dat_ucno *cno, u32 evd);
+void dat_ucno_kill(struct dat_ucno *cno);
+
+#endif /* _CHARDEV_UCNO_H */

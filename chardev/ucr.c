@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ucr.c - the ioctls of CRs
+ */
+#include "uaddr.h"
+#include "usimple.h"
+#include "usp.h"
+
+/**
+ * dat_ucr_remove_ep - the request has gone, and the EP that came with it
+ * @cr: the CR, referenced
+ *
+ * Context: process or softirq.
+ */
+void dat_ucr_remove_ep(struct dat_ucr *cr)
+{
+	struct dat_uobj *ep;
+
+	if (!cr->ep)
+		return;
+	ep = dat_uobj_get(cr->uobj.file, cr->ep, DAT_HANDLE_TYPE_EP);
+	if (ep) {
+		dat_uobj_remove(ep);
+		dat_uobj_put(ep);
+	}
+}
+
+/* dat_cr_query() */
+int dat_ioctl_cr_query(struct dat_file *file, void *arg)
+{
+	struct dat_dev_cr_query *p = arg;
+	DAT_CR_PARAM param;
+
+	if (p->__reserved)
+		return -EOPNOTSUPP;
+	/* The parameters' memory may go with the CR, but not before this. */
+	rcu_read_lock();
+	p->result = dat_cr_query(dat_uobj_khandle(file, p->cr,
+						  DAT_HANDLE_TYPE_CR),
+				 DAT_CR_FIELD_ALL, &param);
+	if (!p->result) {
+		p->private_data_size = min_t(u32, param.private_data_size,
+					     sizeof(p->private_data));
+		memcpy(p->private_data, param.private_data,
+		       p->private_data_size);
+		p->ep = dat_uobj_user_handle(param.local_ep_handle);
+		p->remote_port = param.remote_port_qual;
+		dat_uaddr_to_user(param.remote_ia_address_ptr,
+				  &p->remote_address);
+	}
+	rcu_read_unlock();
+	return 0;
+}
+
+/* dat_cr_accept() */
+int dat_ioctl_cr_accept(struct dat_file *file, void *arg)
+{
+	struct dat_dev_cr_accept *p = arg;
+	struct dat_uobj *cr;
+
+	if (p->__reserved)
+		return -EOPNOTSUPP;
+	p->result = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (p->private_data_size > sizeof(p->private_data))
+		return 0;
+	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	cr = dat_uobj_get(file, p->cr, DAT_HANDLE_TYPE_CR);
+	if (!cr)
+		return 0;
+	p->result = dat_cr_accept(cr->khandle,
+				  dat_uobj_khandle(file, p->ep,
+						   DAT_HANDLE_TYPE_EP),
+				  p->private_data_size, p->private_data);
+	if (!p->result)
+		dat_uobj_remove(cr);
+	dat_uobj_put(cr);
+	return 0;
+}
+
+/* dat_cr_handoff() */
+int dat_ioctl_cr_handoff(struct dat_file *file, void *arg)
+{
+	struct dat_dev_cr_handoff *p = arg;
+	struct dat_uobj *cr;
+
+	if (p->__reserved)
+		return -EOPNOTSUPP;
+	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	cr = dat_uobj_get(file, p->cr, DAT_HANDLE_TYPE_CR);
+	if (!cr)
+		return 0;
+	p->result = dat_cr_handoff(cr->khandle, p->conn_qual);
+	if (!p->result) {
+		dat_ucr_remove_ep(to_ucr(cr));
+		dat_uobj_remove(cr);
+	}
+	dat_uobj_put(cr);
+	return 0;
+}
+
+/* dat_cr_reject() */
+int dat_ioctl_cr_reject(struct dat_file *file, void *arg)
+{
+	struct dat_dev_free *p = arg;
+	struct dat_uobj *cr;
+
+	if (p->__reserved)
+		return -EOPNOTSUPP;
+	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	cr = dat_uobj_get(file, p->handle, DAT_HANDLE_TYPE_CR);
+	if (!cr)
+		return 0;
+	p->result = dat_cr_reject(cr->khandle, 0, NULL);
+	if (!p->result) {
+		dat_ucr_remove_ep(to_ucr(cr));
+		dat_uobj_remove(cr);
+	}
+	dat_uobj_put(cr);
+	return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * uep_attr.h - what the ioctls that make queues share
+ */
+#ifndef _CHARDEV_UEP_ATTR_H
+#define _CHARDEV_UEP_ATTR_H
+
+#include <linux/minmax.h>
+
+#include "file.h"
+
+/* What does not fit into a DAT_COUNT is refused as too much, not as negative. */
+static inline DAT_COUNT dat_to_count(u32 value)
+{
+	return min_t(u32, value, INT_MAX);
+}
+
+void dat_uep_attr_from_user(const struct dat_dev_ep_attr *u, DAT_EP_ATTR *k);
+void dat_uep_attr_to_user(const DAT_EP_ATTR *k, struct dat_dev_ep_attr *u);
+long dat_uep_queue_size(DAT_COUNT wanted);
+bool dat_charge_queue(struct dat_file *file, long *charged, long entries);
+
+#endif /* _CHARDEV_UEP_ATTR_H */

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * uring.c - the memory of an EVD's ring: allocated, charged, mapped
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "compat.h"
+#include "uring.h"
+
+static void uring_release(struct kref *ref)
+{
+	struct dat_uring *ring = container_of(ref, struct dat_uring, ref);
+
+	vfree(ring->mem);
+	atomic_long_sub(ring->bytes, &ring->file->ring_bytes);
+	kfree(ring);
+}
+
+/**
+ * dat_uring_alloc - allocate a ring
+ * @file: who is charged for it; must outlive it
+ * @qlen: events that it must hold, at least 1
+ * @ret: out: -ENOSPC beyond a limit, -ENOMEM
+ *
+ * Context: process, may sleep.
+ * Return: the ring, zeroed, for dat_uring_put(), or NULL.
+ */
+struct dat_uring *dat_uring_alloc(struct dat_file *file, u32 qlen, int *ret)
+{
+	struct dat_uring *ring;
+
+	*ret = -ENOSPC;
+	if (qlen > DAT_FILE_MAX_RING_BYTES / sizeof(struct dat_dev_event))
+		return NULL;
+	*ret = -ENOMEM;
+	ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
+	if (!ring)
+		return NULL;
+	kref_init(&ring->ref);
+	ring->file = file;
+	ring->entries = roundup_pow_of_two(qlen);
+	ring->bytes = PAGE_ALIGN(struct_size(ring->mem, events, ring->entries));
+	if (atomic_long_add_return(ring->bytes, &file->ring_bytes) >
+	    DAT_FILE_MAX_RING_BYTES) {
+		*ret = -ENOSPC;
+		goto put;
+	}
+	ring->mem = __vmalloc(ring->bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO |
+					   __GFP_NOWARN);
+	if (ring->mem)
+		return ring;
+put:
+	dat_uring_put(ring);
+	return NULL;
+}
+
+/**
+ * dat_uring_put - give a reference back
+ * @ring: the ring
+ *
+ * The pages live as long as they are mapped. Context: process, may sleep.
+ */
+void dat_uring_put(struct dat_uring *ring)
+{
+	kref_put(&ring->ref, uring_release);
+}
+
+/**
+ * dat_uring_mmap - map a ring
+ * @ring: the ring
+ * @vma: where
+ *
+ * Context: process, may sleep.
+ * Return: 0, -EINVAL (not the whole ring, or to be executed), or what
+ * vm_insert_page() returns.
+ */
+int dat_uring_mmap(struct dat_uring *ring, struct vm_area_struct *vma)
+{
+	unsigned long offset;
+	int ret = 0;
+
+	if (vma->vm_end - vma->vm_start != ring->bytes ||
+	    vma->vm_flags & VM_EXEC)
+		return -EINVAL;
+	vm_flags_clear(vma, VM_MAYEXEC);
+	for (offset = 0; offset < ring->bytes && !ret; offset += PAGE_SIZE)
+		ret = vm_insert_page(vma, vma->vm_start + offset,
+				     vmalloc_to_page((void *)ring->mem +
+						     offset));
+	return ret;
+}

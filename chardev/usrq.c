@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * usrq.c - the ioctls of SRQs; posting is in upost.c
+ */
+#include "uep_attr.h"
+#include "usimple.h"
+
+/**
+ * struct dat_usrq - an SRQ
+ * @uobj: head
+ * @queue_entries: receives that the file is charged for
+ */
+struct dat_usrq {
+	struct dat_uobj uobj;
+	long queue_entries;
+};
+
+static struct dat_usrq *to_usrq(struct dat_uobj *uobj)
+{
+	return container_of(uobj, struct dat_usrq, uobj);
+}
+
+static void usrq_release(struct dat_uobj *uobj)
+{
+	dat_charge_queue(uobj->file, &to_usrq(uobj)->queue_entries, 0);
+}
+
+/* dat_srq_create() */
+int dat_ioctl_srq_create(struct dat_file *file, void *arg)
+{
+	struct dat_dev_srq_create *p = arg;
+	DAT_SRQ_ATTR attr = {
+		.max_recv_dtos = dat_to_count(p->max_recv_dtos),
+		.max_recv_iov = dat_to_count(p->max_recv_iov),
+		.low_watermark = dat_to_count(p->low_watermark),
+	};
+	DAT_SRQ_HANDLE khandle;
+	struct dat_usrq *srq;
+	struct dat_uobj *ia;
+
+	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	ia = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
+	if (!ia)
+		return 0;
+	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	srq = dat_usimple_alloc(file, sizeof(*srq), DAT_HANDLE_TYPE_SRQ,
+				to_uia(ia));
+	if (!srq)
+		goto put_ia;
+	srq->uobj.release = usrq_release;
+	if (!dat_charge_queue(file, &srq->queue_entries,
+			      dat_uep_queue_size(attr.max_recv_dtos))) {
+		dat_uobj_unreserve(&srq->uobj);
+		goto put_ia;
+	}
+	p->result = dat_srq_create(ia->khandle,
+				   dat_uobj_khandle(file, p->pz,
+						    DAT_HANDLE_TYPE_PZ),
+				   &attr, &khandle);
+	if (!p->result)
+		p->srq = srq->uobj.handle;
+	dat_usimple_finish(&srq->uobj, p->result, khandle);
+put_ia:
+	dat_uobj_put(ia);
+	return 0;
+}
+
+/* dat_srq_query() */
+int dat_ioctl_srq_query(struct dat_file *file, void *arg)
+{
+	struct dat_dev_srq_query *p = arg;
+	DAT_SRQ_PARAM param;
+
+	if (p->__reserved)
+		return -EOPNOTSUPP;
+	p->result = dat_srq_query(dat_uobj_khandle(file, p->srq,
+						   DAT_HANDLE_TYPE_SRQ),
+				  DAT_SRQ_FIELD_ALL, &param);
+	if (p->result)
+		return 0;
+	p->state = param.srq_state;
+	p->ia = dat_uobj_user_handle(param.ia_handle);
+	p->pz = dat_uobj_user_handle(param.pz_handle);
+	p->max_recv_dtos = param.max_recv_dtos;
+	p->max_recv_iov = param.max_recv_iov;
+	p->low_watermark = param.low_watermark;
+	p->available = param.available_dto_count;
+	p->outstanding = param.outstanding_dto_count;
+	return 0;
+}
+
+/* dat_srq_resize() */
+int dat_ioctl_srq_resize(struct dat_file *file, void *arg)
+{
+	struct dat_dev_srq_set *p = arg;
+	DAT_COUNT value = dat_to_count(p->value);
+	struct dat_uobj *uobj;
+	struct dat_usrq *srq;
+	long before;
+
+	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+	uobj = dat_uobj_get(file, p->srq, DAT_HANDLE_TYPE_SRQ);
+	if (!uobj)
+		return 0;
+	srq = to_usrq(uobj);
+	before = READ_ONCE(srq->queue_entries);
+	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (!dat_charge_queue(file, &srq->queue_entries,
+			      dat_uep_queue_size(value)))
+		goto put;
+	p->result = dat_srq_resize(uobj->khandle, value);
+	if (p->result)
+		dat_charge_queue(file, &srq->queue_entries, before);
+put:
+	dat_uobj_put(uobj);
+	return 0;
+}
+
+/* dat_srq_set_lw() */
+int dat_ioctl_srq_set_lw(struct dat_file *file, void *arg)
+{
+	struct dat_dev_srq_set *p = arg;
+
+	p->result = dat_srq_set_lw(dat_uobj_khandle(file, p->srq,
+						    DAT_HANDLE_TYPE_SRQ),
+				   dat_to_count(p->value));
+	return 0;
+}
+
+/* dat_srq_free() */
+int dat_ioctl_srq_free(struct dat_file *file, void *arg)
+{
+	return dat_usimple_free(file, arg, DAT_HANDLE_TYPE_SRQ, dat_srq_free);
+}

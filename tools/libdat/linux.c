@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * linux.c - <dat/dat_linux.h>: what DAT has no words for
+ */
+#include <stdlib.h>
+
+#include <dat/dat_linux.h>
+
+#include "libdat.h"
+
+/**
+ * dat_linux_get_fd - a file descriptor to poll an EVD or CNO with
+ * @handle: the EVD or CNO
+ * @fd: out: a descriptor of the caller's, to be closed
+ *
+ * It is readable while the EVD holds events, or the CNO has been triggered and
+ * nobody has been told by dat_cno_wait(). Thread safe.
+ *
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN dat_linux_get_fd(DAT_HANDLE handle, int *fd)
+{
+	struct dat_dev_fd arg = {
+		.size = sizeof(arg),
+		.handle = libdat_handle_in(handle),
+	};
+	DAT_RETURN ret;
+
+	if (!fd)
+		return BAD_ARG(2);
+	ret = libdat_call(DAT_DEV_FD, &arg);
+	if (ret == DAT_SUCCESS)
+		*fd = arg.fd;
+	return ret;
+}
+
+/* The segments stand in one array, behind each other. */
+static DAT_RETURN dto_in(struct dat_dev_dto *out, const DAT_LINUX_DTO *in,
+			 struct dat_dev_segment *segments)
+{
+	DAT_COUNT i;
+
+	*out = (struct dat_dev_dto){
+		.opcode = in->op,
+		.ep = libdat_handle_in(in->handle),
+		.flags = in->completion_flags,
+		.segments = (uintptr_t)segments,
+		.cookie = in->user_cookie.as_64,
+		.remote_address = in->remote_buffer.target_address,
+		.remote_length = (__u32)in->remote_buffer.segment_length,
+		.remote_context = in->remote_buffer.rmr_context,
+		.rmr = libdat_handle_in(in->rmr_handle),
+		.privileges = libdat_priv_in(in->mem_privileges),
+	};
+	if (in->remote_buffer.segment_length > UINT32_MAX)
+		return BAD_ARG(2);
+	for (i = 0; i < in->num_segments; i++) {
+		/* An RMR may be bound to nothing; elsewhere it means nothing. */
+		if (!in->local_iov[i].segment_length &&
+		    in->op != DAT_LINUX_RMR_BIND)
+			continue;
+		if (!libdat_segment_in(&segments[out->num_segments++],
+				       &in->local_iov[i]))
+			return BAD_ARG(2);
+	}
+	return DAT_SUCCESS;
+}
+
+/* How many segments there are, -1 if a number cannot be. */
+static long count_segments(DAT_COUNT num, const DAT_LINUX_DTO *dtos)
+{
+	long total = 0;
+	DAT_COUNT i;
+
+	for (i = 0; i < num; i++) {
+		if (dtos[i].num_segments < 0 ||
+		    dtos[i].num_segments > LIBDAT_MAX_IOV ||
+		    (dtos[i].num_segments && !dtos[i].local_iov) ||
+		    (unsigned int)dtos[i].op > DAT_LINUX_SRQ_RECV)
+			return -1;
+		total += dtos[i].num_segments;
+	}
+	return total;
+}
+
+static DAT_RETURN post(DAT_COUNT num, DAT_LINUX_DTO *dtos,
+		       struct dat_dev_dto *out, struct dat_dev_segment *segments,
+		       DAT_COUNT *num_posted)
+{
+	struct dat_dev_post arg = {
+		.size = sizeof(arg),
+		.dtos = (uintptr_t)out,
+		.num_dtos = (__u32)num,
+		.dto_size = sizeof(*out),
+	};
+	DAT_RETURN ret;
+	DAT_COUNT i;
+
+	for (i = 0; i < num; i++) {
+		ret = dto_in(&out[i], &dtos[i], segments);
+		if (ret != DAT_SUCCESS)
+			return ret;
+		segments += out[i].num_segments;
+	}
+	ret = libdat_call(DAT_DEV_POST, &arg);
+	*num_posted = (DAT_COUNT)arg.posted;
+	for (i = 0; i < *num_posted; i++)
+		if (dtos[i].op == DAT_LINUX_RMR_BIND)
+			dtos[i].rmr_context = out[i].rmr_context;
+	return ret;
+}
+
+/**
+ * dat_linux_post - post many DTOs and binds with one system call
+ * @num: entries of @dtos
+ * @dtos: what to post, in this order, to whatever EPs and SRQs
+ * @num_posted: out: how many were posted; those behind the first that fails are
+ *	not
+ *
+ * Thread safe.
+ *
+ * Return: DAT_SUCCESS if all were posted, else what posting the first that
+ * failed by itself would have returned; DAT_INVALID_PARAMETER, and nothing was
+ * posted, if an entry cannot be read.
+ */
+DAT_RETURN dat_linux_post(DAT_COUNT num, DAT_LINUX_DTO *dtos,
+			  DAT_COUNT *num_posted)
+{
+	struct dat_dev_segment *segments;
+	struct dat_dev_dto *out;
+	DAT_RETURN ret;
+	long total;
+
+	if (num < 0)
+		return BAD_ARG(1);
+	if (num && !dtos)
+		return BAD_ARG(2);
+	if (!num_posted)
+		return BAD_ARG(3);
+	*num_posted = 0;
+	if (!num)
+		return DAT_SUCCESS;
+	total = count_segments(num, dtos);
+	if (total < 0)
+		return BAD_ARG(2);
+
+	out = malloc((size_t)num * sizeof(*out) +
+		     (size_t)total * sizeof(*segments));
+	if (!out)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	segments = (struct dat_dev_segment *)(out + num);
+	ret = post(num, dtos, out, segments, num_posted);
+	free(out);
+	return ret;
+}
