@@ -140,8 +140,7 @@ struct dat_uevd *dat_uevd_alloc(struct dat_file *file, struct dat_uia *ia,
 		dat_uring_put(ring);
 		return NULL;
 	}
-	mutex_init(&evd->resizing);
-	mutex_init(&evd->choosing);
+	mutex_init(&evd->mutex);
 	spin_lock_init(&evd->lock);
 	init_waitqueue_head(&evd->wq);
 	init_waitqueue_head(&evd->poll_wq);

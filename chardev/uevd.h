@@ -20,8 +20,8 @@ struct vm_area_struct;
  * struct dat_uevd - an EVD
  * @uobj: head
  * @flags: event streams that may feed it
- * @resizing: held while its size changes
- * @choosing: held while the kernel chooses the qualifier of a PSP of its
+ * @mutex: held while its size changes, while somebody pulls, and while the kernel
+ *	chooses the qualifier of a PSP of its
  * @lock: guards all below; taken from upcalls, and outside that of a CNO
  * @qlen: events that the process asked it to hold
  * @ring: the ring
@@ -38,8 +38,7 @@ struct vm_area_struct;
 struct dat_uevd {
 	struct dat_uobj uobj;
 	u32 flags;
-	struct mutex resizing;
-	struct mutex choosing;
+	struct mutex mutex;
 	spinlock_t lock;
 	u32 qlen;
 	struct dat_uring *ring;

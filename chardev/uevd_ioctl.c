@@ -158,9 +158,9 @@ int dat_ioctl_evd_resize(struct dat_file *file, void *arg)
 		goto put;
 	}
 	p->ring_entries = ring->entries;
-	mutex_lock(&evd->resizing);
+	mutex_lock(&evd->mutex);
 	p->result = resize(evd, p->min_qlen, ring);
-	mutex_unlock(&evd->resizing);
+	mutex_unlock(&evd->mutex);
 put:
 	dat_uobj_put(&evd->uobj);
 	return 0;

@@ -107,17 +107,45 @@ put:
 	return 0;
 }
 
-/* Events that came without notification have made no upcall until now. */
+/*
+ * Those that came without notification have made no upcall. While there are no
+ * upcalls at all nobody overtakes the events that are taken here.
+ */
+static DAT_RETURN pull(struct dat_uevd *evd)
+{
+	const DAT_UPCALL_OBJECT upcall = {
+		.instance_data = evd,
+		.upcall_func = dat_uevd_upcall,
+	};
+	DAT_EVD_HANDLE kevd = evd->uobj.khandle;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	ret = dat_evd_modify_upcall(kevd, DAT_UPCALL_TEARDOWN, NULL,
+				    DAT_UPCALL_INVOC_NEW);
+	if (ret)
+		return ret;
+	while (!dat_evd_dequeue(kevd, &event))
+		dat_uevd_upcall(evd, &event, DAT_FALSE);
+	return dat_evd_modify_upcall(kevd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+				     DAT_UPCALL_INVOC_ANY);
+}
+
+/* What has come by now is in the ring when this returns. */
 int dat_ioctl_evd_pull(struct dat_file *file, void *arg)
 {
 	struct dat_dev_evd_wait *p = arg;
-	DAT_EVD_HANDLE khandle;
+	struct dat_uobj *uobj;
 
 	if (p->__reserved)
 		return -EOPNOTSUPP;
-	khandle = dat_uobj_khandle(file, p->evd, DAT_HANDLE_TYPE_EVD);
-	p->result = dat_evd_modify_upcall(khandle, DAT_UPCALL_SINGLE_INSTANCE,
-					  DAT_UPCALL_SAME,
-					  DAT_UPCALL_INVOC_ANY);
+	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	uobj = dat_uobj_get(file, p->evd, DAT_HANDLE_TYPE_EVD);
+	if (!uobj)
+		return 0;
+	mutex_lock(&to_uevd(uobj)->mutex);
+	p->result = pull(to_uevd(uobj));
+	mutex_unlock(&to_uevd(uobj)->mutex);
+	dat_uobj_put(uobj);
 	return 0;
 }

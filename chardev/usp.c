@@ -96,7 +96,7 @@ static int ioctl_psp_create(struct dat_file *file,
 		goto put_ia;
 	/* There is at most one whose qualifier is not known. */
 	if (any)
-		mutex_lock(&to_uevd(evd)->choosing);
+		mutex_lock(&to_uevd(evd)->mutex);
 	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	sp = usp_alloc(file, DAT_HANDLE_TYPE_PSP, ia, evd,
 		       any ? 0 : p->conn_qual);
@@ -108,7 +108,7 @@ static int ioctl_psp_create(struct dat_file *file,
 	dat_usimple_finish(&sp->uobj, p->result, khandle);
 unlock:
 	if (any)
-		mutex_unlock(&to_uevd(evd)->choosing);
+		mutex_unlock(&to_uevd(evd)->mutex);
 	dat_uobj_put(evd);
 put_ia:
 	dat_uobj_put(ia);
