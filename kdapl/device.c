@@ -86,12 +86,14 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 		 * it, and a read that is flushed when it was about to be sent
 		 * completes twice. It takes a read with a fence for an error.
 		 * Its MRs are lists of pieces. It never tells of the last WQE.
-		 * It forgets that a message was solicited.
+		 * It forgets that a message was solicited. Memory that has been
+		 * deregistered is still written to for a moment.
 		 */
 		return DAT_QUIRK_ONE_SEGMENT | DAT_QUIRK_SIGNAL_ALL |
 		       DAT_QUIRK_UNCHECKED_READS | DAT_QUIRK_UNORDERED |
 		       DAT_QUIRK_NO_READ_FENCE | DAT_QUIRK_PIECES |
-		       DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_NO_SOLICITED;
+		       DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_NO_SOLICITED |
+		       DAT_QUIRK_LATE_WRITES;
 	default:
 		return 0;
 	}

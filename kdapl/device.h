@@ -62,6 +62,8 @@ struct dat_dev {
  * @DAT_QUIRK_SRQ_SAME_PZ: looks for buffers of an SRQ in the PD of the QP
  * @DAT_QUIRK_NO_READ_FENCE: an RDMA read with a fence ends the connection
  * @DAT_QUIRK_NO_SOLICITED: no receive ever counts as solicited
+ * @DAT_QUIRK_LATE_WRITES: goes on writing to deregistered memory what it was
+ *	writing in softirq
  */
 enum dat_quirk {
 	DAT_QUIRK_INVALIDATE_FIRST	= BIT(0),
@@ -76,6 +78,7 @@ enum dat_quirk {
 	DAT_QUIRK_SRQ_FORGETS		= BIT(9),
 	DAT_QUIRK_NO_READ_FENCE		= BIT(10),
 	DAT_QUIRK_NO_SOLICITED		= BIT(11),
+	DAT_QUIRK_LATE_WRITES		= BIT(12),
 };
 
 /* Pages of one fast registration that a window, or an LMR, may have. */

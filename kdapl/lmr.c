@@ -3,6 +3,7 @@
  * lmr.c - making, querying and freeing local memory regions
  */
 #include <linux/kernel.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "device.h"
@@ -22,6 +23,9 @@ static void lmr_shutdown(struct dat_object *obj)
 	/* Both keys are dead when this returns. */
 	if (lmr->mr)
 		ib_dereg_mr(lmr->mr);
+	/* A softirq that has begun counts as an RCU read-side section. */
+	if (dat_dev_quirks(dat_ia_ibdev(obj->ia)) & DAT_QUIRK_LATE_WRITES)
+		synchronize_rcu_expedited();
 	dat_lmr_unmap(lmr);
 	dat_lmr_let_go_of_base(lmr);
 	dat_object_unuse(&lmr->pz->obj);
