@@ -74,7 +74,7 @@ step() {
 # In the guest everything is below /selftests.
 build() {
 	local version=$1 kdir=$2 release=$3 stage=$tmp/$1
-	make -s -C "$top_dir" selftest-modules selftests KDIR="$kdir" \
+	make -s -j"$(nproc)" -C "$top_dir" selftest-modules selftests KDIR="$kdir" \
 		KDAPL_GCOV="$debug" || return
 	mkdir -p "$stage/modules"
 	cp -r "$top_dir/build/selftests/." "$stage"
