@@ -25,6 +25,7 @@
 
 #include <linux/dat.h>
 
+#include "counts.h"
 #include "link.h"
 #include "pair.h"
 
@@ -54,31 +55,6 @@ static unsigned int seed(void)
 static unsigned int below(unsigned int limit)
 {
 	return random() % limit;
-}
-
-static long long number_in(const char *path, const char *label)
-{
-	static char text[16384];
-	ssize_t len;
-	char *at;
-	int fd;
-
-	fd = open(path, O_RDONLY);
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (len < 0)
-		return -1;
-	text[len] = '\0';
-	at = strstr(text, label);
-	return at ? atoll(at + strlen(label)) : -1;
-}
-
-static long long pinned_pages(void)
-{
-	/* Each processor keeps a count of its own until this is read. */
-	number_in("/proc/sys/vm/stat_refresh", "");
-	return number_in("/proc/vmstat", "nr_foll_pin_acquired ") -
-	       number_in("/proc/vmstat", "nr_foll_pin_released ");
 }
 
 /* Kilobytes that a process is charged for. */

@@ -12,6 +12,7 @@
 
 #include "harness.h"
 
+#include "counts.h"
 #include "link.h"
 #include "pair.h"
 
@@ -21,33 +22,6 @@
 	(DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_LMR_IN_USE)
 #define REMOTE \
 	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
-
-/* The number behind a name in a file of /proc. */
-static long long number_in(const char *path, const char *name)
-{
-	static char text[16384];
-	char *found = NULL;
-	ssize_t len;
-	int fd;
-
-	fd = open(path, O_RDONLY);
-	len = read(fd, text, sizeof(text) - 1);
-	if (len >= 0) {
-		text[len] = '\0';
-		found = strstr(text, name);
-	}
-	close(fd);
-	return found ? atoll(found + strlen(name)) : -1;
-}
-
-/* Pages that are pinned, by whomever. */
-static long long pinned_pages(void)
-{
-	/* Each processor keeps a count of its own until this is read. */
-	number_in("/proc/sys/vm/stat_refresh", "");
-	return number_in("/proc/vmstat", "\nnr_foll_pin_acquired ") -
-	       number_in("/proc/vmstat", "\nnr_foll_pin_released ");
-}
 
 /* Memory that this process is charged for, in kilobytes. */
 static long long charged(void)

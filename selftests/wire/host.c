@@ -49,35 +49,6 @@ double now(void)
 }
 
 /**
- * pinned_pages - pages that the whole machine has pinned
- */
-long pinned_pages(void)
-{
-	long acquired = -1, released = -1;
-	char name[64];
-	long value;
-	FILE *f;
-
-	/* Else each processor keeps its part of the counts for a while. */
-	f = fopen("/proc/sys/vm/stat_refresh", "w");
-	if (f) {
-		fputs("1\n", f);
-		fclose(f);
-	}
-	f = fopen("/proc/vmstat", "r");
-	if (!f)
-		fail("no /proc/vmstat");
-	while (fscanf(f, "%63s %ld", name, &value) == 2) {
-		if (!strcmp(name, "nr_foll_pin_acquired"))
-			acquired = value;
-		if (!strcmp(name, "nr_foll_pin_released"))
-			released = value;
-	}
-	fclose(f);
-	return acquired - released;
-}
-
-/**
  * host_open - open the IA and make everything but a connection
  * @host: to be filled in
  */

@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <kselftest.h>
 
+#include "counts.h"
 #include "wire.h"
 
 /* How often kdapl has the transport try again. */
@@ -297,7 +298,7 @@ void survivor_run(DAT_IA_ADDRESS_PTR server, DAT_CONN_QUAL where)
 	test_connect_again(server);
 
 	host_close(&me);
-	ksft_print_msg("%ld pages are pinned\n", pinned_pages());
+	ksft_print_msg("%lld pages are pinned\n", pinned_pages());
 	ksft_test_result(!pinned_pages(),
 			 "survivor.everything_is_freed_and_nothing_pinned\n");
 	ksft_finished();

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <kselftest.h>
 
+#include "counts.h"
 #include "wire.h"
 
 static void move(struct host *host, enum msg_type op, unsigned long kib,
@@ -82,7 +83,7 @@ int main(int argc, char **argv)
 	/* What is said must be out when the other guest is killed. */
 	setlinebuf(stdout);
 	if (argc == 2 && !strcmp(argv[1], "pinned")) {
-		printf("%ld\n", pinned_pages());
+		printf("%lld\n", pinned_pages());
 		return 0;
 	}
 	if (argc < 3)

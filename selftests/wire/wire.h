@@ -69,7 +69,6 @@ __attribute__((format(printf, 1, 2), noreturn))
 void fail(const char *fmt, ...);
 void check(DAT_RETURN ret, const char *what);
 double now(void);
-long pinned_pages(void);
 
 void host_open(struct host *host);
 void host_close(struct host *host);

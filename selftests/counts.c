@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * counts.c - numbers that the kernel tells in files
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "counts.h"
+
+static long long number_in_fd(int fd, const char *name)
+{
+	static char text[16384];
+	char *found;
+	ssize_t len;
+
+	len = pread(fd, text, sizeof(text) - 1, 0);
+	if (len < 0)
+		return -1;
+	text[len] = '\0';
+	found = strstr(text, name);
+	return found ? atoll(found + strlen(name)) : -1;
+}
+
+/* The number behind a name in a file, -1 if there is none. */
+long long number_in(const char *path, const char *name)
+{
+	int fd = open(path, O_RDONLY);
+	long long number = number_in_fd(fd, name);
+
+	close(fd);
+	return number;
+}
+
+/* Pages that are pinned, by whomever. */
+long long pinned_pages(void)
+{
+	/* Each processor keeps a count of its own until this is read. */
+	number_in("/proc/sys/vm/stat_refresh", "");
+	return number_in("/proc/vmstat", "\nnr_foll_pin_acquired ") -
+	       number_in("/proc/vmstat", "\nnr_foll_pin_released ");
+}
+
+/* Pages that this process is charged for. */
+long long charged_pages(void)
+{
+	static int status = -1;
+	static pid_t owner;
+	long long kbytes;
+
+	/* A user who is not root may have no way to the file. */
+	if (status < 0 || owner != getpid()) {
+		status = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+		owner = getpid();
+	}
+	kbytes = number_in_fd(status, "\nVmPin:");
+	return kbytes < 0 ? -1 : kbytes * 1024 / getpagesize();
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * counts.h - numbers that the kernel tells in files
+ */
+#ifndef SELFTESTS_COUNTS_H
+#define SELFTESTS_COUNTS_H
+
+long long number_in(const char *path, const char *name);
+long long pinned_pages(void);
+long long charged_pages(void);
+
+#endif /* SELFTESTS_COUNTS_H */
