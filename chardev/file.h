@@ -76,7 +76,7 @@ struct dat_uobj {
  * struct dat_uia - an IA
  * @uobj: head
  * @async_evd: its asynchronous EVD; goes with the IA
- * @max_lmr: the largest LMR, whatever its alignment
+ * @max_lmr: the largest LMR, in bytes
  */
 struct dat_uia {
 	struct dat_uobj uobj;

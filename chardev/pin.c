@@ -56,17 +56,18 @@ int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 	    fault_in_readable(u64_to_user_ptr(address), length))
 		return -EFAULT;
 
-	pin->pages = kvmalloc_array(num_pages, sizeof(*pin->pages),
-				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!pin->pages)
-		return -ENOMEM;
 	pin->mm = current->mm;
 	pin->num_pages = num_pages;
 	pin->writable = writable;
-	if (!charge(pin->mm, num_pages)) {
-		ret = -EDQUOT;
-		goto free;
-	}
+	pin->is_charged = true;
+	/* Before the list, which can be large, too. */
+	if (!charge(pin->mm, num_pages))
+		return -EDQUOT;
+	ret = -ENOMEM;
+	pin->pages = kvmalloc_array(num_pages, sizeof(*pin->pages),
+				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!pin->pages)
+		goto uncharge;
 
 	while (done < num_pages) {
 		ret = fatal_signal_pending(current) ? -EINTR :
@@ -89,11 +90,24 @@ int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 
 unpin:
 	unpin_user_pages(pin->pages, done);
-	atomic64_sub(num_pages, &pin->mm->pinned_vm);
-	ret = ret ?: -EFAULT;
-free:
 	kvfree(pin->pages);
+	ret = ret ?: -EFAULT;
+uncharge:
+	atomic64_sub(num_pages, &pin->mm->pinned_vm);
 	return ret;
+}
+
+/**
+ * dat_pin_uncharge - somebody else charges the process for these pages
+ * @pin: as dat_pin() left it
+ *
+ * Context: any.
+ */
+void dat_pin_uncharge(struct dat_pin *pin)
+{
+	if (pin->is_charged)
+		atomic64_sub(pin->num_pages, &pin->mm->pinned_vm);
+	pin->is_charged = false;
 }
 
 /**
@@ -105,7 +119,7 @@ free:
 void dat_unpin(struct dat_pin *pin)
 {
 	unpin_user_pages_dirty_lock(pin->pages, pin->num_pages, pin->writable);
-	atomic64_sub(pin->num_pages, &pin->mm->pinned_vm);
+	dat_pin_uncharge(pin);
 	mmdrop(pin->mm);
 	kvfree(pin->pages);
 }

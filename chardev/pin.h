@@ -16,15 +16,18 @@ struct page;
  * @pages: the pages, in order
  * @num_pages: how many
  * @writable: they may have been written to
+ * @is_charged: @mm is charged for them
  */
 struct dat_pin {
 	struct mm_struct *mm;
 	struct page **pages;
 	unsigned long num_pages;
 	bool writable;
+	bool is_charged;
 };
 
 int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable);
+void dat_pin_uncharge(struct dat_pin *pin);
 void dat_unpin(struct dat_pin *pin);
 
 #endif /* _CHARDEV_PIN_H */

@@ -8,22 +8,6 @@
 #include "ucno.h"
 #include "uevd.h"
 
-static DAT_RETURN query_max_lmr(struct dat_uia *ia, DAT_IA_HANDLE kia)
-{
-	DAT_IA_ATTR *attr = kmalloc(sizeof(*attr), GFP_KERNEL);
-	DAT_RETURN ret;
-
-	if (!attr)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-	ret = dat_ia_query(kia, NULL, DAT_IA_FIELD_IA_MAX_LMR_BLOCK_SIZE, attr,
-			   DAT_PROVIDER_FIELD_NONE, NULL);
-	if (!ret)
-		ia->max_lmr = attr->max_lmr_block_size;
-	kfree(attr);
-	return ret;
-}
-
 static DAT_RETURN open_kernel_ia(struct dat_dev_ia_open *p, struct dat_uia *ia,
 				 struct dat_uevd *evd, DAT_IA_HANDLE *kia,
 				 DAT_EVD_HANDLE *kevd)
@@ -42,7 +26,7 @@ static DAT_RETURN open_kernel_ia(struct dat_dev_ia_open *p, struct dat_uia *ia,
 	ret = dat_evd_modify_upcall(*kevd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 				    DAT_UPCALL_INVOC_ANY);
 	if (!ret)
-		ret = query_max_lmr(ia, *kia);
+		ret = dat_ia_max_user_lmr(*kia, &ia->max_lmr);
 	if (ret)
 		dat_ia_close(*kia, DAT_CLOSE_ABRUPT_FLAG);
 	return ret;
@@ -164,7 +148,6 @@ static void fill_ia_query(struct dat_dev_ia_query *p, const DAT_IA_ATTR *ia,
 	memcpy(p->adapter_name, ia->adapter_name, sizeof(p->adapter_name));
 	memcpy(p->vendor_name, ia->vendor_name, sizeof(p->vendor_name));
 	dat_uaddr_to_user(ia->ia_address_ptr, &p->ia_address);
-	p->max_lmr_block_size = ia->max_lmr_block_size;
 	p->max_lmr_virtual_address = ia->max_lmr_virtual_address;
 	p->max_rmr_target_address = ia->max_rmr_target_address;
 	p->evd_merging = 0;
@@ -238,6 +221,8 @@ int dat_ioctl_ia_query(struct dat_file *file, void *arg)
 	if (!p->result) {
 		p->async_evd = dat_uobj_user_handle(async_evd);
 		fill_ia_query(p, ia_attr, provider_attr);
+		/* That of memory that is a process's. */
+		p->max_lmr_block_size = to_uia(uobj)->max_lmr;
 	}
 free:
 	kfree(provider_attr);

@@ -1,24 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ulmr.c - the ioctls of LMRs
+ * ulmr.c - the ioctls of LMRs, but for synchronising them
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
-#include <linux/sched/signal.h>
-#include <linux/slab.h>
-#include <linux/uaccess.h>
 
 #include "pin.h"
+#include "ushare.h"
 #include "usimple.h"
 
 /**
  * struct dat_ulmr - an LMR of a process
  * @uobj: head
- * @pin: its memory
+ * @base: the LMR whose memory it is over, referenced; else NULL
+ * @pin: its memory, unless it has a base
+ * @share: the shared region that it is of, or NULL
+ * @mem_type: as the process gave it
+ * @address: the same
+ * @length: the same
+ * @cookie: the same
  */
 struct dat_ulmr {
 	struct dat_uobj uobj;
+	struct dat_ulmr *base;
 	struct dat_pin pin;
+	struct dat_ushare *share;
+	u32 mem_type;
+	u64 address;
+	u64 length;
+	u8 cookie[DAT_DEV_COOKIE_SIZE];
 };
 
 static struct dat_ulmr *to_ulmr(struct dat_uobj *uobj)
@@ -28,7 +38,14 @@ static struct dat_ulmr *to_ulmr(struct dat_uobj *uobj)
 
 static void ulmr_release(struct dat_uobj *uobj)
 {
-	dat_unpin(&to_ulmr(uobj)->pin);
+	struct dat_ulmr *lmr = to_ulmr(uobj);
+
+	if (lmr->base)
+		dat_uobj_put(&lmr->base->uobj);
+	if (lmr->pin.pages)
+		dat_unpin(&lmr->pin);
+	if (lmr->share)
+		dat_ushare_put(lmr->share);
 }
 
 static DAT_RETURN pin_error(int err)
@@ -46,42 +63,104 @@ static DAT_RETURN pin_error(int err)
 }
 
 /* What the kernel API would refuse is refused before it costs anything. */
-static DAT_RETURN check_create(const struct dat_dev_lmr_create *p)
+static DAT_RETURN check_create(const struct dat_dev_lmr_create *p,
+			       const struct dat_uia *ia)
 {
 	u64 end;
 
-	switch (p->mem_type) {
-	case DAT_MEM_TYPE_VIRTUAL:
-		break;
-	case DAT_MEM_TYPE_LMR:
-	case 2:		/* DAT_MEM_TYPE_SHARED_VIRTUAL, of user space only */
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	default:
+	if (p->mem_type > DAT_DEV_MEM_SHARED)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	}
-	if (p->privileges & ~DAT_MEM_PRIV_ALL_FLAG)
+	if (p->privileges & ~(DAT_MEM_PRIV_ALL_FLAG | DAT_DEV_PRIV_RELAXED))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+	if (p->mem_type == DAT_DEV_MEM_LMR)
+		return DAT_SUCCESS;
 	if (!p->length || check_add_overflow(p->address, p->length, &end))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (p->length > ia->max_lmr)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY_REGION);
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN register_lmr(struct dat_dev_lmr_create *p,
-			       struct dat_uobj *ia, struct dat_ulmr *lmr,
-			       DAT_PZ_HANDLE kpz, DAT_LMR_HANDLE *khandle)
+static DAT_RETURN kcreate(struct dat_dev_lmr_create *p, struct dat_ulmr *lmr,
+			  DAT_PZ_HANDLE kpz, DAT_MEM_TYPE type,
+			  DAT_REGION_DESCRIPTION desc, DAT_LMR_HANDLE *khandle)
 {
-	struct dat_platform_region region = {
-		.pages = lmr->pin.pages,
-		.first_offset = offset_in_page(p->address),
-		.virtual_address = p->address,
-	};
-	DAT_REGION_DESCRIPTION desc = { .for_platform = &region };
-
-	return dat_lmr_kcreate(ia->khandle, DAT_MEM_TYPE_PLATFORM, desc,
+	BUILD_BUG_ON(DAT_DEV_PRIV_RELAXED != DAT_MEM_PRIV_RELAXED_FLAG);
+	return dat_lmr_kcreate(lmr->uobj.ia->uobj.khandle, type, desc,
 			       p->length, kpz, p->privileges, DAT_VA_TYPE_VA,
 			       DAT_MEM_OPTIMIZE_DONT_CARE, khandle,
 			       &p->lmr_context, &p->rmr_context,
 			       &p->registered_size, &p->registered_address);
+}
+
+static DAT_RETURN create_over_lmr(struct dat_dev_lmr_create *p,
+				  struct dat_ulmr *lmr, DAT_PZ_HANDLE kpz,
+				  DAT_LMR_HANDLE *khandle)
+{
+	DAT_REGION_DESCRIPTION desc = {};
+	struct dat_uobj *base = dat_uobj_get(lmr->uobj.file, p->base,
+					     DAT_HANDLE_TYPE_LMR);
+
+	if (!base)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	lmr->base = to_ulmr(base);
+	desc.for_lmr_handle = base->khandle;
+	return kcreate(p, lmr, kpz, DAT_MEM_TYPE_LMR, desc, khandle);
+}
+
+static bool is_too_large(DAT_RETURN ret)
+{
+	return ret == DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				DAT_RESOURCE_MEMORY_REGION);
+}
+
+/*
+ * What one fast registration does not hold, the device is left to look for and
+ * to pin once more, and that is what the process is charged for then.
+ */
+static DAT_RETURN create_over_memory(struct dat_dev_lmr_create *p,
+				     struct dat_ulmr *lmr, DAT_PZ_HANDLE kpz,
+				     DAT_LMR_HANDLE *khandle)
+{
+	struct dat_platform_region region = {
+		.first_offset = offset_in_page(p->address),
+		.virtual_address = p->address,
+	};
+	DAT_REGION_DESCRIPTION desc = { .for_platform = &region };
+	DAT_RETURN ret;
+	int err;
+
+	err = dat_pin(&lmr->pin, p->address, p->length,
+		      p->privileges & DAT_MEM_PRIV_WRITE_FLAG);
+	if (err) {
+		lmr->pin.pages = NULL;
+		return pin_error(err);
+	}
+	region.pages = lmr->pin.pages;
+	ret = kcreate(p, lmr, kpz, DAT_MEM_TYPE_PLATFORM, desc, khandle);
+	if (!is_too_large(ret))
+		return ret;
+	dat_pin_uncharge(&lmr->pin);
+	region.is_user = DAT_TRUE;
+	return kcreate(p, lmr, kpz, DAT_MEM_TYPE_PLATFORM, desc, khandle);
+}
+
+static DAT_RETURN create(struct dat_dev_lmr_create *p, struct dat_ulmr *lmr,
+			 DAT_PZ_HANDLE kpz, DAT_LMR_HANDLE *khandle)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	lmr->uobj.release = ulmr_release;
+	lmr->mem_type = p->mem_type;
+	lmr->address = p->address;
+	lmr->length = p->length;
+	memcpy(lmr->cookie, p->cookie, sizeof(lmr->cookie));
+	if (p->mem_type == DAT_DEV_MEM_LMR)
+		return create_over_lmr(p, lmr, kpz, khandle);
+	if (p->mem_type == DAT_DEV_MEM_SHARED)
+		ret = dat_ushare_get(p, &lmr->share);
+	return ret ?: create_over_memory(p, lmr, kpz, khandle);
 }
 
 /* dat_lmr_create() */
@@ -92,40 +171,23 @@ int dat_ioctl_lmr_create(struct dat_file *file, void *arg)
 	struct dat_ulmr *lmr;
 	struct dat_uobj *ia;
 	DAT_PZ_HANDLE kpz;
-	int ret;
 
-	if (p->__reserved)
+	if (p->base && p->mem_type != DAT_DEV_MEM_LMR)
 		return -EOPNOTSUPP;
-	p->result = check_create(p);
-	if (p->result)
-		return 0;
 	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	ia = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
 	if (!ia)
 		return 0;
-	kpz = dat_uobj_khandle(file, p->pz, DAT_HANDLE_TYPE_PZ);
-
-	/* If it is well aligned one page more will do; more never will. */
-	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-			      DAT_RESOURCE_MEMORY_REGION);
-	if (p->length > to_uia(ia)->max_lmr + PAGE_SIZE)
+	p->result = check_create(p, to_uia(ia));
+	if (p->result)
 		goto put_ia;
-
+	kpz = dat_uobj_khandle(file, p->pz, DAT_HANDLE_TYPE_PZ);
 	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	lmr = dat_usimple_alloc(file, sizeof(*lmr), DAT_HANDLE_TYPE_LMR,
 				to_uia(ia));
 	if (!lmr)
 		goto put_ia;
-	ret = dat_pin(&lmr->pin, p->address, p->length,
-		      p->privileges & DAT_MEM_PRIV_WRITE_FLAG);
-	if (ret) {
-		p->result = pin_error(ret);
-		dat_uobj_unreserve(&lmr->uobj);
-		goto put_ia;
-	}
-	lmr->uobj.release = ulmr_release;
-
-	p->result = register_lmr(p, ia, lmr, kpz, &khandle);
+	p->result = create(p, lmr, kpz, &khandle);
 	if (!p->result)
 		p->lmr = lmr->uobj.handle;
 	dat_usimple_finish(&lmr->uobj, p->result, khandle);
@@ -138,27 +200,29 @@ put_ia:
 int dat_ioctl_lmr_query(struct dat_file *file, void *arg)
 {
 	struct dat_dev_lmr_create *p = arg;
+	struct dat_ulmr *lmr;
 	struct dat_uobj *uobj;
 	DAT_LMR_PARAM param;
 
-	if (p->__reserved)
-		return -EOPNOTSUPP;
 	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 	uobj = dat_uobj_get(file, p->lmr, DAT_HANDLE_TYPE_LMR);
 	if (!uobj)
 		return 0;
+	lmr = to_ulmr(uobj);
 	p->result = dat_lmr_query(uobj->khandle, DAT_LMR_FIELD_ALL, &param);
 	if (!p->result) {
 		p->ia = uobj->ia->uobj.handle;
 		p->pz = dat_uobj_user_handle(param.pz_handle);
-		p->mem_type = DAT_MEM_TYPE_VIRTUAL;
+		p->mem_type = lmr->mem_type;
 		p->privileges = param.mem_priv;
-		p->address = param.registered_address;
-		p->length = param.length;
+		p->address = lmr->address;
+		p->length = lmr->length;
+		p->base = lmr->base ? lmr->base->uobj.handle : 0;
 		p->lmr_context = param.lmr_context;
 		p->rmr_context = param.rmr_context;
 		p->registered_address = param.registered_address;
 		p->registered_size = param.registered_size;
+		memcpy(p->cookie, lmr->cookie, sizeof(p->cookie));
 	}
 	dat_uobj_put(uobj);
 	return 0;
@@ -168,51 +232,4 @@ int dat_ioctl_lmr_query(struct dat_file *file, void *arg)
 int dat_ioctl_lmr_free(struct dat_file *file, void *arg)
 {
 	return dat_usimple_free(file, arg, DAT_HANDLE_TYPE_LMR, dat_lmr_free);
-}
-
-/* Segments copied in at once by a sync. */
-#define SYNC_BATCH	64
-
-static DAT_RETURN sync_batch(struct dat_dev_lmr_sync *p, DAT_IA_HANDLE kia,
-			     const DAT_LMR_TRIPLET *segments, u64 num)
-{
-	if (p->direction == DAT_DEV_SYNC_READ)
-		return dat_lmr_sync_rdma_read(kia, segments, num);
-	return dat_lmr_sync_rdma_write(kia, segments, num);
-}
-
-/* dat_lmr_sync_rdma_read(), dat_lmr_sync_rdma_write() */
-int dat_ioctl_lmr_sync(struct dat_file *file, void *arg)
-{
-	const struct dat_dev_segment __user *usegments;
-	struct dat_dev_lmr_sync *p = arg;
-	DAT_LMR_TRIPLET *segments;
-	DAT_IA_HANDLE kia;
-	u64 done = 0;
-	int ret = 0;
-
-	/* The process's segments are the kernel's triplets. */
-	BUILD_BUG_ON(sizeof(*segments) != sizeof(*usegments));
-	if (p->direction > DAT_DEV_SYNC_WRITE)
-		return -EOPNOTSUPP;
-	kia = dat_uobj_khandle(file, p->ia, DAT_HANDLE_TYPE_IA);
-	usegments = u64_to_user_ptr(p->segments);
-	segments = kmalloc_array(SYNC_BATCH, sizeof(*segments), GFP_KERNEL);
-	if (!segments)
-		return -ENOMEM;
-	do {
-		u64 num = min_t(u64, p->num_segments - done, SYNC_BATCH);
-
-		if (copy_from_user(segments, usegments + done,
-				   num * sizeof(*segments))) {
-			ret = -EFAULT;
-			break;
-		}
-		p->result = sync_batch(p, kia, segments, num);
-		done += num;
-		cond_resched();
-	} while (!p->result && done < p->num_segments &&
-		 !fatal_signal_pending(current));
-	kfree(segments);
-	return ret;
 }

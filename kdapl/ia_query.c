@@ -178,3 +178,37 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ia_query);
+
+/**
+ * dat_ia_max_user_lmr - how large a region of a process's memory can be
+ * @ia_handle: the IA
+ * @max_length: out: bytes; for memory that &struct dat_platform_region calls
+ *	is_user. max_lmr_block_size, which is often less, is for any memory.
+ *
+ * No specification has it.
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN dat_ia_max_user_lmr(DAT_IA_HANDLE ia_handle, DAT_VLEN *max_length)
+{
+	struct dat_object *obj;
+	struct ib_device *ibdev;
+	DAT_RETURN ret;
+
+	might_sleep();
+	if (!max_length)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
+			       DAT_INVALID_HANDLE_IA, &ret);
+	if (!obj)
+		return ret;
+	ibdev = dat_ia_ibdev(to_ia(obj));
+	*max_length = (u64)(dat_dev_max_lmr_pages(ibdev) - 1) * PAGE_SIZE;
+	if (ibdev->ops.reg_user_mr)
+		*max_length = max(*max_length, ibdev->attrs.max_mr_size);
+	dat_object_leave(obj);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_ia_max_user_lmr);

@@ -54,6 +54,29 @@ static struct ib_mr *alloc_mr(const struct dat_lmr *lmr,
 	return ib_alloc_mr(lmr->pz->pd, fit->type, fit->num);
 }
 
+static void set_mr(struct dat_lmr *lmr, struct ib_mr *mr)
+{
+	lmr->mr = mr;
+	lmr->lkey = mr->lkey;
+	lmr->rkey = mr->rkey;
+}
+
+/* Any number of pages, but only of the process that calls. */
+static int register_user_mr(struct dat_lmr *lmr)
+{
+	struct ib_mr *mr;
+
+	if (!lmr->user_mm || lmr->user_mm != current->mm ||
+	    !lmr->pz->pd->device->ops.reg_user_mr)
+		return -E2BIG;
+	mr = ib_reg_user_mr(lmr->pz->pd, lmr->start, lmr->length, lmr->address,
+			    dat_lmr_access(lmr->privileges));
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	set_mr(lmr, mr);
+	return 0;
+}
+
 static int register_mr(struct dat_lmr *lmr)
 {
 	struct ib_device *ibdev = lmr->pz->pd->device;
@@ -65,6 +88,8 @@ static int register_mr(struct dat_lmr *lmr)
 			  lmr->optimization & DAT_MEM_OPTIMIZE_IA,
 			  lmr->sgt.sgl, lmr->sgt.nents, lmr->address,
 			  lmr->length, &fit);
+	if (ret == -E2BIG)
+		return register_user_mr(lmr);
 	if (ret)
 		return ret;
 	mr = alloc_mr(lmr, &fit);
@@ -83,9 +108,7 @@ static int register_mr(struct dat_lmr *lmr)
 				 dat_lmr_access(lmr->privileges));
 	if (ret)
 		goto dereg;
-	lmr->mr = mr;
-	lmr->lkey = mr->lkey;
-	lmr->rkey = mr->rkey;
+	set_mr(lmr, mr);
 	return 0;
 
 dereg:
@@ -182,6 +205,8 @@ static DAT_RETURN lmr_publish(struct dat_lmr *lmr)
 			 DAT_MEM_OPTIMIZE_MIN_EXPOSURE | \
 			 DAT_MEM_OPTIMIZE_EXACT_EXPOSURE)
 
+#define PRIV_FLAGS	(DAT_MEM_PRIV_ALL_FLAG | DAT_MEM_PRIV_RELAXED_FLAG)
+
 /* A region may be an LMR, which has to be the provider's too. */
 static bool is_foreign_region(const struct dat_foreign *ia, DAT_MEM_TYPE type,
 			      const DAT_REGION_DESCRIPTION *region)
@@ -246,6 +271,8 @@ static bool is_foreign_region(const struct dat_foreign *ia, DAT_MEM_TYPE type,
  * list, its memory has to be contiguous, on the bus, in larger pages, to which
  * its address must be aligned as its memory is; for vmalloc() memory beyond
  * max_lmr_block_size there is no way. dat_ia_memtype_hint() tells the alignment.
+ * Memory of the calling process is registered whatever it is like, if the
+ * &struct dat_platform_region says that it is; so is an LMR over it.
  *
  * The memory must stay until dat_lmr_free() has returned. Specification:
  * dat_lmr_kcreate(), kDAPL; dat_lmr_create(), uDAPL.
@@ -275,7 +302,7 @@ DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 	DAT_RETURN ret;
 
 	might_sleep();
-	if (mem_privileges & ~DAT_MEM_PRIV_ALL_FLAG)
+	if (mem_privileges & ~PRIV_FLAGS)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 	if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);

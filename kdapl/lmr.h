@@ -35,6 +35,8 @@ struct dat_pz;
  * @mappings: as @mapped, LMRs whose @sgt is this mapping
  * @over: LMRs over this one
  * @mr: its registration; NULL if it has none, DAT_MEM_TYPE_BYPASS
+ * @user_mm: whose memory it is, if the device may look for its pages itself; only
+ *	compared with that of a process
  * @lkey: its lmr_context; kept here because look-ups outlive @mr
  * @rkey: its rmr_context; likewise
  * @same_key: next LMR with the same lmr_context
@@ -61,6 +63,7 @@ struct dat_lmr {
 	atomic_t mappings;
 	atomic_t over;
 	struct ib_mr *mr;
+	const struct mm_struct *user_mm;
 	u32 lkey;
 	u32 rkey;
 	struct dat_lmr __rcu *same_key;
@@ -85,6 +88,8 @@ static inline int dat_lmr_access(DAT_MEM_PRIV_FLAGS privileges)
 		access |= IB_ACCESS_REMOTE_WRITE;
 	if (privileges & DAT_MEM_PRIV_REMOTE_READ_FLAG)
 		access |= IB_ACCESS_REMOTE_READ;
+	if (privileges & DAT_MEM_PRIV_RELAXED_FLAG)
+		access |= IB_ACCESS_RELAXED_ORDERING;
 	return access;
 }
 

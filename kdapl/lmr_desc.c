@@ -4,6 +4,7 @@
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/sched.h>
 
 #include "ia.h"
 #include "lmr.h"
@@ -22,6 +23,7 @@ static DAT_RETURN describe_platform(struct dat_lmr *lmr)
 		return bad_region();
 	lmr->start = p->virtual_address;
 	lmr->length = lmr->region_length;
+	lmr->user_mm = p->is_user ? current->mm : NULL;
 	return DAT_SUCCESS;
 }
 
@@ -99,6 +101,7 @@ static DAT_RETURN describe_base(struct dat_lmr *lmr)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 	lmr->start = lmr->base->start;
 	lmr->length = lmr->base->length;
+	lmr->user_mm = lmr->base->user_mm;
 	return DAT_SUCCESS;
 }
 
@@ -188,8 +191,8 @@ DAT_RETURN dat_lmr_describe(struct dat_lmr *lmr)
 		return ret;
 	if (!lmr->length || check_add_overflow(lmr->start, lmr->length, &end))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	/* A segment of a triplet can be no longer. */
-	if (lmr->length > U32_MAX)
+	/* A segment of a triplet can be no longer; a process may have several. */
+	if (lmr->length > U32_MAX && !lmr->user_mm)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY_REGION);
 	if ((lmr->mem_type == DAT_MEM_TYPE_IA ||

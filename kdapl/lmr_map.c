@@ -33,11 +33,14 @@ static DAT_RETURN map_bus_memory(struct dat_lmr *lmr)
 static DAT_RETURN map_pages(struct dat_lmr *lmr)
 {
 	struct ib_device *ibdev = dat_ia_ibdev(lmr->obj.ia);
-	unsigned int num = PFN_UP(offset_in_page(lmr->start) + lmr->length);
+	u64 num = PFN_UP(offset_in_page(lmr->start) + lmr->length);
 	struct page **pages;
 	DAT_RETURN ret;
 	int err;
 
+	/* What scatterlists count in. */
+	if (num > INT_MAX)
+		return no_memory();
 	pages = dat_lmr_pages(lmr, num, &ret);
 	if (!pages)
 		return ret;

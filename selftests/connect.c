@@ -600,10 +600,6 @@ TEST_F(connect, psp_refuses_bad_arguments)
 	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
 		  dat_psp_create(pair->ia, pair->qual + 1, pair->cr_evd,
 				 DAT_PSP_CONSUMER_FLAG, NULL));
-	EXPECT_EQ(DAT_MODEL_NOT_SUPPORTED,
-		  DAT_GET_TYPE(dat_psp_create(pair->ia, pair->qual + 1,
-					      pair->cr_evd,
-					      DAT_PSP_PROVIDER_FLAG, &psp)));
 	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
 		  dat_psp_create(pair->psp, pair->qual + 1, pair->cr_evd,
 				 DAT_PSP_CONSUMER_FLAG, &psp));

@@ -387,7 +387,7 @@ TEST_F(ia, provider_tells_what_it_is)
 	EXPECT_EQ(2 * DAT_QOS_PREMIUM - 1, p->dat_qos_supported);
 	EXPECT_EQ(DAT_TRUE, p->is_thread_safe);
 	EXPECT_EQ(DAT_FALSE, p->supports_multipath);
-	EXPECT_EQ(DAT_PSP_CREATES_EP_NEVER, p->ep_creator);
+	EXPECT_EQ(DAT_PSP_CREATES_EP_IFASKED, p->ep_creator);
 	EXPECT_EQ(DAT_PZ_UNIQUE, p->pz_support);
 	ASSERT_LT(0, p->optimal_buffer_alignment);
 	EXPECT_GE(256, p->optimal_buffer_alignment);

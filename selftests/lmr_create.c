@@ -14,6 +14,7 @@
 
 #include "harness.h"
 
+#include "counts.h"
 #include "link.h"
 #include "pair.h"
 
@@ -71,52 +72,6 @@ static DAT_UINT32 create_type(struct pair *pair, void *buf, DAT_VLEN len,
 	struct region r;
 
 	return DAT_GET_TYPE(create(pair, buf, len, privileges, &r));
-}
-
-/* The number behind a name in a file of /proc. */
-static long long number_in(int fd, const char *name)
-{
-	static char text[16384];
-	char *found;
-	ssize_t len;
-
-	len = pread(fd, text, sizeof(text) - 1, 0);
-	if (len < 0)
-		return -1;
-	text[len] = '\0';
-	found = strstr(text, name);
-	return found ? atoll(found + strlen(name)) : -1;
-}
-
-/* Pages that are pinned, by whomever. */
-static long long pinned_pages(void)
-{
-	int fd = open("/proc/sys/vm/stat_refresh", O_WRONLY);
-	long long pinned = -1;
-
-	/* Each processor keeps a count of its own until told otherwise. */
-	if (fd >= 0 && write(fd, "1", 1) == 1) {
-		int vmstat = open("/proc/vmstat", O_RDONLY);
-
-		pinned = number_in(vmstat, "\nnr_foll_pin_acquired ") -
-			 number_in(vmstat, "\nnr_foll_pin_released ");
-		close(vmstat);
-	}
-	close(fd);
-	return pinned;
-}
-
-/* Pages that this process is charged for. */
-static long long charged_pages(void)
-{
-	static int status = -1;
-	long long kbytes;
-
-	/* A user who is not root may have no way to the file. */
-	if (status < 0)
-		status = open("/proc/self/status", O_RDONLY);
-	kbytes = number_in(status, "\nVmPin:");
-	return kbytes < 0 ? -1 : kbytes * 1024 / (long)PAGE;
 }
 
 static void fill(unsigned char *buf, size_t len, unsigned int seed)
@@ -342,40 +297,17 @@ TEST_F(lmr_create, write_privileges_for_read_only_memory_are_refused)
 	EXPECT_EQ(self->pinned, pinned_pages());
 }
 
-TEST_F(lmr_create, other_memory_types_are_not_supported_and_numbers_invalid)
+TEST_F(lmr_create, numbers_that_are_no_memory_types_are_invalid)
 {
 	/* The last five mean something in the kernel's API. */
 	static const unsigned int wrong[] = {
 		4, 5, 0xf, ~0U, 0x10, 0x20, 0x40, 0x80, 0x100,
 	};
 	DAT_REGION_DESCRIPTION desc = { .for_va = self->buf };
-	char cookie[DAT_LMR_COOKIE_SIZE] = "cookie";
-	DAT_REGION_DESCRIPTION shared = {
-		.for_shared_memory = {
-			.virtual_address = self->buf,
-			.shared_memory_id = &cookie,
-		},
-	};
 	DAT_LMR_CONTEXT context;
 	DAT_LMR_HANDLE lmr;
-	struct region r;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  create(&self->pair, self->buf, PAGE, ALL, &r));
-	EXPECT_EQ(DAT_MODEL_NOT_SUPPORTED,
-		  DAT_GET_TYPE(dat_lmr_create(self->pair.ia,
-					      DAT_MEM_TYPE_SHARED_VIRTUAL,
-					      shared, PAGE, self->pair.a.pz,
-					      ALL, &lmr, &context, NULL, NULL,
-					      NULL)));
-	desc.for_lmr_handle = r.lmr;
-	EXPECT_EQ(DAT_MODEL_NOT_SUPPORTED,
-		  DAT_GET_TYPE(dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_LMR,
-					      desc, 0, self->pair.a.pz, ALL,
-					      &lmr, &context, NULL, NULL,
-					      NULL)));
-	desc.for_va = self->buf;
 	for (i = 0; i < 9; i++)
 		EXPECT_EQ(DAT_INVALID_PARAMETER,
 			  DAT_GET_TYPE(dat_lmr_create(self->pair.ia, wrong[i],
@@ -546,37 +478,6 @@ TEST_F(lmr_create, only_handle_and_lmr_context_must_have_somewhere_to_go)
 		  dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL, desc,
 				 PAGE, self->pair.a.pz, ALL, &lmr, &context,
 				 NULL, NULL, NULL));
-}
-
-static DAT_VLEN max_block_size(struct pair *pair)
-{
-	DAT_IA_ATTR attr = { .max_lmr_block_size = 0 };
-
-	dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_IA_MAX_LMR_BLOCK_SIZE, &attr,
-		     0, NULL);
-	return attr.max_lmr_block_size;
-}
-
-TEST_F(lmr_create, a_region_that_is_too_large_costs_no_memory)
-{
-	size_t len = max_block_size(&self->pair) + (32 << 20);
-	static unsigned char in_core[65536];
-	unsigned int i, resident = 0;
-	unsigned char *buf;
-
-	/* Whoever raises the limit must find another way to exceed it. */
-	ASSERT_GE(sizeof(in_core), len / PAGE);
-	buf = mmap(NULL, len, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	ASSERT_NE(MAP_FAILED, buf);
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
-		  create_type(&self->pair, buf, len, ALL));
-	EXPECT_EQ(self->pinned, pinned_pages());
-	/* It could have been more than the machine has. */
-	ASSERT_EQ(0, mincore(buf, len, in_core));
-	for (i = 0; i < len / PAGE; i++)
-		resident += in_core[i] & 1;
-	EXPECT_EQ(0, resident);
 }
 
 TEST_F(lmr_create, memory_beyond_the_limit_is_a_want_of_resources)
@@ -1099,6 +1000,18 @@ TEST_F(lmr_use, the_adapter_never_has_to_deal_with_memory_not_being_there)
 	EXPECT_EQ(0, memcmp(copy, self->b.buf, 65536));
 }
 
+/* Of what is larger, lmr_types.c has tests; this is enough for one piece more. */
+static DAT_VLEN max_block_size(struct pair *pair)
+{
+	DAT_IA_ATTR attr = { .max_lmr_block_size = 0 };
+	const DAT_VLEN enough = 3 << 20;
+
+	dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_IA_MAX_LMR_BLOCK_SIZE, &attr,
+		     0, NULL);
+	return attr.max_lmr_block_size < enough ? attr.max_lmr_block_size :
+						  enough;
+}
+
 TEST_F(lmr_use, max_lmr_block_size_is_true_whatever_the_alignment)
 {
 	struct pair *p = &self->pair;
@@ -1108,7 +1021,6 @@ TEST_F(lmr_use, max_lmr_block_size_is_true_whatever_the_alignment)
 	unsigned int i;
 
 	ASSERT_LE(PAGE, max);
-	ASSERT_GE(64UL << 20, max);
 	for (i = 0; i < 2; i++) {
 		buf[i] = map(max + PAGE, PROT_READ | PROT_WRITE);
 		ASSERT_NE(MAP_FAILED, buf[i]);

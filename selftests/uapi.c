@@ -19,6 +19,7 @@
 
 #include <linux/dat.h>
 
+#include "counts.h"
 #include "link.h"
 #include "pair.h"
 
@@ -134,29 +135,6 @@ static DAT_UINT32 raw_lmr_create(int fd, __u32 ia, __u32 pz, void *buf,
 	return result(fd, DAT_DEV_LMR_CREATE, arg);
 }
 
-static long long pinned_pages(void)
-{
-	static char text[16384];
-	char *acquired, *released;
-	ssize_t len;
-	int fd;
-
-	/* Each processor keeps a count of its own until this is read. */
-	fd = open("/proc/sys/vm/stat_refresh", O_RDONLY);
-	len = read(fd, text, 1);
-	close(fd);
-	fd = open("/proc/vmstat", O_RDONLY);
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (len < 0)
-		return -1;
-	text[len] = '\0';
-	acquired = strstr(text, "nr_foll_pin_acquired ");
-	released = strstr(text, "nr_foll_pin_released ");
-	return acquired && released ? atoll(acquired + 21) -
-				      atoll(released + 21) : -1;
-}
-
 /* How an ioctl carries its structure. */
 
 struct ioctl_format {
@@ -203,6 +181,34 @@ static const struct ioctl_format formats[] = {
 	IOCTL(RMR_FREE, free),
 	IOCTL(HANDLE_QUERY, handle_query),
 	IOCTL(CONTEXT, context),
+	IOCTL(EP_MODIFY, ep_modify),
+	IOCTL(EP_RESET, free),
+	IOCTL(EP_DUP_CONNECT, ep_dup_connect),
+	IOCTL(EP_RECV_QUERY, ep_recv_query),
+	IOCTL(EP_SET_WATERMARK, ep_set_watermark),
+	IOCTL(CR_HANDOFF, cr_handoff),
+	IOCTL(PSP_CREATE_ANY, psp_create),
+	IOCTL(PSP_QUERY, psp_create),
+	IOCTL(RSP_CREATE, rsp_create),
+	IOCTL(RSP_QUERY, rsp_create),
+	IOCTL(RSP_FREE, free),
+	IOCTL(SRQ_CREATE, srq_create),
+	IOCTL(SRQ_QUERY, srq_query),
+	IOCTL(SRQ_RESIZE, srq_set),
+	IOCTL(SRQ_SET_LW, srq_set),
+	IOCTL(SRQ_FREE, free),
+	IOCTL(EVD_QUERY, evd_query),
+	IOCTL(EVD_RESIZE, evd_resize),
+	IOCTL(EVD_POST_SE, evd_post_se),
+	IOCTL(EVD_SET, evd_set),
+	IOCTL(EVD_MODIFY_CNO, evd_modify_cno),
+	IOCTL(CNO_CREATE, cno_create),
+	IOCTL(CNO_QUERY, cno_create),
+	IOCTL(CNO_WAIT, cno_wait),
+	IOCTL(CNO_SET_AGENT, cno_set_agent),
+	IOCTL(CNO_FREE, free),
+	IOCTL(FD, fd),
+	IOCTL(IA_LIST, ia_list),
 };
 
 #define NUM_FORMATS	ARRAY_LEN(formats)
@@ -247,13 +253,16 @@ static __u32 *harmless(const struct ioctl_format *f, void *at, __u32 size)
 	if (f->cmd == DAT_DEV_POST)
 		((struct dat_dev_post *)arg)->dto_size =
 			sizeof(struct dat_dev_dto);
+	if (f->cmd == DAT_DEV_IA_LIST)
+		((struct dat_dev_ia_list *)arg)->info_size =
+			sizeof(struct dat_dev_ia_info);
 	return arg;
 }
 
 TEST_F(format, enotty_there_is_no_such_ioctl)
 {
 	const unsigned long unknown[] = {
-		_IO(DAT_DEV_TYPE, DAT_DEV_CMD_CONTEXT + 1),
+		_IO(DAT_DEV_TYPE, DAT_DEV_CMD_IA_LIST + 1),
 		_IO(DAT_DEV_TYPE, 0xff),
 		_IO(DAT_DEV_TYPE + 1, DAT_DEV_CMD_PZ_CREATE),
 		_IO(0, DAT_DEV_CMD_PZ_CREATE),
@@ -429,17 +438,30 @@ TEST_F(format, eopnotsupp_a_reserved_field_is_not_zero)
 		RESERVED(LMR_FREE, free),
 		RESERVED(RMR_FREE, free),
 		RESERVED(CR_REJECT, free),
-		RESERVED(EVD_CREATE, evd_create),
 		RESERVED(EVD_WAIT, evd_wait),
 		RESERVED(EVD_PULL, evd_wait),
 		RESERVED(CR_ACCEPT, cr_accept),
-		RESERVED(EP_CREATE, ep_create),
 		RESERVED(EP_CONNECT, ep_connect),
 		RESERVED(POST, post),
-		RESERVED(LMR_CREATE, lmr_create),
-		RESERVED(LMR_QUERY, lmr_create),
 		RESERVED(RMR_CREATE, rmr_create),
 		RESERVED(RMR_QUERY, rmr_create),
+		RESERVED(CR_QUERY, cr_query),
+		RESERVED(EP_QUERY, ep_query),
+		RESERVED(EP_MODIFY, ep_modify),
+		RESERVED(EP_RESET, free),
+		RESERVED(EP_DUP_CONNECT, ep_dup_connect),
+		RESERVED(EP_RECV_QUERY, ep_recv_query),
+		RESERVED(EP_SET_WATERMARK, ep_set_watermark),
+		RESERVED(CR_HANDOFF, cr_handoff),
+		RESERVED(RSP_FREE, free),
+		RESERVED(SRQ_QUERY, srq_query),
+		RESERVED(SRQ_FREE, free),
+		RESERVED(EVD_QUERY, evd_query),
+		RESERVED(EVD_RESIZE, evd_resize),
+		RESERVED(EVD_POST_SE, evd_post_se),
+		RESERVED(EVD_SET, evd_set),
+		RESERVED(CNO_FREE, free),
+		RESERVED(IA_LIST, ia_list),
 	};
 #undef RESERVED
 	unsigned int i, j, bit;
@@ -470,8 +492,19 @@ TEST_F(format, choices_that_there_are_not_are_never_ignored)
 		.handle = self->ia,
 		.set = 2,
 	};
+	struct dat_dev_evd_set set = { .size = sizeof(set), .mask = 4 };
+	struct dat_dev_lmr_create lmr = { .size = sizeof(lmr), .base = 1 };
 
 	EXPECT_EQ(EOPNOTSUPP, raw(self->fd, DAT_DEV_EP_CREATE, &ep));
+	ep.has_attr = 0;
+	ep.attr.__reserved = 1;
+	EXPECT_EQ(EOPNOTSUPP, raw(self->fd, DAT_DEV_EP_CREATE, &ep));
+	EXPECT_EQ(EOPNOTSUPP, raw(self->fd, DAT_DEV_EVD_SET, &set));
+	set.mask = DAT_DEV_EVD_DISABLED;
+	set.state = DAT_DEV_EVD_UNWAITABLE;
+	EXPECT_EQ(EOPNOTSUPP, raw(self->fd, DAT_DEV_EVD_SET, &set));
+	/* A base, where there is none. */
+	EXPECT_EQ(EOPNOTSUPP, raw(self->fd, DAT_DEV_LMR_CREATE, &lmr));
 	EXPECT_EQ(EOPNOTSUPP, raw(self->fd, DAT_DEV_LMR_SYNC, &sync));
 	EXPECT_EQ(EOPNOTSUPP, raw(self->fd, DAT_DEV_CONTEXT, &context));
 	EXPECT_EQ(DAT_INVALID_PARAMETER,

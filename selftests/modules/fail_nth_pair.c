@@ -29,8 +29,10 @@ DAT_RETURN ia_query(void)
 {
 	static DAT_PROVIDER_ATTR provider;
 	DAT_EVD_HANDLE evd;
+	DAT_VLEN max;
 
-	return dat_ia_query(p.ia, &evd, DAT_IA_FIELD_ALL, &ia_attr,
+	return dat_ia_max_user_lmr(p.ia, &max) ?:
+	       dat_ia_query(p.ia, &evd, DAT_IA_FIELD_ALL, &ia_attr,
 			    DAT_PROVIDER_FIELD_ALL, &provider);
 }
 

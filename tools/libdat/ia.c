@@ -6,7 +6,7 @@
 
 #include "libdat.h"
 
-/* Solaris: the program copes with relaxed ordering, of which we have none. */
+/* Solaris: the program copes with relaxed ordering. */
 static const char ro_aware[] = "RO_AWARE_";
 
 static const char provider_name[] = "kdapl";
@@ -60,7 +60,8 @@ close:
 
 /**
  * dat_ia_openv - open an IA; behind the macro dat_ia_open()
- * @ia_name_ptr: its name; a prefix of RO_AWARE_ is ignored
+ * @ia_name_ptr: its name; with a prefix of RO_AWARE_ memory of
+ *	DAT_MEM_TYPE_VIRTUAL is registered with relaxed ordering
  * @async_evd_min_qlen: minimum queue length of its asynchronous EVD
  * @async_evd_handle: in: DAT_HANDLE_NULL, out: the asynchronous EVD. Each open
  *	instance has its own: DAT_EVD_ASYNC_EXISTS, or another instance's EVD,
@@ -90,6 +91,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr,
 		.async_evd_qlen = (__u32)async_evd_min_qlen,
 	};
 	const char *name = ia_name_ptr;
+	bool is_ro_aware;
 	struct libdat_evd *evd;
 	struct libdat_ia *ia;
 	DAT_RETURN ret;
@@ -107,7 +109,8 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr,
 		return DAT_ERROR(DAT_INVALID_HANDLE,
 				 DAT_INVALID_HANDLE_EVD_ASYNC);
 
-	if (!strncmp(name, ro_aware, strlen(ro_aware)))
+	is_ro_aware = !strncmp(name, ro_aware, strlen(ro_aware));
+	if (is_ro_aware)
 		name += strlen(ro_aware);
 	if (strlen(name) >= sizeof(arg.name))
 		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND,
@@ -120,6 +123,8 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr,
 
 	ia = libdat_object_alloc(LIBDAT_IA);
 	evd = libdat_object_alloc(LIBDAT_EVD);
+	if (ia)
+		ia->is_ro_aware = is_ro_aware;
 	ret = ia && evd ? open_ia(&arg, ia, evd) :
 			  DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				    DAT_RESOURCE_MEMORY);
@@ -236,7 +241,9 @@ static void provider_attr_out(DAT_PROVIDER_ATTR *out,
 	out->provider_version_minor = in->provider_version_minor;
 	out->dapl_version_major = DAT_VERSION_MAJOR;
 	out->dapl_version_minor = DAT_VERSION_MINOR;
-	out->lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL;
+	/* DAT_MEM_TYPE_VIRTUAL is 0: it is always there. */
+	out->lmr_mem_types_supported =
+		(DAT_MEM_TYPE)(DAT_MEM_TYPE_LMR | DAT_MEM_TYPE_SHARED_VIRTUAL);
 	out->iov_ownership_on_return = DAT_IOV_CONSUMER;
 	out->dat_qos_supported = (DAT_QOS)in->dat_qos_supported;
 	out->completion_flags_supported =

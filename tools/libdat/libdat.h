@@ -90,8 +90,8 @@ static inline DAT_HANDLE libdat_handle_out(__u32 handle)
  * libdat_priv_in - memory privileges for the kernel
  * @flags: what the program passed
  *
- * Nothing here is ever registered with relaxed ordering, so Solaris's wish to
- * do without is fulfilled and need not be passed on.
+ * Solaris's wish to do without relaxed ordering is not the kernel's to fulfil:
+ * there nothing has it that does not ask for it.
  *
  * Return: the flags that the kernel knows, and any that nobody does.
  */
@@ -119,6 +119,7 @@ enum libdat_kind {
 	LIBDAT_EP,
 	LIBDAT_CR,
 	LIBDAT_CNO,
+	LIBDAT_LMR,
 };
 
 /**
@@ -153,9 +154,11 @@ union libdat_addr {
  * struct libdat_ia - an open IA
  * @object: head
  * @addr: where ia_address_ptr and local_ia_address_ptr point
+ * @is_ro_aware: the program copes with relaxed ordering
  */
 struct libdat_ia {
 	struct libdat_object object;
+	bool is_ro_aware;
 	union libdat_addr addr;
 };
 
@@ -226,6 +229,16 @@ struct libdat_cno {
 	struct libdat_object object;
 	DAT_OS_WAIT_PROXY_AGENT agent;
 	__u32 agent_number;
+};
+
+/**
+ * struct libdat_lmr - an LMR of shared memory
+ * @object: head
+ * @cookie: where shared_memory_id points
+ */
+struct libdat_lmr {
+	struct libdat_object object;
+	char cookie[DAT_LMR_COOKIE_SIZE];
 };
 
 void *libdat_object_alloc(enum libdat_kind kind);

@@ -10,13 +10,86 @@
 #define SYNC_CHUNK	64
 #define SYNC_MAX	1048576
 
+/* Unless the program says that it copes with it, there is no relaxed ordering. */
+static __u32 ordering(DAT_IA_HANDLE ia_handle, DAT_MEM_PRIV_FLAGS privileges)
+{
+	__u32 handle = libdat_handle_in(ia_handle);
+	struct libdat_ia *ia;
+	__u32 flags = 0;
+
+	if (privileges & DAT_MEM_PRIV_RO_DISABLE_FLAG)
+		return 0;
+	ia = libdat_object_lock(handle, LIBDAT_IA);
+	if (!ia)
+		return 0;
+	if (ia->is_ro_aware)
+		flags = DAT_DEV_PRIV_RELAXED;
+	libdat_object_unlock(handle);
+	return flags;
+}
+
+/* Where the memory is, by the type of its description */
+static DAT_RETURN region_in(struct dat_dev_lmr_create *arg,
+			    DAT_MEM_TYPE mem_type,
+			    const DAT_REGION_DESCRIPTION *region)
+{
+	const DAT_SHARED_MEMORY *shared = &region->for_shared_memory;
+
+	switch (mem_type) {
+	case DAT_MEM_TYPE_VIRTUAL:
+	case DAT_MEM_TYPE_SO_VIRTUAL:
+		arg->mem_type = DAT_DEV_MEM_VIRTUAL;
+		arg->address = (uintptr_t)region->for_va;
+		return DAT_SUCCESS;
+	case DAT_MEM_TYPE_LMR:
+		arg->mem_type = DAT_DEV_MEM_LMR;
+		arg->base = libdat_handle_in(region->for_lmr_handle);
+		return DAT_SUCCESS;
+	case DAT_MEM_TYPE_SHARED_VIRTUAL:
+		if (!shared->shared_memory_id)
+			return BAD_ARG(3);
+		arg->mem_type = DAT_DEV_MEM_SHARED;
+		arg->address = (uintptr_t)shared->virtual_address;
+		memcpy(arg->cookie, *shared->shared_memory_id,
+		       sizeof(arg->cookie));
+		return DAT_SUCCESS;
+	default:
+		/* The kernel gives other numbers other meanings. */
+		return BAD_ARG(2);
+	}
+}
+
+/* dat_lmr_query() hands out a pointer to the cookie. */
+static DAT_RETURN create(struct dat_dev_lmr_create *arg)
+{
+	struct libdat_lmr *lmr;
+	DAT_RETURN ret;
+
+	if (arg->mem_type != DAT_DEV_MEM_SHARED)
+		return libdat_call(DAT_DEV_LMR_CREATE, arg);
+	lmr = libdat_object_alloc(LIBDAT_LMR);
+	if (!lmr)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	memcpy(lmr->cookie, arg->cookie, sizeof(lmr->cookie));
+	ret = libdat_call(DAT_DEV_LMR_CREATE, arg);
+	if (ret == DAT_SUCCESS)
+		libdat_object_add(&lmr->object, arg->lmr, arg->ia);
+	else
+		libdat_object_discard(&lmr->object);
+	return ret;
+}
+
 /**
  * dat_lmr_create - pin and register memory
  * @ia_handle: the IA
- * @mem_type: DAT_MEM_TYPE_VIRTUAL, or DAT_MEM_TYPE_SO_VIRTUAL, which is the
- *	same: registered memory is strongly ordered
- * @region_description: for_va is where it begins
- * @length: bytes
+ * @mem_type: DAT_MEM_TYPE_VIRTUAL; DAT_MEM_TYPE_SO_VIRTUAL, which is the same
+ *	without relaxed ordering, whatever the IA was opened as;
+ *	DAT_MEM_TYPE_LMR; DAT_MEM_TYPE_SHARED_VIRTUAL
+ * @region_description: for_va is where it begins, for_lmr_handle whose memory it
+ *	is, for_shared_memory where the shared mapping begins and what all who
+ *	share it call it
+ * @length: bytes; not looked at for DAT_MEM_TYPE_LMR
  * @pz_handle: the PZ
  * @mem_privileges: who may do what
  * @lmr_handle: out
@@ -27,9 +100,9 @@
  *
  * Thread safe. See dat_lmr_create(3DAT).
  *
- * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_PARAMETER,
- * DAT_INVALID_HANDLE, DAT_INVALID_STATE, DAT_MODEL_NOT_SUPPORTED for other
- * types of memory.
+ * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_PARAMETER (also:
+ * the cookie is that of other memory of this user's), DAT_INVALID_HANDLE,
+ * DAT_INVALID_STATE if memory of DAT_MEM_TYPE_SHARED_VIRTUAL is not shared.
  */
 DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 			  DAT_REGION_DESCRIPTION region_description,
@@ -45,7 +118,6 @@ DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 		.size = sizeof(arg),
 		.ia = libdat_handle_in(ia_handle),
 		.pz = libdat_handle_in(pz_handle),
-		.mem_type = mem_type,
 		.privileges = libdat_priv_in(mem_privileges),
 		.length = length,
 	};
@@ -55,27 +127,16 @@ DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 		return BAD_ARG(7);
 	if (!lmr_context)
 		return BAD_ARG(8);
+	/* That bit is the kernel's. */
+	if (arg.privileges & DAT_DEV_PRIV_RELAXED)
+		return BAD_ARG(6);
+	ret = region_in(&arg, mem_type, &region_description);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (mem_type == DAT_MEM_TYPE_VIRTUAL)
+		arg.privileges |= ordering(ia_handle, mem_privileges);
 
-	switch (mem_type) {
-	case DAT_MEM_TYPE_VIRTUAL:
-	case DAT_MEM_TYPE_SO_VIRTUAL:
-		arg.mem_type = DAT_MEM_TYPE_VIRTUAL;
-		arg.address = (uintptr_t)region_description.for_va;
-		break;
-	case DAT_MEM_TYPE_LMR:
-		arg.address =
-			libdat_handle_in(region_description.for_lmr_handle);
-		break;
-	case DAT_MEM_TYPE_SHARED_VIRTUAL:
-		arg.address = (uintptr_t)
-			region_description.for_shared_memory.virtual_address;
-		break;
-	default:
-		/* The kernel gives other numbers other meanings. */
-		return BAD_ARG(2);
-	}
-
-	ret = libdat_call(DAT_DEV_LMR_CREATE, &arg);
+	ret = create(&arg);
 	if (ret != DAT_SUCCESS)
 		return ret;
 
@@ -90,11 +151,35 @@ DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	return DAT_SUCCESS;
 }
 
+static void region_out(DAT_REGION_DESCRIPTION *out,
+		       const struct dat_dev_lmr_create *in)
+{
+	DAT_SHARED_MEMORY *shared = &out->for_shared_memory;
+	struct libdat_lmr *lmr;
+
+	switch (in->mem_type) {
+	case DAT_DEV_MEM_LMR:
+		out->for_lmr_handle = libdat_handle_out(in->base);
+		break;
+	case DAT_DEV_MEM_SHARED:
+		shared->virtual_address = (DAT_PVOID)(uintptr_t)in->address;
+		lmr = libdat_object_lock(in->lmr, LIBDAT_LMR);
+		if (lmr) {
+			shared->shared_memory_id = &lmr->cookie;
+			libdat_object_unlock(in->lmr);
+		}
+		break;
+	default:
+		out->for_va = (DAT_PVOID)(uintptr_t)in->address;
+		break;
+	}
+}
+
 /**
  * dat_lmr_query - everything about an LMR
  * @lmr_handle: the LMR
  * @lmr_param_mask: what is wanted; all is filled in
- * @lmr_param: out
+ * @lmr_param: out; shared_memory_id is good until the LMR is freed
  *
  * Thread safe. See dat_lmr_query(3DAT).
  *
@@ -122,10 +207,11 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle,
 	memset(lmr_param, 0, sizeof(*lmr_param));
 	lmr_param->ia_handle = libdat_handle_out(arg.ia);
 	lmr_param->mem_type = (DAT_MEM_TYPE)arg.mem_type;
-	lmr_param->region_desc.for_va = (DAT_PVOID)(uintptr_t)arg.address;
+	region_out(&lmr_param->region_desc, &arg);
 	lmr_param->length = arg.length;
 	lmr_param->pz_handle = libdat_handle_out(arg.pz);
-	lmr_param->mem_priv = (DAT_MEM_PRIV_FLAGS)arg.privileges;
+	lmr_param->mem_priv = (DAT_MEM_PRIV_FLAGS)(arg.privileges &
+						   DAT_MEM_PRIV_ALL_FLAG);
 	lmr_param->lmr_context = arg.lmr_context;
 	lmr_param->rmr_context = arg.rmr_context;
 	lmr_param->registered_size = arg.registered_size;
@@ -144,7 +230,11 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle,
  */
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
-	return libdat_free_call(DAT_DEV_LMR_FREE, lmr_handle);
+	DAT_RETURN ret = libdat_free_call(DAT_DEV_LMR_FREE, lmr_handle);
+
+	if (ret == DAT_SUCCESS)
+		libdat_object_drop(libdat_handle_in(lmr_handle), LIBDAT_LMR);
+	return ret;
 }
 
 /* Translate up to SYNC_CHUNK triplets, of which empty ones are left out. */

@@ -86,6 +86,7 @@ void *libdat_object_alloc(enum libdat_kind kind)
 		[LIBDAT_EP] = sizeof(struct libdat_ep),
 		[LIBDAT_CR] = sizeof(struct libdat_cr),
 		[LIBDAT_CNO] = sizeof(struct libdat_cno),
+		[LIBDAT_LMR] = sizeof(struct libdat_lmr),
 	};
 	struct libdat_object *object = calloc(1, size[kind]);
 

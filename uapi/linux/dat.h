@@ -1124,22 +1124,25 @@ struct dat_dev_post {
 
 #define DAT_DEV_POST _IO(DAT_DEV_TYPE, DAT_DEV_CMD_POST)
 
+#define DAT_DEV_COOKIE_SIZE	40
+
 /**
  * struct dat_dev_lmr_create - pin and register memory of the caller
  * @size: sizeof(struct dat_dev_lmr_create)
  * @result: out: DAT_RETURN
  * @ia: the IA
  * @pz: the PZ
- * @mem_type: DAT_MEM_TYPE; DAT_MEM_TYPE_VIRTUAL
- * @privileges: DAT_MEM_PRIV_FLAGS
- * @address: where the region begins
- * @length: bytes
+ * @mem_type: DAT_DEV_MEM_*
+ * @privileges: DAT_MEM_PRIV_FLAGS, DAT_DEV_PRIV_RELAXED
+ * @address: where the region begins; nothing for DAT_DEV_MEM_LMR
+ * @length: bytes; nothing for DAT_DEV_MEM_LMR
  * @lmr: out: handle
  * @lmr_context: out
  * @rmr_context: out, 0 without remote privileges
- * @__reserved: 0
+ * @base: the LMR of DAT_DEV_MEM_LMR, else 0
  * @registered_address: out
  * @registered_size: out
+ * @cookie: DAT_DEV_MEM_SHARED: what all who share the region call it
  */
 struct dat_dev_lmr_create {
 	__u32 size;
@@ -1153,10 +1156,18 @@ struct dat_dev_lmr_create {
 	__u32 lmr;
 	__u32 lmr_context;
 	__u32 rmr_context;
-	__u32 __reserved;
+	__u32 base;
 	__u64 registered_address;
 	__u64 registered_size;
+	__u8 cookie[DAT_DEV_COOKIE_SIZE];
 };
+
+#define DAT_DEV_MEM_VIRTUAL	0	/* memory of the process */
+#define DAT_DEV_MEM_LMR		1	/* that of another LMR */
+#define DAT_DEV_MEM_SHARED	2	/* a shared mapping */
+
+/* What a peer writes may become visible in any order. */
+#define DAT_DEV_PRIV_RELAXED	0x200
 
 #define DAT_DEV_LMR_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_LMR_CREATE)
 

@@ -161,6 +161,12 @@ typedef enum dat_mem_priv_flags {
 	DAT_MEM_PRIV_ALL_FLAG		= 0x33
 } DAT_MEM_PRIV_FLAGS;
 
+/*
+ * Beyond the specification, for dat_lmr_kcreate() alone: what a peer writes may
+ * become visible in any order, which is faster on devices that make use of it.
+ */
+#define DAT_MEM_PRIV_RELAXED_FLAG	0x200
+
 #define DAT_MEM_PRIV_READ_FLAG \
 	(DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG)
 #define DAT_MEM_PRIV_WRITE_FLAG \

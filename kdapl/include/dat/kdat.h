@@ -124,7 +124,12 @@ typedef struct dat_physical_var_pages {
  *		dat_lmr_kcreate() has returned
  * @first_offset: bytes before the region in the first page
  * @virtual_address: the address that triplets use for the first byte; it is
- *		never followed. Its offset within a page must be @first_offset.
+ *		never followed, unless @is_user. Its offset within a page must be
+ *		@first_offset.
+ * @is_user:	the pages are what the calling process has at @virtual_address. A
+ *		region that does not fit into one fast registration is then
+ *		registered as ib_reg_user_mr() does it, which pins the pages once
+ *		more, and charges the process for that.
  *
  * The region's length is the length argument of dat_lmr_kcreate().
  */
@@ -132,6 +137,7 @@ struct dat_platform_region {
 	struct page	**pages;
 	unsigned int	first_offset;
 	DAT_VADDR	virtual_address;
+	DAT_BOOLEAN	is_user;
 };
 
 /* for_ia is also for DAT_MEM_TYPE_BYPASS: an address that the device knows. */
@@ -333,6 +339,7 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 /* Beyond the specification */
 
 DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle);
+DAT_RETURN dat_ia_max_user_lmr(DAT_IA_HANDLE ia_handle, DAT_VLEN *max_length);
 
 /*
  * What DAT 1.2 and DAT 2.0 call the same, and is not: 2.0 has a va_type, and for
