@@ -5,6 +5,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 # Words that codespell takes for mistakes and that are none, separated by commas.
-words=filp,inout
+# The last two are macros of mdoc.
+words=filp,inout,fo,nd
 
 our_files ':!LICENSES' | xargs codespell --ignore-words-list "$words"
