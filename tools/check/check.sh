@@ -28,4 +28,5 @@ step 'failure points' "$check_dir/failpoints.sh"
 step 'codespell' "$check_dir/spelling.sh"
 step 'shellcheck' "$check_dir/shell.sh"
 step 'exported calls' "$check_dir/exports.sh"
+step 'man pages' "$check_dir/man.sh"
 exit $status

@@ -22,7 +22,7 @@ packages() {
 	check)
 		# The source package has checkpatch.
 		printf '%s\n' "${build[@]}" linux-headers-6.12-amd64 linux-source-6.12 \
-			sparse codespell shellcheck git xz-utils perl
+			sparse codespell shellcheck mandoc git xz-utils perl
 		;;
 	*) die "unknown task '$1': demo, test, check or debug" ;;
 	esac

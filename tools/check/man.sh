@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Checks the manual pages: every call of libdat has one, mandoc finds no fault with
+# them, and their examples compile.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+include=tools/libdat/include
+pages=Documentation/man3dat
+example=$state_dir/example
+
+bad=0
+
+complain() {
+	printf '%s\n' "$*"
+	bad=1
+}
+
+declared() {
+	sed -nE 's/^DAT_RETURN (dat_[a-z0-9_]*)\(.*/\1/p' \
+		"$include/dat/dat.h" "$include/dat/udat.h"
+}
+
+# The names at the head of a page: .Nm dat_ia_open ,
+named() {
+	sed -nE '/^\.Sh NAME/,/^\.Sh LIBRARY/ s/^\.Nm ([a-z0-9_]+)( ,)?$/\1/p' "$@"
+}
+
+# The example as people see it. A page has one.
+extract() {
+	awk '
+		$0 == ".Sh EXAMPLES" { wanted = 1 }
+		wanted && /^\.Bd / { inside = 1; next }
+		inside && $0 == ".Ed" { exit }
+		inside { print }
+	' "$1" | sed 's/\\e/\\/g'
+}
+
+files=()
+while IFS= read -r file; do
+	files+=("$file")
+done < <(our_files "$pages/*.3dat")
+[ ${#files[@]} -gt 0 ] || { echo "$pages: no manual pages"; exit 1; }
+
+while IFS= read -r call; do
+	complain "$pages/$call.3dat: missing"
+done < <(LC_ALL=C comm -23 <(declared | LC_ALL=C sort -u) \
+	<(named "${files[@]}" | LC_ALL=C sort -u))
+
+for file in "${files[@]}"; do
+	named "$file" | grep -qxF "$(basename "$file" .3dat)" ||
+		complain "$file: does not name its call"
+	said=$(mandoc -T lint -W warning "$file") || complain "${said//mandoc: /}"
+	extract "$file" >"$example.c"
+	if [ ! -s "$example.c" ]; then
+		complain "$file: no example"
+	elif ! said=$(cc -std=gnu11 -Wall -Wextra -Werror "-I$include" -c \
+		-o "$example.o" "$example.c" 2>&1); then
+		complain "$file: the example does not compile: $(grep -m 1 'error:' <<<"$said")"
+	fi
+done
+exit $bad
