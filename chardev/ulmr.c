@@ -63,8 +63,7 @@ static DAT_RETURN pin_error(int err)
 }
 
 /* What the kernel API would refuse is refused before it costs anything. */
-static DAT_RETURN check_create(const struct dat_dev_lmr_create *p,
-			       const struct dat_uia *ia)
+static DAT_RETURN check_create(const struct dat_dev_lmr_create *p)
 {
 	u64 end;
 
@@ -76,9 +75,6 @@ static DAT_RETURN check_create(const struct dat_dev_lmr_create *p,
 		return DAT_SUCCESS;
 	if (!p->length || check_add_overflow(p->address, p->length, &end))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	if (p->length > ia->max_lmr)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY_REGION);
 	return DAT_SUCCESS;
 }
 
@@ -178,7 +174,7 @@ int dat_ioctl_lmr_create(struct dat_file *file, void *arg)
 	ia = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
 	if (!ia)
 		return 0;
-	p->result = check_create(p, to_uia(ia));
+	p->result = check_create(p);
 	if (p->result)
 		goto put_ia;
 	kpz = dat_uobj_khandle(file, p->pz, DAT_HANDLE_TYPE_PZ);

@@ -4,6 +4,8 @@
  */
 #include <linux/ctype.h>
 #include <linux/kstrtox.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "device.h"
@@ -97,6 +99,24 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 	default:
 		return 0;
 	}
+}
+
+/**
+ * dat_dev_max_user_mr - how large a region that the device pins itself can be
+ * @ibdev: the device
+ *
+ * Return: bytes, whatever the alignment; 0 if it cannot do that.
+ */
+u64 dat_dev_max_user_mr(const struct ib_device *ibdev)
+{
+	u64 max = min_t(u64, ibdev->attrs.max_mr_size, TASK_SIZE_MAX);
+
+	if (!ibdev->ops.reg_user_mr)
+		return 0;
+	/* What it says is that there is no limit; it kmalloc()s 16 bytes a page. */
+	if (ibdev->ops.driver_id == RDMA_DRIVER_RXE)
+		max = min_t(u64, max, KMALLOC_MAX_SIZE / 16 * PAGE_SIZE);
+	return max > PAGE_SIZE ? max - PAGE_SIZE : 0;
 }
 
 /**

@@ -182,8 +182,9 @@ EXPORT_SYMBOL_GPL(dat_ia_query);
 /**
  * dat_ia_max_user_lmr - how large a region of a process's memory can be
  * @ia_handle: the IA
- * @max_length: out: bytes; for memory that &struct dat_platform_region calls
- *	is_user. max_lmr_block_size, which is often less, is for any memory.
+ * @max_length: out: bytes; so much will always do, for memory that &struct
+ *	dat_platform_region calls is_user. max_lmr_block_size, which is often
+ *	less, is for any memory.
  *
  * No specification has it.
  *
@@ -205,9 +206,8 @@ DAT_RETURN dat_ia_max_user_lmr(DAT_IA_HANDLE ia_handle, DAT_VLEN *max_length)
 	if (!obj)
 		return ret;
 	ibdev = dat_ia_ibdev(to_ia(obj));
-	*max_length = (u64)(dat_dev_max_lmr_pages(ibdev) - 1) * PAGE_SIZE;
-	if (ibdev->ops.reg_user_mr)
-		*max_length = max(*max_length, ibdev->attrs.max_mr_size);
+	*max_length = max((u64)(dat_dev_max_lmr_pages(ibdev) - 1) * PAGE_SIZE,
+			  dat_dev_max_user_mr(ibdev));
 	dat_object_leave(obj);
 	return DAT_SUCCESS;
 }

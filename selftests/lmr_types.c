@@ -760,14 +760,25 @@ static bool has_time(void)
 
 TEST_F_TIMEOUT(large, memory_may_be_four_gibibytes, 900)
 {
-	const size_t len = (has_time() ? 4096 : 256) * MIB;
+	size_t len = (has_time() ? 4096 : 256) * MIB;
 	unsigned char *buf = map_repeatedly(len);
 	struct pair *p = &self->pair;
+	DAT_IA_ATTR attr;
 	struct region r;
+	DAT_RETURN ret;
 
 	ASSERT_NE(MAP_FAILED, buf);
 	ASSERT_EQ(DAT_SUCCESS,
-		  create_virtual(p, p->b.pz, buf, len, ALL, &r));
+		  dat_ia_query(p->ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	ret = create_virtual(p, p->b.pz, buf, len, ALL, &r);
+	if (ret && len > attr.max_lmr_block_size) {
+		TH_LOG("this device has at most %llu bytes",
+		       (unsigned long long)attr.max_lmr_block_size);
+		EXPECT_EQ(2, charged_pages());
+		len = attr.max_lmr_block_size;
+		ret = create_virtual(p, p->b.pz, buf, len, ALL, &r);
+	}
+	ASSERT_EQ(DAT_SUCCESS, ret);
 	EXPECT_EQ(len, r.len);
 	EXPECT_TRUE(works_at(p, &self->a, &r, 0, 1));
 	EXPECT_TRUE(works_at(p, &self->a, &r, len / 2 + 77, 2));

@@ -671,7 +671,7 @@ TEST_F(post, it_stops_at_the_first_that_fails_and_tells_how_many_went)
 	}
 	third[0].segments = ADDR(&bad);
 	third[1].segments = 8;
-	third[2].opcode = DAT_DEV_RMR_BIND + 1;
+	third[2].opcode = DAT_DEV_SRQ_RECV + 1;
 	third[3].__reserved = 1;
 	third[4].ep = number(self->rmr);
 	for (i = 0; i < 5; i++) {
@@ -731,7 +731,7 @@ TEST_F(post, errors_of_the_first_are_errors_of_the_ioctl)
 	dto.__reserved = 1;
 	EXPECT_EQ(EOPNOTSUPP, raw(self->fd, DAT_DEV_POST, &post));
 	dto.__reserved = 0;
-	dto.opcode = DAT_DEV_RMR_BIND + 1;
+	dto.opcode = DAT_DEV_SRQ_RECV + 1;
 	EXPECT_EQ(EOPNOTSUPP, raw(self->fd, DAT_DEV_POST, &post));
 	EXPECT_EQ(0x5555, post.posted);
 }
