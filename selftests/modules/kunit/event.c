@@ -41,7 +41,8 @@ static const struct dat_dev_event *deliver(DAT_EVENT_NUMBER number)
 {
 	kevent.event_number = number;
 	dat_uevd_upcall(evd, &kevent, DAT_FALSE);
-	return &evd->ring->events[evd->ring->head++ & (evd->entries - 1)];
+	return &evd->ring->mem->events[evd->ring->mem->head++ &
+				       (evd->ring->entries - 1)];
 }
 
 static void a_dto_keeps_all_its_details(struct kunit *test)
@@ -148,11 +149,10 @@ static void a_request_gets_a_handle(struct kunit *test)
 {
 	DAT_CR_ARRIVAL_EVENT_DATA *data =
 		&kevent.event_data.cr_arrival_event_data;
-	struct dat_upsp psp = { .uobj.handle = 23, .conn_qual = 7000 };
 	const struct dat_dev_event *event;
 	struct dat_uobj *cr;
 
-	list_add(&psp.node, &evd->psps);
+	fake.sp = 23;
 	data->conn_qual = 7000;
 	data->cr_handle = &khandle;
 	data->truncate_flag = DAT_TRUE;
@@ -165,9 +165,46 @@ static void a_request_gets_a_handle(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, cr);
 	if (cr)
 		dat_uobj_put(cr);
-	data->conn_qual = 7001;
+	/* The service point may have gone. */
+	fake.sp = 0;
 	event = deliver(DAT_CONNECTION_REQUEST_EVENT);
 	KUNIT_EXPECT_EQ(test, 0, event->handle);
+}
+
+/* The process did not make it: it learns of it by the request. */
+static void an_ep_that_comes_along_gets_a_handle(struct kunit *test)
+{
+	DAT_CONTEXT ep = { .as_64 = 0 };
+	struct dat_uobj *cr;
+
+	kevent.event_data.cr_arrival_event_data.cr_handle = &khandle;
+	fake.local_ep = &ep;
+	fake.made_ep = 99;
+	cr = dat_uobj_get(&file, deliver(DAT_CONNECTION_REQUEST_EVENT)->cr,
+			  DAT_HANDLE_TYPE_CR);
+	KUNIT_ASSERT_NOT_NULL(test, cr);
+	KUNIT_EXPECT_EQ(test, 99, to_ucr(cr)->ep);
+	dat_uobj_put(cr);
+	/* One that it made has one. */
+	ep.as_64 = 5;
+	cr = dat_uobj_get(&file, deliver(DAT_CONNECTION_REQUEST_EVENT)->cr,
+			  DAT_HANDLE_TYPE_CR);
+	KUNIT_ASSERT_NOT_NULL(test, cr);
+	KUNIT_EXPECT_EQ(test, 0, to_ucr(cr)->ep);
+	dat_uobj_put(cr);
+}
+
+static void a_request_whose_ep_gets_none_is_rejected(struct kunit *test)
+{
+	DAT_CONTEXT ep = { .as_64 = 0 };
+
+	kevent.event_number = DAT_CONNECTION_REQUEST_EVENT;
+	kevent.event_data.cr_arrival_event_data.cr_handle = &khandle;
+	fake.local_ep = &ep;
+	dat_uevd_upcall(evd, &kevent, DAT_FALSE);
+	flush_workqueue(dat_chardev_wq);
+	KUNIT_EXPECT_EQ(test, 1, fake.rejects);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&file.num_objects));
 }
 
 /* Else the peer would wait for an answer that cannot come. */
@@ -190,6 +227,8 @@ static struct kunit_case event_cases[] = {
 	KUNIT_CASE(an_async_error_keeps_its_reason),
 	KUNIT_CASE(private_data_is_cut_to_its_buffer),
 	KUNIT_CASE(a_request_gets_a_handle),
+	KUNIT_CASE(an_ep_that_comes_along_gets_a_handle),
+	KUNIT_CASE(a_request_whose_ep_gets_none_is_rejected),
 	KUNIT_CASE(a_request_without_room_is_rejected),
 	{}
 };

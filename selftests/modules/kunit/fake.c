@@ -8,7 +8,8 @@
 
 #include "fake.h"
 
-#include "../../../chardev/uevd.h"
+#include "../../../chardev/ucno.h"
+#include "../../../chardev/usp.h"
 #include "../../../kdapl/device.h"
 #include "../../../kdapl/ep.h"
 #include "../../../kdapl/evd.h"
@@ -210,14 +211,6 @@ DAT_RETURN dat_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
-			   DAT_UPCALL_POLICY upcall_policy,
-			   const DAT_UPCALL_OBJECT *upcall,
-			   DAT_EVD_FLAGS evd_flags, DAT_EVD_HANDLE *evd_handle)
-{
-	return DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
-}
-
 DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 				 DAT_UPCALL_POLICY upcall_policy,
 				 const DAT_UPCALL_OBJECT *upcall,
@@ -226,15 +219,51 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 	return DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
 }
 
-DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
+DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	return DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
+}
+
+DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle,
+			DAT_CR_PARAM_MASK cr_param_mask, DAT_CR_PARAM *cr_param)
+{
+	cr_param->local_ep_handle = fake.local_ep;
+	return DAT_SUCCESS;
 }
 
 DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle)
 {
 	fake.rejects++;
 	return DAT_SUCCESS;
+}
+
+/* The rest of /dev/dat */
+
+u32 dat_usp_handle(struct dat_uevd *evd, u64 conn_qual)
+{
+	return fake.sp;
+}
+
+u32 dat_uep_made(struct dat_file *file, struct dat_uia *ia,
+		 DAT_EP_HANDLE khandle)
+{
+	return fake.made_ep;
+}
+
+void dat_ucr_remove_ep(struct dat_ucr *cr)
+{
+	cr->ep = 0;
+}
+
+void dat_ucno_trigger(struct dat_ucno *cno, u32 evd)
+{
+	fake.triggers++;
+	fake.trigger = evd;
+}
+
+void dat_ucno_unuse(struct dat_ucno *cno, bool is_end)
+{
+	fake.unuses++;
 }
 
 MODULE_DESCRIPTION("kdapl: tests of what needs no device");

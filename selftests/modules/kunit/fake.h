@@ -44,7 +44,13 @@ struct dat_uevd;
  * @settled: calls of dat_fmr_done()
  * @settled_status: status that the last of them had
  * @revoked: context of the last dat_context_revoked()
- * @rejects: calls of dat_cr_reject()
+ * @rejects: calls of dat_cr_reject_no_room()
+ * @local_ep: EP of every request, or NULL
+ * @made_ep: what dat_uep_made() returns
+ * @sp: what dat_usp_handle() returns
+ * @triggers: calls of dat_ucno_trigger()
+ * @trigger: EVD of the last of them
+ * @unuses: calls of dat_ucno_unuse()
  */
 struct fake {
 	struct ib_device ibdev;
@@ -66,6 +72,12 @@ struct fake {
 	enum ib_wc_status settled_status;
 	DAT_RMR_CONTEXT revoked;
 	unsigned int rejects;
+	DAT_EP_HANDLE local_ep;
+	u32 made_ep;
+	u32 sp;
+	unsigned int triggers;
+	u32 trigger;
+	unsigned int unuses;
 };
 
 extern struct fake fake;

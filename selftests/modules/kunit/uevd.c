@@ -7,6 +7,8 @@
 #include "fake.h"
 
 #include "../../../chardev/uevd.c"
+#include "../../../chardev/uevd_wait.c"
+#include "../../../chardev/uring.c"
 
 #define RING_SIZE	4
 
@@ -52,8 +54,8 @@ static void uevd_test_exit(struct kunit *test)
 /* Makes the ring empty, as it is after @count events. */
 static void rewind_to(u32 count)
 {
-	evd->ring->head = count;
-	evd->ring->tail = count;
+	evd->ring->mem->head = count;
+	evd->ring->mem->tail = count;
 	evd->tail = count;
 }
 
@@ -67,12 +69,12 @@ static bool push(u64 cookie)
 /* As libdat does. */
 static u64 pop(struct dat_uevd *from)
 {
-	struct dat_dev_ring *ring = from->ring;
+	struct dat_dev_ring *ring = from->ring->mem;
 	u64 cookie;
 
 	if (ring->head == ring->tail)
 		return U64_MAX;
-	cookie = ring->events[ring->head % from->entries].cookie;
+	cookie = ring->events[ring->head % from->ring->entries].cookie;
 	ring->head++;
 	return cookie;
 }
@@ -85,17 +87,17 @@ static void it_holds_as_many_as_it_has_entries(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(starts); i++) {
 		rewind_to(starts[i]);
-		KUNIT_EXPECT_EQ(test, 0, ring_used(evd));
+		KUNIT_EXPECT_EQ(test, 0, dat_uevd_used(evd));
 		for (j = 0; j < RING_SIZE; j++) {
 			KUNIT_EXPECT_TRUE(test, push(j));
-			KUNIT_EXPECT_EQ(test, j + 1, ring_used(evd));
+			KUNIT_EXPECT_EQ(test, j + 1, dat_uevd_used(evd));
 		}
 		KUNIT_EXPECT_FALSE(test, push(99));
-		KUNIT_EXPECT_EQ(test, starts[i] + RING_SIZE, evd->ring->tail);
+		KUNIT_EXPECT_EQ(test, starts[i] + RING_SIZE, evd->ring->mem->tail);
 		for (j = 0; j < RING_SIZE; j++)
 			KUNIT_EXPECT_EQ(test, j, pop(evd));
 		KUNIT_EXPECT_EQ(test, U64_MAX, pop(evd));
-		KUNIT_EXPECT_EQ(test, 0, ring_used(evd));
+		KUNIT_EXPECT_EQ(test, 0, dat_uevd_used(evd));
 	}
 }
 
@@ -124,11 +126,11 @@ static void a_head_that_lies_stops_the_ring(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(heads); i++) {
 		rewind_to(0);
-		evd->ring->head = heads[i];
-		KUNIT_EXPECT_EQ(test, RING_SIZE, ring_used(evd));
+		evd->ring->mem->head = heads[i];
+		KUNIT_EXPECT_EQ(test, RING_SIZE, dat_uevd_used(evd));
 		KUNIT_EXPECT_FALSE(test, push(99));
 		KUNIT_EXPECT_EQ(test, 0, evd->tail);
-		evd->ring->head = 0;
+		evd->ring->mem->head = 0;
 		KUNIT_EXPECT_TRUE(test, push(1));
 	}
 }
@@ -137,32 +139,32 @@ static void a_head_that_lies_stops_the_ring(struct kunit *test)
 static void a_tail_that_lies_is_put_right(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, push(1));
-	evd->ring->tail = 0x12345678;
+	evd->ring->mem->tail = 0x12345678;
 	KUNIT_EXPECT_TRUE(test, push(2));
-	KUNIT_EXPECT_EQ(test, 2, evd->ring->tail);
+	KUNIT_EXPECT_EQ(test, 2, evd->ring->mem->tail);
 	KUNIT_EXPECT_EQ(test, 1, pop(evd));
 	KUNIT_EXPECT_EQ(test, 2, pop(evd));
 }
 
 static void an_overflow_is_reported_once(struct kunit *test)
 {
-	struct dat_dev_event *event = &async_evd->ring->events[0];
+	struct dat_dev_event *event = &async_evd->ring->mem->events[0];
 	unsigned int i;
 
 	for (i = 0; i < RING_SIZE; i++)
 		push(i);
-	KUNIT_EXPECT_EQ(test, 0, ring_used(async_evd));
+	KUNIT_EXPECT_EQ(test, 0, dat_uevd_used(async_evd));
 	push(99);
 	push(99);
-	KUNIT_EXPECT_EQ(test, 1, ring_used(async_evd));
+	KUNIT_EXPECT_EQ(test, 1, dat_uevd_used(async_evd));
 	KUNIT_EXPECT_EQ(test, DAT_ASYNC_ERROR_EVD_OVERFLOW, event->number);
 	KUNIT_EXPECT_EQ(test, 17, event->handle);
 	/* What finds room ends it; the next is another. */
 	pop(evd);
 	push(4);
-	KUNIT_EXPECT_EQ(test, 1, ring_used(async_evd));
+	KUNIT_EXPECT_EQ(test, 1, dat_uevd_used(async_evd));
 	push(99);
-	KUNIT_EXPECT_EQ(test, 2, ring_used(async_evd));
+	KUNIT_EXPECT_EQ(test, 2, dat_uevd_used(async_evd));
 }
 
 static void the_last_resort_does_not_report_itself(struct kunit *test)
@@ -189,10 +191,10 @@ static void a_ring_has_room_for_what_was_asked(struct kunit *test)
 		struct dat_uevd *new = alloc(test, sizes[i][0]);
 
 		KUNIT_EXPECT_EQ(test, sizes[i][0], new->qlen);
-		KUNIT_EXPECT_EQ(test, sizes[i][1], new->entries);
-		KUNIT_EXPECT_GE(test, new->bytes, 128 + 64 * sizes[i][1]);
-		KUNIT_EXPECT_EQ(test, 0, new->bytes % PAGE_SIZE);
-		KUNIT_EXPECT_EQ(test, before + new->bytes,
+		KUNIT_EXPECT_EQ(test, sizes[i][1], new->ring->entries);
+		KUNIT_EXPECT_GE(test, new->ring->bytes, 128 + 64 * sizes[i][1]);
+		KUNIT_EXPECT_EQ(test, 0, new->ring->bytes % PAGE_SIZE);
+		KUNIT_EXPECT_EQ(test, before + new->ring->bytes,
 				atomic_long_read(&file.ring_bytes));
 		dat_uobj_put(&new->uobj);
 		KUNIT_EXPECT_EQ(test, before,
@@ -226,15 +228,20 @@ static void rings_take_no_more_than_their_share(struct kunit *test)
 
 static void one_can_wait(struct kunit *test)
 {
+	/* At least for one, at most for what it was made to hold. */
+	KUNIT_EXPECT_EQ(test, DAT_INVALID_PARAMETER,
+			DAT_GET_TYPE(begin_wait(evd, 0)));
+	KUNIT_EXPECT_EQ(test, DAT_INVALID_PARAMETER,
+			DAT_GET_TYPE(begin_wait(evd, RING_SIZE + 1)));
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, begin_wait(evd, 2));
-	KUNIT_EXPECT_EQ(test, 1, evd->ring->waiting);
+	KUNIT_EXPECT_EQ(test, 1, evd->ring->mem->waiting);
 	KUNIT_EXPECT_EQ(test,
 			DAT_ERROR(DAT_INVALID_STATE,
 				  DAT_INVALID_STATE_EVD_WAITER),
 			begin_wait(evd, 1));
 	KUNIT_EXPECT_EQ(test, 2, evd->threshold);
 	end_wait(evd);
-	KUNIT_EXPECT_EQ(test, 0, evd->ring->waiting);
+	KUNIT_EXPECT_EQ(test, 0, evd->ring->mem->waiting);
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, begin_wait(evd, 1));
 	end_wait(evd);
 }
@@ -269,7 +276,117 @@ static void death_ends_a_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, wait_result(evd, 1, 0));
 }
 
+static void being_unwaitable_ends_a_wait(struct kunit *test)
+{
+	const DAT_RETURN unwaitable = DAT_ERROR(DAT_INVALID_STATE,
+					DAT_INVALID_STATE_EVD_UNWAITABLE);
+
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, begin_wait(evd, 1));
+	dat_uevd_set_state(evd, DAT_DEV_EVD_UNWAITABLE, DAT_DEV_EVD_UNWAITABLE);
+	KUNIT_EXPECT_TRUE(test, wait_is_over(evd, 1));
+	KUNIT_EXPECT_EQ(test, unwaitable, wait_result(evd, 1, 0));
+	end_wait(evd);
+	KUNIT_EXPECT_EQ(test, unwaitable, begin_wait(evd, 1));
+	KUNIT_EXPECT_EQ(test, DAT_DEV_EVD_UNWAITABLE, evd->ring->mem->state);
+	dat_uevd_set_state(evd, DAT_DEV_EVD_UNWAITABLE, 0);
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, begin_wait(evd, 1));
+	end_wait(evd);
+}
+
+/* It is not touched: fake.c only counts. */
+static struct dat_ucno *const cno = (struct dat_ucno *)1;
+
+static void each_event_triggers_the_cno(struct kunit *test)
+{
+	dat_uevd_set_cno(evd, cno, false);
+	KUNIT_EXPECT_EQ(test, 0, fake.triggers);
+	push(1);
+	KUNIT_EXPECT_EQ(test, 1, fake.triggers);
+	KUNIT_EXPECT_EQ(test, 17, fake.trigger);
+	push(2);
+	KUNIT_EXPECT_EQ(test, 2, fake.triggers);
+	/* A waiter has the EVD to itself. */
+	begin_wait(evd, 4);
+	push(3);
+	end_wait(evd);
+	KUNIT_EXPECT_EQ(test, 2, fake.triggers);
+	push(4);
+	KUNIT_EXPECT_EQ(test, 3, fake.triggers);
+	/* What finds no room is no event. */
+	push(5);
+	KUNIT_EXPECT_EQ(test, 3, fake.triggers);
+	dat_uevd_set_cno(evd, NULL, false);
+	KUNIT_EXPECT_EQ(test, 1, fake.unuses);
+}
+
+static void events_that_wait_trigger_a_cno_that_comes_late(struct kunit *test)
+{
+	push(1);
+	dat_uevd_set_cno(evd, cno, false);
+	KUNIT_EXPECT_EQ(test, 1, fake.triggers);
+	dat_uevd_set_state(evd, DAT_DEV_EVD_DISABLED, DAT_DEV_EVD_DISABLED);
+	push(2);
+	KUNIT_EXPECT_EQ(test, 1, fake.triggers);
+	dat_uevd_set_state(evd, DAT_DEV_EVD_DISABLED, 0);
+	KUNIT_EXPECT_EQ(test, 2, fake.triggers);
+	/* That was no change. */
+	dat_uevd_set_state(evd, DAT_DEV_EVD_DISABLED, 0);
+	KUNIT_EXPECT_EQ(test, 2, fake.triggers);
+	dat_uevd_kill(evd);
+	KUNIT_EXPECT_EQ(test, 1, fake.unuses);
+	/* The dead take none. */
+	dat_uevd_set_cno(evd, cno, false);
+	KUNIT_EXPECT_EQ(test, 2, fake.unuses);
+	KUNIT_EXPECT_NULL(test, evd->cno);
+}
+
+static bool swap_to(struct kunit *test, u32 qlen)
+{
+	struct dat_uring *new, *old;
+	int ret;
+
+	new = dat_uring_alloc(&file, qlen, &ret);
+	KUNIT_ASSERT_NOT_NULL(test, new);
+	old = dat_uevd_swap_ring(evd, new, qlen);
+	if (old != new) {
+		KUNIT_EXPECT_EQ(test, 1, old->mem->is_old);
+		KUNIT_EXPECT_EQ(test, old->mem->head, old->mem->tail);
+	}
+	dat_uring_put(old);
+	return old != new;
+}
+
+static void events_move_to_another_ring(struct kunit *test)
+{
+	static const u32 sizes[] = { 3, 4, 8, 64, 5, 3 };
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		rewind_to(starts[i]);
+		push(0);
+		push(1);
+		push(2);
+		for (j = 0; j < ARRAY_SIZE(sizes); j++) {
+			KUNIT_EXPECT_TRUE(test, swap_to(test, sizes[j]));
+			KUNIT_EXPECT_EQ(test, sizes[j], evd->qlen);
+			KUNIT_EXPECT_EQ(test, 3, dat_uevd_used(evd));
+			KUNIT_EXPECT_EQ(test, 0, evd->ring->mem->is_old);
+		}
+		/* Not where they would not fit. */
+		KUNIT_EXPECT_FALSE(test, swap_to(test, 2));
+		KUNIT_EXPECT_EQ(test, 3, evd->qlen);
+		KUNIT_EXPECT_TRUE(test, push(3));
+		for (j = 0; j < 4; j++)
+			KUNIT_EXPECT_EQ(test, j, pop(evd));
+		KUNIT_EXPECT_TRUE(test, swap_to(test, RING_SIZE));
+	}
+}
+
 static struct kunit_case uevd_cases[] = {
+	KUNIT_CASE(being_unwaitable_ends_a_wait),
+	KUNIT_CASE(each_event_triggers_the_cno),
+	KUNIT_CASE(events_that_wait_trigger_a_cno_that_comes_late),
+	KUNIT_CASE(events_move_to_another_ring),
 	KUNIT_CASE(it_holds_as_many_as_it_has_entries),
 	KUNIT_CASE(order_is_kept_while_counters_wrap),
 	KUNIT_CASE(a_head_that_lies_stops_the_ring),
