@@ -1,0 +1,1076 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * cno.c - dat_cno_create(3DAT), _query, _wait, _modify_agent, _free
+ */
+#include "harness.h"
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <time.h>
+
+#include "pair.h"
+#include "soft.h"
+
+#define QLEN		8
+#define WAITERS		3
+
+#define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
+#define BAD_CNO		ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO)
+#define EMPTY		ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)
+
+/* In microseconds: what must not happen is given this long to happen. */
+#define SILENCE		(100 * 1000)
+
+/* A CNO that one EVD of software events triggers. */
+FIXTURE(cno)
+{
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async_evd;
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE evd;
+};
+
+FIXTURE_SETUP(cno)
+{
+	self->ia = DAT_HANDLE_NULL;
+	self->async_evd = DAT_HANDLE_NULL;
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8,
+					   &self->async_evd, &self->ia));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				 &self->cno));
+	ASSERT_EQ(DAT_SUCCESS,
+		  soft_create(self->ia, QLEN, self->cno, &self->evd));
+}
+
+FIXTURE_TEARDOWN(cno)
+{
+	if (self->ia)
+		dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static long now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/* Takes the trigger that the CNO remembers: NULL if there is none. */
+static DAT_EVD_HANDLE take_trigger(DAT_CNO_HANDLE cno)
+{
+	DAT_EVD_HANDLE evd = &evd;
+
+	return dat_cno_wait(cno, 0, &evd) ? DAT_HANDLE_NULL : evd;
+}
+
+/* The same, but gives one that should not come some time to come. */
+static DAT_RETURN await_nothing(DAT_CNO_HANDLE cno)
+{
+	DAT_EVD_HANDLE evd;
+
+	return dat_cno_wait(cno, SILENCE, &evd);
+}
+
+/* A thread in dat_cno_wait(). */
+struct waiter {
+	struct sleeper sleeper;
+	DAT_CNO_HANDLE cno;
+	DAT_TIMEOUT timeout;
+	DAT_RETURN ret;
+	DAT_EVD_HANDLE evd;
+	atomic_bool returned;
+};
+
+static void waiter_main(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->ret = dat_cno_wait(w->cno, w->timeout, &w->evd);
+	atomic_store(&w->returned, true);
+}
+
+/* Returns when the thread waits for the CNO, which has not been triggered. */
+static void waiter_start(struct waiter *w, DAT_CNO_HANDLE cno)
+{
+	w->cno = cno;
+	w->timeout = DAT_TIMEOUT_INFINITE;
+	w->evd = w;
+	atomic_store(&w->returned, false);
+	sleeper_start(&w->sleeper, waiter_main, w);
+	sleeper_await(&w->sleeper);
+}
+
+static void waiter_end(struct waiter *w)
+{
+	pthread_join(w->sleeper.thread, NULL);
+}
+
+static int count_returned(struct waiter *w, int num)
+{
+	int i, count = 0;
+
+	for (i = 0; i < num; i++)
+		count += atomic_load(&w[i].returned);
+	return count;
+}
+
+TEST_F(cno, new_cno_has_no_evds_no_waiters_and_no_agent)
+{
+	DAT_HANDLE_TYPE type;
+	DAT_CNO_HANDLE cno;
+	DAT_CNO_PARAM param;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	EXPECT_NE(DAT_HANDLE_NULL, cno);
+	EXPECT_NE(self->cno, cno);
+	EXPECT_EQ(DAT_SUCCESS, dat_get_handle_type(cno, &type));
+	EXPECT_EQ(DAT_HANDLE_TYPE_CNO, type);
+	memset(&param, 0xff, sizeof(param));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param));
+	EXPECT_EQ(self->ia, param.ia_handle);
+	EXPECT_EQ(NULL, param.agent.instance_data);
+	EXPECT_TRUE(!param.agent.proxy_agent_func);
+	EXPECT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	EXPECT_EQ(EMPTY, await_nothing(cno));
+	/* With EVDs or waiters it would not be freed. */
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(cno));
+}
+
+TEST_F(cno, null_pointers_and_unknown_fields_are_invalid_parameters)
+{
+	DAT_CNO_PARAM param;
+
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, NULL));
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		  dat_cno_wait(self->cno, 0, NULL));
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		  dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, NULL));
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  dat_cno_query(self->cno, 0x4, &param));
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  dat_cno_query(self->cno, ~0, &param));
+}
+
+static void no_agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	(void)data;
+	(void)evd;
+	abort();
+}
+
+TEST_F(cno, handles_that_are_no_ia_are_invalid)
+{
+	DAT_OS_WAIT_PROXY_AGENT agent = { NULL, no_agent };
+	DAT_IA_HANDLE bad[] = {
+		DAT_HANDLE_NULL, self->evd, self->cno, &bad,
+		(DAT_HANDLE)UINTPTR_MAX, (char *)self->ia + (1UL << 32),
+		self->ia,
+	};
+	DAT_CNO_HANDLE cno;
+	unsigned int i;
+
+	/* The last one was an IA once. */
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	self->ia = DAT_HANDLE_NULL;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+			  dat_cno_create(bad[i], agent, &cno));
+		EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+			  dat_cno_create(bad[i], DAT_OS_WAIT_PROXY_AGENT_NULL,
+					 &cno));
+	}
+	usleep(SILENCE);
+}
+
+TEST_F(cno, handles_that_are_no_cno_are_invalid)
+{
+	DAT_OS_WAIT_PROXY_AGENT agent = { NULL, no_agent };
+	DAT_CNO_HANDLE cno, bad[] = {
+		DAT_HANDLE_NULL, self->evd, self->ia, &bad,
+		(DAT_HANDLE)UINTPTR_MAX, (char *)self->cno + (1UL << 32),
+		NULL, NULL,
+	};
+	DAT_EVD_HANDLE async_evd, evd;
+	DAT_CNO_PARAM param;
+	DAT_IA_HANDLE ia;
+	unsigned int i;
+
+	/* One that has been freed, and one whose IA has been closed. */
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_free(cno));
+	bad[ARRAY_SIZE(bad) - 2] = cno;
+	async_evd = DAT_HANDLE_NULL;
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8, &async_evd,
+					   &ia));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	bad[ARRAY_SIZE(bad) - 1] = cno;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(BAD_CNO,
+			  dat_cno_query(bad[i], DAT_CNO_FIELD_ALL, &param)) {
+			TH_LOG("handle %u", i);
+		}
+		EXPECT_EQ(BAD_CNO, dat_cno_wait(bad[i], 0, &evd));
+		EXPECT_EQ(BAD_CNO, dat_cno_modify_agent(bad[i], agent));
+		EXPECT_EQ(BAD_CNO,
+			  dat_cno_modify_agent(bad[i],
+					       DAT_OS_WAIT_PROXY_AGENT_NULL));
+		EXPECT_EQ(BAD_CNO, dat_cno_free(bad[i]));
+		/* Where none is allowed. */
+		if (bad[i]) {
+			EXPECT_EQ(BAD_CNO, soft_create(self->ia, QLEN, bad[i],
+						       &evd));
+			EXPECT_EQ(BAD_CNO, dat_evd_modify_cno(self->evd,
+							      bad[i]));
+		}
+	}
+	/* Nothing has happened to the EVD. */
+	EXPECT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	EXPECT_EQ(self->evd, take_trigger(self->cno));
+}
+
+TEST_F(cno, cno_serves_the_evds_of_its_own_ia_only)
+{
+	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL, evd, own;
+	DAT_IA_HANDLE ia;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8, &async_evd,
+					   &ia));
+	EXPECT_EQ(BAD_CNO, soft_create(ia, QLEN, self->cno, &evd));
+	ASSERT_EQ(DAT_SUCCESS, soft_create(ia, QLEN, DAT_HANDLE_NULL, &own));
+	EXPECT_EQ(BAD_CNO, dat_evd_modify_cno(own, self->cno));
+	/* They have left no reference behind. */
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+TEST_F(cno, query_fills_in_what_it_is_asked_for)
+{
+	DAT_CNO_PARAM param;
+	unsigned int mask;
+
+	for (mask = 0; mask <= DAT_CNO_FIELD_ALL; mask++) {
+		memset(&param, 0xff, sizeof(param));
+		EXPECT_EQ(DAT_SUCCESS, dat_cno_query(self->cno, mask, &param));
+		if (mask & DAT_CNO_FIELD_IA_HANDLE)
+			EXPECT_EQ(self->ia, param.ia_handle);
+		if (mask & DAT_CNO_FIELD_AGENT)
+			EXPECT_TRUE(!param.agent.proxy_agent_func);
+	}
+}
+
+TEST_F(cno, wait_ends_when_an_event_comes_and_names_its_evd)
+{
+	struct waiter w;
+
+	waiter_start(&w, self->cno);
+	usleep(SILENCE);
+	EXPECT_FALSE(atomic_load(&w.returned));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 7));
+	waiter_end(&w);
+	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_EQ(self->evd, w.evd);
+	/* Of a notification the event is not part. */
+	EXPECT_EQ(7, soft_take(self->evd));
+}
+
+TEST_F(cno, timeout_is_waited_out_and_leaves_no_handle)
+{
+	static const DAT_TIMEOUT timeouts[] = { 0, 1500, 20000, 100000 };
+	DAT_EVD_HANDLE evd;
+	unsigned int i;
+	long start;
+
+	for (i = 0; i < ARRAY_SIZE(timeouts); i++) {
+		evd = &evd;
+		start = now_us();
+		EXPECT_EQ(EMPTY, dat_cno_wait(self->cno, timeouts[i], &evd));
+		EXPECT_GE(now_us() - start, timeouts[i]);
+		EXPECT_LT(now_us() - start, timeouts[i] + PAIR_TIMEOUT);
+		EXPECT_EQ(DAT_HANDLE_NULL, evd);
+	}
+}
+
+TEST_F(cno, trigger_is_remembered_until_one_wait_has_taken_it)
+{
+	DAT_EVD_HANDLE evd = &evd;
+
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, PAIR_TIMEOUT, &evd));
+	EXPECT_EQ(self->evd, evd);
+	/* Though the event is still there. */
+	EXPECT_EQ(EMPTY, await_nothing(self->cno));
+	EXPECT_EQ(1, soft_take(self->evd));
+	/* The next one triggers it again, be the EVD empty or not. */
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 3));
+	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	EXPECT_EQ(EMPTY, await_nothing(self->cno));
+}
+
+TEST_F(cno, hint_is_the_evd_that_came_first)
+{
+	DAT_EVD_HANDLE other;
+
+	ASSERT_EQ(DAT_SUCCESS, soft_create(self->ia, QLEN, self->cno, &other));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(other, 1));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	EXPECT_EQ(other, take_trigger(self->cno));
+	/* That was for both of them. */
+	EXPECT_EQ(EMPTY, await_nothing(self->cno));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 3));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(other, 4));
+	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	EXPECT_EQ(2, soft_take(self->evd));
+	EXPECT_EQ(3, soft_take(self->evd));
+	EXPECT_EQ(1, soft_take(other));
+	EXPECT_EQ(4, soft_take(other));
+}
+
+TEST_F(cno, hint_may_name_an_evd_that_somebody_has_emptied)
+{
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	EXPECT_EQ(1, soft_take(self->evd));
+	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	EXPECT_EQ(-1, soft_take(self->evd));
+}
+
+TEST_F(cno, each_trigger_frees_one_of_the_waiters)
+{
+	struct waiter w[WAITERS];
+	int i;
+
+	for (i = 0; i < WAITERS; i++)
+		waiter_start(&w[i], self->cno);
+	for (i = 1; i <= WAITERS; i++) {
+		ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, i));
+		while (count_returned(w, WAITERS) < i)
+			sched_yield();
+		usleep(SILENCE);
+		EXPECT_EQ(i, count_returned(w, WAITERS));
+	}
+	for (i = 0; i < WAITERS; i++) {
+		waiter_end(&w[i]);
+		EXPECT_EQ(DAT_SUCCESS, w[i].ret);
+		EXPECT_EQ(self->evd, w[i].evd);
+	}
+}
+
+static void on_signal(int signal __attribute__((unused)))
+{
+}
+
+TEST_F(cno, signal_interrupts_a_waiter)
+{
+	/* Even if it asks that system calls go on afterwards. */
+	struct sigaction action = {
+		.sa_handler = on_signal, .sa_flags = SA_RESTART,
+	};
+	struct waiter w;
+
+	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
+	waiter_start(&w, self->cno);
+	pthread_kill(w.sleeper.thread, SIGUSR1);
+	waiter_end(&w);
+	EXPECT_EQ(ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE), w.ret);
+	EXPECT_EQ(DAT_HANDLE_NULL, w.evd);
+	/* It waits no more. */
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+}
+
+/* A thread in dat_evd_wait(). */
+struct evd_waiter {
+	struct sleeper sleeper;
+	DAT_EVD_HANDLE evd;
+	DAT_COUNT threshold;
+	DAT_RETURN ret;
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+};
+
+static void evd_waiter_main(void *arg)
+{
+	struct evd_waiter *w = arg;
+
+	w->ret = dat_evd_wait(w->evd, DAT_TIMEOUT_INFINITE, w->threshold,
+			      &w->event, &w->nmore);
+}
+
+TEST_F(cno, waiter_on_the_evd_preempts_the_cno)
+{
+	struct evd_waiter w = { .evd = self->evd, .threshold = 2 };
+
+	sleeper_start(&w.sleeper, evd_waiter_main, &w);
+	sleeper_await(&w.sleeper);
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	EXPECT_EQ(EMPTY, await_nothing(self->cno));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	pthread_join(w.sleeper.thread, NULL);
+	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_EQ(1, soft_number(&w.event));
+	EXPECT_EQ(EMPTY, await_nothing(self->cno));
+	/* Now it has gone. */
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 3));
+	EXPECT_EQ(self->evd, take_trigger(self->cno));
+}
+
+TEST_F(cno, all_waiters_return_without_a_handle_when_the_last_evd_is_freed)
+{
+	struct waiter w[WAITERS];
+	DAT_EVD_HANDLE other;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, soft_create(self->ia, QLEN, self->cno, &other));
+	for (i = 0; i < WAITERS; i++)
+		waiter_start(&w[i], self->cno);
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+	usleep(SILENCE);
+	EXPECT_EQ(0, count_returned(w, WAITERS));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(other));
+	for (i = 0; i < WAITERS; i++) {
+		waiter_end(&w[i]);
+		EXPECT_EQ(DAT_SUCCESS, w[i].ret);
+		EXPECT_EQ(DAT_HANDLE_NULL, w[i].evd);
+	}
+	/* Who comes later waits for other EVDs. */
+	EXPECT_EQ(EMPTY, await_nothing(self->cno));
+	waiter_start(&w[0], self->cno);
+	ASSERT_EQ(DAT_SUCCESS, soft_create(self->ia, QLEN, self->cno, &other));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(other, 1));
+	waiter_end(&w[0]);
+	EXPECT_EQ(DAT_SUCCESS, w[0].ret);
+	EXPECT_EQ(other, w[0].evd);
+}
+
+TEST_F(cno, waiters_wait_on_when_the_last_evd_gets_another_cno)
+{
+	struct waiter w;
+
+	waiter_start(&w, self->cno);
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	usleep(SILENCE);
+	EXPECT_FALSE(atomic_load(&w.returned));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, self->cno));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	waiter_end(&w);
+	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_EQ(self->evd, w.evd);
+}
+
+TEST_F(cno, all_waiters_return_without_a_handle_when_the_ia_is_closed)
+{
+	struct waiter w[2 * WAITERS];
+	DAT_CNO_HANDLE lonely;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				 &lonely));
+	for (i = 0; i < 2 * WAITERS; i++)
+		waiter_start(&w[i], i < WAITERS ? self->cno : lonely);
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	self->ia = DAT_HANDLE_NULL;
+	for (i = 0; i < 2 * WAITERS; i++) {
+		waiter_end(&w[i]);
+		EXPECT_EQ(DAT_SUCCESS, w[i].ret);
+		EXPECT_EQ(DAT_HANDLE_NULL, w[i].evd);
+	}
+	EXPECT_EQ(BAD_CNO, dat_cno_free(self->cno));
+	EXPECT_EQ(BAD_CNO, dat_cno_free(lonely));
+}
+
+TEST_F(cno, ia_that_has_a_cno_is_not_closed_gracefully)
+{
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE),
+		  dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+	EXPECT_EQ(DAT_SUCCESS,
+		  dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	self->ia = DAT_HANDLE_NULL;
+}
+
+TEST_F(cno, cno_that_an_evd_refers_to_cannot_be_freed)
+{
+	DAT_EVD_HANDLE other;
+
+	ASSERT_EQ(DAT_SUCCESS, soft_create(self->ia, QLEN, self->cno, &other));
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
+		  dat_cno_free(self->cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(other));
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
+		  dat_cno_free(self->cno));
+	/* It has not been changed. */
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+	/* Giving an EVD the CNO that it has counts once. */
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				 &self->cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, self->cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, self->cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+}
+
+/* The manual page says how its user gets rid of the waiter, then. */
+TEST_F(cno, cno_that_a_thread_waits_for_cannot_be_freed)
+{
+	struct waiter w;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	waiter_start(&w, self->cno);
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
+		  dat_cno_free(self->cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, self->cno));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	waiter_end(&w);
+	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+}
+
+/* Waits as a child would that shares the file. */
+TEST_F(cno, process_that_shares_the_file_can_wait)
+{
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		DAT_EVD_HANDLE evd;
+		DAT_RETURN ret;
+
+		ret = dat_cno_wait(self->cno, PAIR_TIMEOUT, &evd);
+		_exit(ret || evd != self->evd || soft_take(evd) != 5);
+	}
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(DAT_SUCCESS, soft_post(self->evd, 5));
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(-1, soft_take(self->evd));
+}
+
+#define EVDS		3
+#define POSTERS		2
+#define EVENTS		400
+
+static struct {
+	DAT_EVD_HANDLE evd[EVDS];
+	atomic_int failed;
+} posts;
+
+static void *poster_main(void *arg)
+{
+	uintptr_t first = (uintptr_t)arg, i;
+	DAT_RETURN ret;
+
+	for (i = first; i < first + EVENTS; i++) {
+		while ((ret = soft_post(posts.evd[i % EVDS], i)) &&
+		       DAT_GET_TYPE(ret) == DAT_QUEUE_FULL)
+			sched_yield();
+		if (ret)
+			atomic_fetch_add(&posts.failed, 1);
+	}
+	return NULL;
+}
+
+/* As the manual page wants it: whatever the hint, look at all EVDs. */
+TEST_F(cno, who_looks_at_all_evds_after_each_trigger_misses_no_event)
+{
+	static int seen[POSTERS * EVENTS];
+	pthread_t thread[POSTERS];
+	int total = 0;
+	long i, n;
+
+	posts.evd[0] = self->evd;
+	for (i = 1; i < EVDS; i++) {
+		ASSERT_EQ(DAT_SUCCESS, soft_create(self->ia, QLEN, self->cno,
+						   &posts.evd[i]));
+	}
+	for (i = 0; i < POSTERS; i++) {
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, poster_main,
+					    (void *)(i * EVENTS)));
+	}
+	while (total < POSTERS * EVENTS) {
+		DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
+
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_cno_wait(self->cno, PAIR_TIMEOUT, &hint));
+		EXPECT_NE(DAT_HANDLE_NULL, hint);
+		for (i = 0; i < EVDS; i++) {
+			while ((n = soft_take(posts.evd[i])) >= 0) {
+				ASSERT_LT(n, POSTERS * EVENTS);
+				seen[n]++;
+				total++;
+			}
+		}
+	}
+	for (i = 0; i < POSTERS; i++)
+		pthread_join(thread[i], NULL);
+	EXPECT_EQ(0, atomic_load(&posts.failed));
+	for (i = 0; i < POSTERS * EVENTS; i++) {
+		ASSERT_EQ(1, seen[i]);
+	}
+}
+
+/* OS Wait Proxy Agents */
+
+static struct {
+	sem_t called;
+	atomic_int calls;
+	DAT_PVOID data;
+	DAT_EVD_HANDLE evd;
+	pid_t tid;
+	sigset_t blocked;
+	DAT_CNO_HANDLE cno;
+	DAT_RETURN ret;
+	int rounds;
+} duty;
+
+static void agent_main(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	atomic_fetch_add(&duty.calls, 1);
+	duty.data = data;
+	duty.evd = evd;
+	duty.tid = gettid();
+	pthread_sigmask(SIG_SETMASK, NULL, &duty.blocked);
+	sem_post(&duty.called);
+}
+
+/* Comes again, and looks at what has come in between, as it has to. */
+static void returning_agent_main(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	DAT_OS_WAIT_PROXY_AGENT agent = { data, returning_agent_main };
+
+	if (--duty.rounds)
+		duty.ret |= dat_cno_modify_agent(duty.cno, agent);
+	agent_main(data, evd);
+}
+
+static DAT_OS_WAIT_PROXY_AGENT agent_with(DAT_PVOID data)
+{
+	DAT_OS_WAIT_PROXY_AGENT agent = { data, agent_main };
+
+	return agent;
+}
+
+static bool await_agent(void)
+{
+	struct timespec limit;
+
+	clock_gettime(CLOCK_REALTIME, &limit);
+	limit.tv_sec += PAIR_TIMEOUT / 1000000;
+	return !sem_timedwait(&duty.called, &limit);
+}
+
+/* The thread of an agent that is not needed any more ends. */
+static bool await_threads(int count)
+{
+	time_t give_up = time(NULL) + PAIR_TIMEOUT / 1000000;
+
+	while (count_threads() != count && time(NULL) < give_up)
+		usleep(1000);
+	return count_threads() == count;
+}
+
+static DAT_AGENT_FUNC agent_of(DAT_CNO_HANDLE cno)
+{
+	DAT_CNO_PARAM param;
+
+	if (dat_cno_query(cno, DAT_CNO_FIELD_AGENT, &param))
+		return no_agent;
+	return param.agent.proxy_agent_func;
+}
+
+/* A CNO with an agent, made before it had an EVD. */
+FIXTURE(agent)
+{
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async_evd;
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE evd;
+	int threads;
+};
+
+FIXTURE_SETUP(agent)
+{
+	memset(&duty, 0, sizeof(duty));
+	ASSERT_EQ(0, sem_init(&duty.called, 0, 0));
+	self->ia = DAT_HANDLE_NULL;
+	self->async_evd = DAT_HANDLE_NULL;
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8,
+					   &self->async_evd, &self->ia));
+	self->threads = count_threads();
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cno_create(self->ia, agent_with(self), &self->cno));
+	ASSERT_EQ(DAT_SUCCESS,
+		  soft_create(self->ia, QLEN, self->cno, &self->evd));
+}
+
+FIXTURE_TEARDOWN(agent)
+{
+	if (self->ia)
+		dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+TEST_F(agent, is_the_cnos_until_it_has_been_called)
+{
+	DAT_CNO_PARAM param;
+
+	EXPECT_EQ(DAT_SUCCESS,
+		  dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, &param));
+	EXPECT_EQ(self->ia, param.ia_handle);
+	EXPECT_EQ(self, param.agent.instance_data);
+	EXPECT_TRUE(param.agent.proxy_agent_func == agent_main);
+	usleep(SILENCE);
+	EXPECT_EQ(0, atomic_load(&duty.calls));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_TRUE(await_agent());
+	EXPECT_EQ(DAT_SUCCESS,
+		  dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, &param));
+	EXPECT_EQ(NULL, param.agent.instance_data);
+	EXPECT_TRUE(!param.agent.proxy_agent_func);
+	EXPECT_TRUE(await_threads(self->threads));
+}
+
+TEST_F(agent, is_called_once_from_a_thread_of_its_own)
+{
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_TRUE(await_agent());
+	EXPECT_EQ(self, duty.data);
+	EXPECT_EQ(self->evd, duty.evd);
+	EXPECT_NE(gettid(), duty.tid);
+	/* The program's signals are for the program's threads. */
+	EXPECT_EQ(1, sigismember(&duty.blocked, SIGINT));
+	EXPECT_EQ(1, sigismember(&duty.blocked, SIGCHLD));
+	pthread_sigmask(SIG_SETMASK, NULL, &duty.blocked);
+	EXPECT_EQ(0, sigismember(&duty.blocked, SIGINT));
+	/* The event is not taken. */
+	EXPECT_EQ(1, soft_take(self->evd));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	usleep(SILENCE);
+	EXPECT_EQ(1, atomic_load(&duty.calls));
+	EXPECT_TRUE(await_threads(self->threads));
+}
+
+TEST_F(agent, is_told_of_a_trigger_in_addition_to_a_waiter)
+{
+	struct waiter w;
+
+	waiter_start(&w, self->cno);
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	EXPECT_TRUE(await_agent());
+	EXPECT_EQ(self->evd, duty.evd);
+	waiter_end(&w);
+	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_EQ(self->evd, w.evd);
+	EXPECT_EQ(EMPTY, await_nothing(self->cno));
+}
+
+TEST_F(agent, leaves_the_trigger_to_who_waits_later)
+{
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_TRUE(await_agent());
+	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	EXPECT_EQ(EMPTY, await_nothing(self->cno));
+}
+
+TEST_F(agent, is_not_told_of_what_a_disabled_evd_holds)
+{
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	usleep(SILENCE);
+	EXPECT_EQ(0, atomic_load(&duty.calls));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd));
+	EXPECT_TRUE(await_agent());
+	EXPECT_EQ(self->evd, duty.evd);
+}
+
+TEST_F(agent, can_be_replaced)
+{
+	DAT_CNO_PARAM param;
+	int other;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cno_modify_agent(self->cno, agent_with(&other)));
+	EXPECT_EQ(DAT_SUCCESS,
+		  dat_cno_query(self->cno, DAT_CNO_FIELD_AGENT, &param));
+	EXPECT_EQ(&other, param.agent.instance_data);
+	EXPECT_TRUE(param.agent.proxy_agent_func == agent_main);
+	/* There is one at most. */
+	EXPECT_TRUE(await_threads(self->threads + 1));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	EXPECT_TRUE(await_agent());
+	EXPECT_EQ(&other, duty.data);
+	usleep(SILENCE);
+	EXPECT_EQ(1, atomic_load(&duty.calls));
+	EXPECT_TRUE(await_threads(self->threads));
+}
+
+TEST_F(agent, can_be_taken_away)
+{
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cno_modify_agent(self->cno,
+				       DAT_OS_WAIT_PROXY_AGENT_NULL));
+	EXPECT_TRUE(!agent_of(self->cno));
+	EXPECT_TRUE(await_threads(self->threads));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	usleep(SILENCE);
+	EXPECT_EQ(0, atomic_load(&duty.calls));
+	/* And given again. */
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cno_modify_agent(self->cno, agent_with(NULL)));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	EXPECT_TRUE(await_agent());
+	EXPECT_EQ(NULL, duty.data);
+}
+
+TEST_F(agent, is_called_at_the_next_trigger_not_at_one_before_it)
+{
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cno_modify_agent(self->cno,
+				       DAT_OS_WAIT_PROXY_AGENT_NULL));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cno_modify_agent(self->cno, agent_with(self)));
+	usleep(SILENCE);
+	EXPECT_EQ(0, atomic_load(&duty.calls));
+	/* Even if nobody has waited for the other meanwhile. */
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	EXPECT_TRUE(await_agent());
+	EXPECT_EQ(self->evd, take_trigger(self->cno));
+}
+
+TEST_F(agent, can_come_again_from_within_its_call)
+{
+	DAT_OS_WAIT_PROXY_AGENT agent = { self, returning_agent_main };
+	int i;
+
+	duty.cno = self->cno;
+	duty.rounds = 10;
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, agent));
+	for (i = 1; i <= 10; i++) {
+		ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, i));
+		ASSERT_TRUE(await_agent());
+		EXPECT_EQ(i, atomic_load(&duty.calls));
+		EXPECT_EQ(i, soft_take(self->evd));
+	}
+	EXPECT_EQ(DAT_SUCCESS, duty.ret);
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, i));
+	usleep(SILENCE);
+	EXPECT_EQ(10, atomic_load(&duty.calls));
+	EXPECT_TRUE(await_threads(self->threads));
+}
+
+TEST_F(agent, is_called_without_a_handle_when_the_last_evd_is_freed)
+{
+	DAT_EVD_HANDLE other;
+
+	ASSERT_EQ(DAT_SUCCESS, soft_create(self->ia, QLEN, self->cno, &other));
+	duty.evd = self;
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+	usleep(SILENCE);
+	EXPECT_EQ(0, atomic_load(&duty.calls));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(other));
+	EXPECT_TRUE(await_agent());
+	EXPECT_EQ(self, duty.data);
+	EXPECT_EQ(DAT_HANDLE_NULL, duty.evd);
+	EXPECT_TRUE(!agent_of(self->cno));
+	EXPECT_TRUE(await_threads(self->threads));
+}
+
+TEST_F(agent, is_called_without_a_handle_when_the_ia_is_closed)
+{
+	duty.evd = self;
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	self->ia = DAT_HANDLE_NULL;
+	EXPECT_TRUE(await_agent());
+	EXPECT_EQ(self, duty.data);
+	EXPECT_EQ(DAT_HANDLE_NULL, duty.evd);
+	EXPECT_TRUE(await_threads(self->threads));
+	EXPECT_EQ(1, atomic_load(&duty.calls));
+}
+
+/* Its thread may not even have started. */
+TEST_F(agent, is_called_however_soon_the_ia_is_closed)
+{
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	self->ia = DAT_HANDLE_NULL;
+	ASSERT_TRUE(await_agent());
+	for (i = 2; i < 20; i++) {
+		DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+		DAT_CNO_HANDLE cno;
+		DAT_IA_HANDLE ia;
+
+		ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8,
+						   &async_evd, &ia));
+		ASSERT_EQ(DAT_SUCCESS, dat_cno_create(ia, agent_with(self),
+						      &cno));
+		duty.evd = self;
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+		ASSERT_TRUE(await_agent());
+		EXPECT_EQ(i, atomic_load(&duty.calls));
+		EXPECT_EQ(DAT_HANDLE_NULL, duty.evd);
+	}
+	EXPECT_TRUE(await_threads(self->threads));
+}
+
+TEST_F(agent, is_not_called_for_a_cno_that_has_been_freed)
+{
+	DAT_CNO_HANDLE cno;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	/* One whose thread waits, and many whose thread may just begin to. */
+	usleep(SILENCE);
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_cno_create(self->ia,
+						      agent_with(self), &cno));
+		ASSERT_EQ(DAT_SUCCESS, dat_cno_free(cno));
+	}
+	EXPECT_TRUE(await_threads(self->threads));
+	EXPECT_EQ(0, atomic_load(&duty.calls));
+}
+
+TEST_F(agent, stays_when_its_cno_cannot_be_freed)
+{
+	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
+		  dat_cno_free(self->cno));
+	EXPECT_TRUE(agent_of(self->cno) == agent_main);
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	self->ia = DAT_HANDLE_NULL;
+	EXPECT_TRUE(await_agent());
+}
+
+/* Notifications of what a device does. */
+
+FIXTURE(streams)
+{
+	struct pair pair;
+	struct region a, b;
+	DAT_CNO_HANDLE cno;
+};
+
+FIXTURE_SETUP(streams)
+{
+	struct pair *pair = &self->pair;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cno_create(pair->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				 &self->cno));
+	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->a.pz, &self->a, 4096,
+					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->b.pz, &self->b, 4096,
+					   DAT_MEM_PRIV_ALL_FLAG));
+}
+
+FIXTURE_TEARDOWN(streams)
+{
+	pair_close(&self->pair);
+}
+
+/* Waits for a trigger, which must be of this EVD, and takes its event. */
+static DAT_EVENT_NUMBER await_number(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd,
+				     DAT_EVENT *event)
+{
+	DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
+
+	if (dat_cno_wait(cno, PAIR_TIMEOUT, &hint) || hint != evd ||
+	    dat_evd_dequeue(evd, event))
+		return 0;
+	return event->event_number;
+}
+
+TEST_F(streams, events_of_each_kind_trigger_the_cno)
+{
+	struct pair *pair = &self->pair;
+	DAT_IA_ATTR attr;
+	DAT_EVENT event;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(pair->cr_evd, self->cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(pair->a.conn_evd, self->cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(pair->b.dto_evd, self->cno));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
+			       &attr, 0, NULL));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_connect(pair->a.ep, attr.ia_address_ptr, pair->qual,
+				 DAT_TIMEOUT_INFINITE, 0, NULL,
+				 DAT_QOS_BEST_EFFORT,
+				 DAT_CONNECT_DEFAULT_FLAG));
+	ASSERT_EQ(DAT_CONNECTION_REQUEST_EVENT,
+		  await_number(self->cno, pair->cr_evd, &event));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cr_accept(event.event_data.cr_arrival_event_data
+					.cr_handle, pair->b.ep, 0, NULL));
+	ASSERT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED,
+		  await_number(self->cno, pair->a.conn_evd, &event));
+	ASSERT_EQ(DAT_SUCCESS, wait_number(pair->b.conn_evd,
+					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_recv(pair->b.ep, &self->b, 0, 8, i));
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_send(pair->a.ep, &self->a, 0, 8, i));
+		ASSERT_EQ(DAT_DTO_COMPLETION_EVENT,
+			  await_number(self->cno, pair->b.dto_evd, &event));
+		EXPECT_EQ(i, event.event_data.dto_completion_event_data
+				     .user_cookie.as_64);
+	}
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(pair->b.ep,
+						 DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED,
+		  await_number(self->cno, pair->a.conn_evd, &event));
+}
+
+TEST_F(streams, overflow_that_is_told_of_triggers_the_cno)
+{
+	struct pair *pair = &self->pair;
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.max_request_dtos = 32,
+	};
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(pair->async_evd, self->cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(pair->ia, QLEN, DAT_HANDLE_NULL,
+					      DAT_EVD_DTO_FLAG, &evd));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(pair->a.ep));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_create(pair->ia, pair->a.pz, evd, evd,
+				pair->a.conn_evd, &attr, &pair->a.ep));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
+	for (i = 0; i < 32; i++) {
+		ASSERT_EQ(DAT_SUCCESS,
+			  post_write(pair->a.ep, &self->a, 0, 8,
+				     self->b.rmr_context, self->b.buf, i));
+	}
+	EXPECT_EQ(DAT_ASYNC_ERROR_EVD_OVERFLOW,
+		  await_number(self->cno, pair->async_evd, &event));
+	EXPECT_EQ(evd, event.event_data.asynch_error_event_data.dat_handle);
+}
+
+TEST_HARNESS_MAIN
