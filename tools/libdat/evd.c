@@ -165,6 +165,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	if (!evd)
 		return bad_evd();
 
+	libdat_ring_check(evd);
 	if (libdat_ring_has_waiter(evd)) {
 		ret = DAT_ERROR(DAT_INVALID_STATE,
 				DAT_INVALID_STATE_EVD_WAITER);
@@ -275,6 +276,7 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
 	if (!evd)
 		return bad_evd();
 
+	libdat_ring_check(evd);
 	ret = check_wait(evd, threshold);
 	if (ret != DAT_SUCCESS)
 		goto unlock;

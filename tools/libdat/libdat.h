@@ -253,6 +253,7 @@ void libdat_object_drop_ia(__u32 ia);
 /* ring.c */
 __u32 libdat_ring_count(struct libdat_evd *evd);
 void libdat_ring_renew(struct libdat_evd *evd);
+void libdat_ring_check(struct libdat_evd *evd);
 void libdat_ring_consume(struct libdat_evd *evd, struct dat_dev_event *event);
 bool libdat_ring_has_waiter(const struct libdat_evd *evd);
 bool libdat_ring_is_unwaitable(const struct libdat_evd *evd);

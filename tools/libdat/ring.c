@@ -33,6 +33,20 @@ void libdat_ring_renew(struct libdat_evd *evd)
 }
 
 /**
+ * libdat_ring_check - see to it that the ring is the one that the EVD has now
+ * @evd: the EVD, locked
+ *
+ * Another process that shares the file may have resized it. What an old ring
+ * says of waiters and states is never true again.
+ */
+void libdat_ring_check(struct libdat_evd *evd)
+{
+	if (__builtin_expect(__atomic_load_n(&evd->ring->is_old,
+					     __ATOMIC_RELAXED), 0))
+		libdat_ring_renew(evd);
+}
+
+/**
  * libdat_ring_count - how many events are in the ring
  * @evd: the EVD, locked
  *
@@ -43,10 +57,7 @@ __u32 libdat_ring_count(struct libdat_evd *evd)
 {
 	__u32 tail, head, count;
 
-	/* Another process that shares the file may have resized it. */
-	if (__builtin_expect(__atomic_load_n(&evd->ring->is_old,
-					     __ATOMIC_RELAXED), 0))
-		libdat_ring_renew(evd);
+	libdat_ring_check(evd);
 	tail = __atomic_load_n(&evd->ring->tail, __ATOMIC_ACQUIRE);
 	head = __atomic_load_n(&evd->ring->head, __ATOMIC_RELAXED);
 	count = tail - head;
