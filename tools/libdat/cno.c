@@ -14,12 +14,16 @@
 #include "libdat.h"
 
 /**
- * struct agent - an agent on duty
+ * struct libdat_agent - an agent on duty
+ * @refs: its thread's, and that of the CNO as long as it is the CNO's agent
+ * @is_dismissed: another one has replaced it, or its CNO was freed
  * @cno: the kernel's handle of the CNO
  * @number: the kernel's name of the agent
  * @proxy: whom to call
  */
-struct agent {
+struct libdat_agent {
+	atomic_int refs;
+	atomic_bool is_dismissed;
 	__u32 cno;
 	__u32 number;
 	DAT_OS_WAIT_PROXY_AGENT proxy;
@@ -27,23 +31,45 @@ struct agent {
 
 static atomic_uint last_number;
 
-/* Unless another agent has replaced it, the CNO has none now. */
-static void relieve(__u32 handle, __u32 number)
+/**
+ * libdat_agent_put - give a reference back
+ * @agent: the agent, or NULL
+ *
+ * Thread safe.
+ */
+void libdat_agent_put(struct libdat_agent *agent)
 {
-	struct libdat_cno *cno = libdat_object_lock(handle, LIBDAT_CNO);
+	if (agent && atomic_fetch_sub(&agent->refs, 1) == 1)
+		free(agent);
+}
+
+/* Unless another agent has replaced it, the CNO has none now. */
+static void relieve(struct libdat_agent *agent)
+{
+	struct libdat_cno *cno = libdat_object_lock(agent->cno, LIBDAT_CNO);
 
 	if (!cno)
 		return;
-	if (cno->agent_number == number) {
-		cno->agent_number = 0;
-		cno->agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
+	if (cno->agent == agent) {
+		cno->agent = NULL;
+		libdat_agent_put(agent);
 	}
-	libdat_object_unlock(handle);
+	libdat_object_unlock(agent->cno);
+}
+
+/*
+ * The kernel tells the agent when the IA is closed; but if the thread had not
+ * yet got there, it finds no CNO any more.
+ */
+static bool has_missed_the_end(struct libdat_agent *agent, DAT_RETURN ret)
+{
+	return DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE &&
+	       !atomic_load(&agent->is_dismissed);
 }
 
 static void *agent_thread(void *arg)
 {
-	struct agent *agent = arg;
+	struct libdat_agent *agent = arg;
 	struct dat_dev_cno_wait wait = {
 		.size = sizeof(wait),
 		.cno = agent->cno,
@@ -54,17 +80,17 @@ static void *agent_thread(void *arg)
 	do
 		ret = libdat_call(DAT_DEV_CNO_WAIT, &wait);
 	while (DAT_GET_TYPE(ret) == DAT_INTERRUPTED_CALL);
-	if (ret == DAT_SUCCESS) {
-		relieve(agent->cno, agent->number);
+	if (ret == DAT_SUCCESS || has_missed_the_end(agent, ret)) {
+		relieve(agent);
 		agent->proxy.proxy_agent_func(agent->proxy.instance_data,
 					      libdat_handle_out(wait.evd));
 	}
-	free(agent);
+	libdat_agent_put(agent);
 	return NULL;
 }
 
 /* Signals are for the program's own threads. */
-static int start_thread(struct agent *agent)
+static int start_thread(struct libdat_agent *agent)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
@@ -94,43 +120,48 @@ static DAT_RETURN set_agent(__u32 cno, __u32 number)
 	return libdat_call(DAT_DEV_CNO_SET_AGENT, &arg);
 }
 
-static void keep_agent(__u32 handle, __u32 number,
-		       const DAT_OS_WAIT_PROXY_AGENT *proxy)
+/* The CNO takes the caller's reference to the agent, if there is one. */
+static void keep_agent(__u32 handle, struct libdat_agent *agent)
 {
 	struct libdat_cno *cno = libdat_object_lock(handle, LIBDAT_CNO);
+	struct libdat_agent *old = agent;
 
-	if (!cno)
-		return;
-	cno->agent_number = number;
-	cno->agent = *proxy;
-	libdat_object_unlock(handle);
+	if (cno) {
+		old = cno->agent;
+		cno->agent = agent;
+		if (old)
+			atomic_store(&old->is_dismissed, true);
+		libdat_object_unlock(handle);
+	}
+	libdat_agent_put(old);
 }
 
 static DAT_RETURN begin_agent(__u32 cno, const DAT_OS_WAIT_PROXY_AGENT *proxy)
 {
-	struct agent *agent = malloc(sizeof(*agent));
+	struct libdat_agent *agent = calloc(1, sizeof(*agent));
 	DAT_RETURN ret;
 
 	if (!agent)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
+	atomic_init(&agent->refs, 2);
 	agent->cno = cno;
 	agent->proxy = *proxy;
 	do
 		agent->number = atomic_fetch_add(&last_number, 1) + 1;
 	while (!agent->number);
 	ret = set_agent(cno, agent->number);
-	if (ret != DAT_SUCCESS)
-		goto free;
-	keep_agent(cno, agent->number, proxy);
+	if (ret != DAT_SUCCESS) {
+		free(agent);
+		return ret;
+	}
+	keep_agent(cno, agent);
 	if (!start_thread(agent))
 		return DAT_SUCCESS;
-	relieve(cno, agent->number);
+	relieve(agent);
 	set_agent(cno, 0);
-	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE);
-free:
-	free(agent);
-	return ret;
+	libdat_agent_put(agent);
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE);
 }
 
 /**
@@ -200,7 +231,7 @@ DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle,
 		return begin_agent(cno, &agent);
 	ret = set_agent(cno, 0);
 	if (ret == DAT_SUCCESS)
-		keep_agent(cno, 0, &agent);
+		keep_agent(cno, NULL);
 	return ret;
 }
 
@@ -237,7 +268,8 @@ DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno_handle,
 	cno_param->agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
 	cno = libdat_object_lock(arg.cno, LIBDAT_CNO);
 	if (cno) {
-		cno_param->agent = cno->agent;
+		if (cno->agent)
+			cno_param->agent = cno->agent->proxy;
 		libdat_object_unlock(arg.cno);
 	}
 	return DAT_SUCCESS;
@@ -274,6 +306,18 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
 	return ret;
 }
 
+/* Is its agent to be told, should the CNO not be there any more? */
+static void dismiss(__u32 handle, bool is_dismissed)
+{
+	struct libdat_cno *cno = libdat_object_lock(handle, LIBDAT_CNO);
+
+	if (!cno)
+		return;
+	if (cno->agent)
+		atomic_store(&cno->agent->is_dismissed, is_dismissed);
+	libdat_object_unlock(handle);
+}
+
 /**
  * dat_cno_free - free a CNO
  * @cno_handle: the CNO
@@ -285,9 +329,14 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
  */
 DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle)
 {
-	DAT_RETURN ret = libdat_free_call(DAT_DEV_CNO_FREE, cno_handle);
+	__u32 handle = libdat_handle_in(cno_handle);
+	DAT_RETURN ret;
 
+	dismiss(handle, true);
+	ret = libdat_free_call(DAT_DEV_CNO_FREE, cno_handle);
 	if (ret == DAT_SUCCESS)
-		libdat_object_drop(libdat_handle_in(cno_handle), LIBDAT_CNO);
+		libdat_object_drop(handle, LIBDAT_CNO);
+	else
+		dismiss(handle, false);
 	return ret;
 }

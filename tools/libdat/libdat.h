@@ -113,6 +113,8 @@ static inline DAT_COUNT libdat_count_out(__u32 count)
 
 /* table.c */
 
+struct libdat_agent;
+
 enum libdat_kind {
 	LIBDAT_IA,
 	LIBDAT_EVD,
@@ -222,13 +224,11 @@ struct libdat_cr {
 /**
  * struct libdat_cno - a CNO
  * @object: head
- * @agent: whom to call when it is triggered
- * @agent_number: the kernel's name of @agent; 0 if there is none
+ * @agent: whom to call when it is triggered; NULL if there is nobody
  */
 struct libdat_cno {
 	struct libdat_object object;
-	DAT_OS_WAIT_PROXY_AGENT agent;
-	__u32 agent_number;
+	struct libdat_agent *agent;
 };
 
 /**
@@ -266,6 +266,9 @@ void libdat_event_out(DAT_EVENT *out, const struct dat_dev_event *in,
 DAT_RETURN libdat_evd_add(struct libdat_evd *evd, __u32 handle, __u32 ia,
 			  __u32 entries, DAT_COUNT qlen);
 void libdat_evd_unnotified(__u32 handle, __u32 flags, int count);
+
+/* cno.c */
+void libdat_agent_put(struct libdat_agent *agent);
 
 /* post.c */
 DAT_RETURN libdat_post(struct dat_dev_dto *dto);

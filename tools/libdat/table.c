@@ -110,6 +110,8 @@ void libdat_object_discard(struct libdat_object *object)
 		if (evd->ring)
 			libdat_unmap_ring(evd->ring, evd->entries);
 	}
+	if (object && object->kind == LIBDAT_CNO)
+		libdat_agent_put(((struct libdat_cno *)object)->agent);
 	free(object);
 }
 
