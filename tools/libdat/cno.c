@@ -301,8 +301,8 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
 	if (!evd_handle)
 		return BAD_ARG(3);
 	ret = libdat_call(DAT_DEV_CNO_WAIT, &arg);
-	*evd_handle = ret == DAT_SUCCESS ? libdat_handle_out(arg.evd) :
-					   DAT_HANDLE_NULL;
+	*evd_handle = libdat_handle_out(ret == DAT_SUCCESS ? arg.evd :
+							     NO_HANDLE);
 	return ret;
 }
 
