@@ -436,6 +436,9 @@ TEST_F(change, resize_to_a_length_that_cannot_be_is_refused)
 		EXPECT_EQ(BAD_ARG(2), dat_evd_resize(self->evd, bad[i]));
 	EXPECT_EQ(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD),
 		  dat_evd_resize(self->evd, INT32_MAX));
+	/* The kernel's EVD is the one that cannot grow so far. */
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
+		  DAT_GET_TYPE(dat_evd_resize(self->evd, 65537)));
 	EXPECT_EQ(QLEN, qlen_of(self->evd));
 	EXPECT_EQ(1, soft_take(self->evd));
 	EXPECT_EQ(QLEN, room(self->evd));
@@ -449,9 +452,9 @@ TEST_F(change, resize_gives_the_old_ring_back)
 {
 	int i;
 
-	for (i = 0; i < 20; i++) {
+	for (i = 0; i < 40; i++) {
 		ASSERT_EQ(DAT_SUCCESS,
-			  dat_evd_resize(self->evd, i % 2 ? 4 : 200000));
+			  dat_evd_resize(self->evd, i % 2 ? 4 : 65536));
 	}
 }
 
