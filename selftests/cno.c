@@ -525,6 +525,22 @@ TEST_F(cno, cno_that_an_evd_refers_to_cannot_be_freed)
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
 }
 
+TEST_F(cno, evd_that_cannot_be_made_leaves_the_cno_alone)
+{
+	DAT_EVD_HANDLE evd;
+
+	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  soft_create(self->ia, 0, self->cno, &evd));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
+		  DAT_GET_TYPE(soft_create(self->ia, 65537, self->cno, &evd)));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
+		  DAT_GET_TYPE(soft_create(self->ia, INT32_MAX, self->cno,
+					   &evd)));
+	EXPECT_EQ(EMPTY, await_nothing(self->cno));
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+}
+
 /* The manual page says how its user gets rid of the waiter, then. */
 TEST_F(cno, cno_that_a_thread_waits_for_cannot_be_freed)
 {
