@@ -5,7 +5,6 @@
  * Side a connects, side b listens.
  */
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include "harness.h"
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
@@ -19,8 +18,6 @@
 
 #define REGION		65536
 #define MAX_PRIVATE	56
-
-#define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
 
 /* What must not happen is given this many microseconds to happen. */
 #define SILENCE		(50 * 1000)
@@ -54,33 +51,6 @@ static DAT_RETURN try_connect(FIXTURE_DATA(connect) *self, DAT_CONN_QUAL qual,
 	return dat_ep_connect(self->pair.a.ep, self->address, qual, timeout, 0,
 			      NULL, DAT_QOS_BEST_EFFORT,
 			      DAT_CONNECT_DEFAULT_FLAG);
-}
-
-/* The next request that side b gets. */
-static DAT_RETURN wait_cr(struct pair *pair, DAT_CR_HANDLE *cr)
-{
-	DAT_EVENT event;
-	DAT_RETURN ret = wait_event(pair->cr_evd, &event);
-
-	if (!ret && event.event_number != DAT_CONNECTION_REQUEST_EVENT)
-		ret = DAT_INTERNAL_ERROR;
-	*cr = event.event_data.cr_arrival_event_data.cr_handle;
-	return ret;
-}
-
-/* Another EP like that of a side. */
-static DAT_RETURN ep_like(struct pair *pair, struct side *side,
-			  DAT_EP_HANDLE *ep)
-{
-	return dat_ep_create(pair->ia, side->pz, side->dto_evd, side->dto_evd,
-			     side->conn_evd, NULL, ep);
-}
-
-static bool is_empty(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT event;
-
-	return DAT_GET_TYPE(dat_evd_dequeue(evd, &event)) == DAT_QUEUE_EMPTY;
 }
 
 static bool is_zero(const unsigned char *buf, size_t len)
@@ -210,7 +180,7 @@ TEST_F(private_data, goes_both_ways_and_both_are_connected)
 				 DAT_TIMEOUT_INFINITE, size,
 				 size ? ours : NULL, DAT_QOS_BEST_EFFORT,
 				 DAT_CONNECT_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(pair, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(pair, &cr));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
 	/* All of it, and at most zeroes after it. */
 	ASSERT_GE(param.private_data_size, size);
@@ -250,7 +220,7 @@ TEST_F(connect, private_data_of_the_peer_stays_until_the_ep_is_freed)
 
 	ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
 					   DAT_TIMEOUT_INFINITE));
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, sizeof(text),
 					     (DAT_PVOID)text));
 	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.a.conn_evd, &event));
@@ -285,7 +255,7 @@ TEST_F(connect, private_data_that_is_too_much_or_missing_is_invalid)
 
 	ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
 					   DAT_TIMEOUT_INFINITE));
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 			  dat_cr_accept(cr, self->pair.b.ep, bad[i], data));
@@ -330,7 +300,7 @@ TEST_F(connect, request_that_is_rejected_is_peer_rejected)
 
 	ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
 					   DAT_TIMEOUT_INFINITE));
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
 	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
 					   DAT_CONNECTION_EVENT_PEER_REJECTED));
@@ -401,7 +371,7 @@ TEST_F(connect, full_backlog_is_rejected)
 		  event.event_number);
 	/* Those that did fit in are as good as any, and make room. */
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+		ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 		EXPECT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
 		EXPECT_EQ(DAT_SUCCESS,
 			  wait_number(self->pair.a.conn_evd,
@@ -427,7 +397,7 @@ TEST_F(connect, timeout_that_expires_is_timed_out)
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 
 	/* And when it does, it is too late. */
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
 	EXPECT_EQ(DAT_SUCCESS, wait_accept_failed(self->pair.b.conn_evd));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.b.ep));
@@ -440,7 +410,7 @@ TEST_F(connect, timeout_does_not_end_an_established_connection)
 
 	ASSERT_EQ(DAT_SUCCESS,
 		  try_connect(self, self->pair.qual, 500 * 1000));
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
 	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
 					   DAT_CONNECTION_EVENT_ESTABLISHED));
@@ -477,7 +447,7 @@ TEST_F(connect, only_an_unconnected_ep_can_connect)
 					   DAT_TIMEOUT_INFINITE));
 	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_ACTCONNPENDING),
 		  try_connect(self, self->pair.qual, DAT_TIMEOUT_INFINITE));
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
 	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
 					   DAT_CONNECTION_EVENT_ESTABLISHED));
@@ -508,7 +478,7 @@ TEST_F(connect, accept_with_an_ep_in_a_wrong_state_leaves_the_cr_as_it_was)
 				 DAT_TIMEOUT_INFINITE, 0, NULL,
 				 DAT_QOS_BEST_EFFORT,
 				 DAT_CONNECT_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED),
 		  dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
 	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_ACTCONNPENDING),
@@ -538,7 +508,7 @@ TEST_F(connect, cr_is_gone_once_it_has_been_answered)
 		}
 		ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
 						   DAT_TIMEOUT_INFINITE));
-		ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+		ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 		ASSERT_EQ(DAT_SUCCESS,
 			  i ? dat_cr_accept(cr, self->pair.b.ep, 0, NULL) :
 			      dat_cr_reject(cr));
@@ -618,7 +588,7 @@ TEST_F(connect, request_that_has_arrived_outlives_its_psp)
 
 	ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
 					   DAT_TIMEOUT_INFINITE));
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(self->pair.psp));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
 	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
@@ -724,7 +694,7 @@ TEST_F(disconnect, during_establishment_aborts_it)
 				 self->pair.qual, DAT_TIMEOUT_INFINITE, 0,
 				 NULL, DAT_QOS_BEST_EFFORT,
 				 DAT_CONNECT_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 	ASSERT_EQ(DAT_SUCCESS,
 		  dat_ep_disconnect(self->pair.a.ep, variant->flags));
 	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
@@ -870,7 +840,7 @@ TEST_F(connect, freeing_a_connecting_ep_aborts_the_establishment)
 
 	ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
 					   DAT_TIMEOUT_INFINITE));
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
 	EXPECT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
 	EXPECT_EQ(DAT_SUCCESS,
@@ -914,7 +884,7 @@ TEST_F(connect, closing_the_ia_disconnects_the_peer)
 					   DAT_TIMEOUT_INFINITE));
 	DAT_CR_HANDLE cr;
 
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(&other, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(&other, &cr));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, other.b.ep, 0, NULL));
 	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
 					   DAT_CONNECTION_EVENT_ESTABLISHED));
@@ -972,27 +942,9 @@ static long count_resources(void)
 	return n ?: -1;
 }
 
-#define PORT_RANGE	"/proc/sys/net/ipv4/ip_local_port_range"
 #define FIRST_PORT	41000
 #define PORTS		64
 #define TAKEN_PORTS	24
-
-static bool port_range(char *range, size_t size, int flags)
-{
-	int fd = open(PORT_RANGE, flags);
-	ssize_t len = -1;
-
-	if (fd < 0)
-		return false;
-	if (flags == O_WRONLY) {
-		len = write(fd, range, strlen(range));
-	} else {
-		len = read(fd, range, size - 1);
-		range[len > 0 ? len : 0] = '\0';
-	}
-	close(fd);
-	return len > 0;
-}
 
 static int take_port(unsigned int port)
 {
@@ -1016,13 +968,13 @@ TEST_F_TIMEOUT(connect, local_ports_that_tcp_has_given_away_are_passed_over, 120
 	char before[64], few[64];
 	int fd[TAKEN_PORTS], i, connected = 0;
 
-	ASSERT_TRUE(port_range(before, sizeof(before), O_RDONLY));
+	ASSERT_LT(0, read_ports(before, sizeof(before)));
 	snprintf(few, sizeof(few), "%d %d", FIRST_PORT, FIRST_PORT + PORTS - 1);
 	for (i = 0; i < TAKEN_PORTS; i++) {
 		fd[i] = take_port(FIRST_PORT + 2 * i);
 		EXPECT_LE(0, fd[i]);
 	}
-	ASSERT_TRUE(port_range(few, 0, O_WRONLY));
+	ASSERT_LT(0, write_ports(few));
 	for (i = 0; i < 20; i++) {
 		if (i ? pair_reconnect(&self->pair) : pair_connect(&self->pair))
 			break;
@@ -1034,7 +986,7 @@ TEST_F_TIMEOUT(connect, local_ports_that_tcp_has_given_away_are_passed_over, 120
 				DAT_CONNECTION_EVENT_DISCONNECTED))
 			break;
 	}
-	EXPECT_TRUE(port_range(before, 0, O_WRONLY));
+	EXPECT_LT(0, write_ports(before));
 	for (i = 0; i < TAKEN_PORTS; i++)
 		close(fd[i]);
 	EXPECT_EQ(20, connected);
@@ -1095,7 +1047,7 @@ static void serve(int fd)
 
 	if (pair_open(&pair) ||
 	    write(fd, &pair.qual, sizeof(pair.qual)) != sizeof(pair.qual) ||
-	    wait_cr(&pair, &cr) || dat_cr_accept(cr, pair.b.ep, 0, NULL) ||
+	    next_cr(&pair, &cr) || dat_cr_accept(cr, pair.b.ep, 0, NULL) ||
 	    wait_number(pair.b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED))
 		_exit(1);
 	for (;;)

@@ -52,17 +52,7 @@ static DAT_RETURN send_all(struct pair *pair, const struct region *a,
 /* Both sides know that it is over. */
 static DAT_RETURN wait_end(struct pair *pair)
 {
-	return wait_number(pair->a.conn_evd,
-			   DAT_CONNECTION_EVENT_DISCONNECTED) ?:
-	       wait_number(pair->b.conn_evd,
-			   DAT_CONNECTION_EVENT_DISCONNECTED);
-}
-
-static bool is_empty(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT event;
-
-	return DAT_GET_TYPE(dat_evd_dequeue(evd, &event)) == DAT_QUEUE_EMPTY;
+	return wait_both(pair, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 /* Each completes, in order, and none succeeds behind one that has failed. */

@@ -15,8 +15,6 @@
 #define MAX_DTOS	64	/* as side_open() asks */
 #define MAX_IOV		4
 
-#define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
-
 FIXTURE(dto)
 {
 	struct pair pair;

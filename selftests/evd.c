@@ -22,8 +22,6 @@
 #define REGION		4096
 #define QLEN		8
 
-#define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
-
 /* In microseconds: what must not happen is given this long to happen. */
 #define SILENCE		(100 * 1000)
 /* And this much later than it should may something come. */

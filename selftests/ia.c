@@ -13,8 +13,6 @@
 #include "link.h"
 #include "pair.h"
 
-#define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
-
 static DAT_RETURN open_name(const char *name, DAT_EVD_HANDLE *evd,
 			    DAT_IA_HANDLE *ia)
 {

@@ -12,7 +12,6 @@
 
 #include "pair.h"
 
-#define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
 #define BAD_MASK		ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2)
 #define BAD_POINTER		ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3)
 

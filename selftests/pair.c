@@ -2,6 +2,7 @@
 /*
  * pair.c - two connected EPs in one process, for tests
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,40 @@ int library_fd(void)
 			return fd;
 	}
 	return -1;
+}
+
+#define PORT_RANGE	"/proc/sys/net/ipv4/ip_local_port_range"
+
+/**
+ * read_ports - the ports that are given to whoever does not care, as text
+ * @range: the buffer
+ * @size: its size
+ *
+ * Return: bytes of @range, or less than 1.
+ */
+ssize_t read_ports(char *range, size_t size)
+{
+	int fd = open(PORT_RANGE, O_RDONLY);
+	ssize_t len = fd < 0 ? -1 : read(fd, range, size - 1);
+
+	close(fd);
+	range[len > 0 ? len : 0] = '\0';
+	return len;
+}
+
+/**
+ * write_ports - set what read_ports() reads
+ * @range: first and last
+ *
+ * Return: bytes written, or less than 1.
+ */
+ssize_t write_ports(const char *range)
+{
+	int fd = open(PORT_RANGE, O_WRONLY);
+	ssize_t len = fd < 0 ? -1 : write(fd, range, strlen(range));
+
+	close(fd);
+	return len;
 }
 
 /**
@@ -126,34 +161,49 @@ DAT_RETURN pair_open(struct pair *pair)
 }
 
 /**
+ * connect_to - ask for a connection, with nothing special about it
+ * @pair: whose IA is at both ends
+ * @ep: who asks
+ * @qual: who is asked
+ */
+DAT_RETURN connect_to(struct pair *pair, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
+{
+	DAT_IA_ATTR attr;
+	DAT_RETURN ret;
+
+	ret = dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
+			   0, NULL);
+	return ret ?: dat_ep_connect(ep, attr.ia_address_ptr, qual,
+				     DAT_TIMEOUT_INFINITE, 0, NULL,
+				     DAT_QOS_BEST_EFFORT,
+				     DAT_CONNECT_DEFAULT_FLAG);
+}
+
+/**
  * pair_connect - connect the two sides
  * @pair: from pair_open()
  */
 DAT_RETURN pair_connect(struct pair *pair)
 {
-	DAT_IA_ATTR attr;
-	DAT_EVENT event;
+	DAT_CR_HANDLE cr;
 	DAT_RETURN ret;
 
-	ret = dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
-			   0, NULL);
+	ret = connect_to(pair, pair->a.ep, pair->qual) ?: next_cr(pair, &cr);
 	if (!ret)
-		ret = dat_ep_connect(pair->a.ep, attr.ia_address_ptr,
-				     pair->qual, DAT_TIMEOUT_INFINITE, 0, NULL,
-				     DAT_QOS_BEST_EFFORT,
-				     DAT_CONNECT_DEFAULT_FLAG);
-	if (!ret)
-		ret = wait_event(pair->cr_evd, &event);
-	if (!ret)
-		ret = dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
-				    pair->b.ep, 0, NULL);
-	if (!ret)
-		ret = wait_number(pair->a.conn_evd,
-				  DAT_CONNECTION_EVENT_ESTABLISHED);
-	if (!ret)
-		ret = wait_number(pair->b.conn_evd,
-				  DAT_CONNECTION_EVENT_ESTABLISHED);
-	return ret;
+		ret = dat_cr_accept(cr, pair->b.ep, 0, NULL);
+	return ret ?: wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/**
+ * ep_like - another EP of a side, with its PZ and EVDs
+ * @pair: the pair
+ * @side: the side
+ * @ep: out
+ */
+DAT_RETURN ep_like(struct pair *pair, struct side *side, DAT_EP_HANDLE *ep)
+{
+	return dat_ep_create(pair->ia, side->pz, side->dto_evd, side->dto_evd,
+			     side->conn_evd, NULL, ep);
 }
 
 /**
@@ -309,6 +359,43 @@ DAT_RETURN wait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 }
 
 /**
+ * wait_both - wait until both sides have been told the same
+ */
+DAT_RETURN wait_both(struct pair *pair, DAT_EVENT_NUMBER number)
+{
+	return wait_number(pair->a.conn_evd, number) ?:
+	       wait_number(pair->b.conn_evd, number);
+}
+
+/**
+ * next_cr - wait for the next request for a connection
+ * @pair: who is asked
+ * @cr: out
+ */
+DAT_RETURN next_cr(struct pair *pair, DAT_CR_HANDLE *cr)
+{
+	DAT_EVENT event;
+	DAT_RETURN ret = wait_event(pair->cr_evd, &event);
+
+	if (!ret && event.event_number != DAT_CONNECTION_REQUEST_EVENT)
+		ret = DAT_INTERNAL_ERROR;
+	*cr = event.event_data.cr_arrival_event_data.cr_handle;
+	return ret;
+}
+
+/**
+ * is_empty - is there no event, as far as anybody can know?
+ *
+ * An event that there is goes.
+ */
+bool is_empty(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+
+	return DAT_GET_TYPE(dat_evd_dequeue(evd, &event)) == DAT_QUEUE_EMPTY;
+}
+
+/**
  * wait_dto - wait for the completion of a DTO
  * @evd: where
  * @cookie: which
@@ -362,6 +449,28 @@ DAT_EP_STATE ep_state(DAT_EP_HANDLE ep)
 
 	dat_ep_get_status(ep, &state, &recv_idle, &request_idle);
 	return state;
+}
+
+/**
+ * carries - does a message of side a's reach side b?
+ * @pair: the pair
+ * @from: an EP of side a, connected
+ * @to: the EP of side b at the other end
+ * @a: memory of side a
+ * @b: memory of side b
+ */
+bool carries(struct pair *pair, DAT_EP_HANDLE from, DAT_EP_HANDLE to,
+	     const struct region *a, const struct region *b)
+{
+	static unsigned char mark;
+
+	memset(a->buf, ++mark, 64);
+	memset(b->buf, 0, 65);
+	return post_recv(to, b, 0, 64, 0x7a00 + mark) == DAT_SUCCESS &&
+	       post_send(from, a, 0, 64, 0x7a00 + mark) == DAT_SUCCESS &&
+	       wait_dto(pair->b.dto_evd, 0x7a00 + mark) == DAT_DTO_SUCCESS &&
+	       wait_dto(pair->a.dto_evd, 0x7a00 + mark) == DAT_DTO_SUCCESS &&
+	       !memcmp(a->buf, b->buf, 64) && !b->buf[64];
 }
 
 DAT_RETURN post_send(DAT_EP_HANDLE ep, const struct region *region,

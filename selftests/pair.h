@@ -8,8 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <dat/udat.h>
+
+#define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
 
 /* Long enough for an emulated machine under a sanitizer. */
 #define PAIR_TIMEOUT	(20 * 1000 * 1000)
@@ -60,11 +63,15 @@ struct region {
 const char *ia_name(void);
 const char *dat_str(DAT_RETURN ret);
 int library_fd(void);
+ssize_t read_ports(char *range, size_t size);
+ssize_t write_ports(const char *range);
 
 DAT_RETURN side_open(struct pair *pair, struct side *side);
 DAT_RETURN pair_open(struct pair *pair);
 DAT_RETURN pair_connect(struct pair *pair);
 DAT_RETURN pair_reconnect(struct pair *pair);
+DAT_RETURN connect_to(struct pair *pair, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual);
+DAT_RETURN ep_like(struct pair *pair, struct side *side, DAT_EP_HANDLE *ep);
 void pair_close(struct pair *pair);
 
 DAT_RETURN region_open(struct pair *pair, DAT_PZ_HANDLE pz,
@@ -78,9 +85,14 @@ DAT_RMR_TRIPLET remote(DAT_RMR_CONTEXT context, const void *addr, size_t len);
 DAT_RETURN wait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event);
 DAT_RETURN wait_broken(DAT_EVD_HANDLE evd);
 DAT_RETURN wait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
+DAT_RETURN wait_both(struct pair *pair, DAT_EVENT_NUMBER number);
+DAT_RETURN next_cr(struct pair *pair, DAT_CR_HANDLE *cr);
+bool is_empty(DAT_EVD_HANDLE evd);
 int wait_dto(DAT_EVD_HANDLE evd, uint64_t cookie);
 int wait_bind(DAT_EVD_HANDLE evd, uint64_t cookie);
 DAT_EP_STATE ep_state(DAT_EP_HANDLE ep);
+bool carries(struct pair *pair, DAT_EP_HANDLE from, DAT_EP_HANDLE to,
+	     const struct region *a, const struct region *b);
 
 DAT_RETURN post_send(DAT_EP_HANDLE ep, const struct region *region,
 		     size_t offset, size_t len, uint64_t cookie);

@@ -6,13 +6,10 @@
  * Side a asks, side b is asked.
  */
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include "harness.h"
 
 #include "link.h"
 #include "pair.h"
-
-#define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
 
 /* What must not happen is given this many microseconds to happen. */
 #define SILENCE		(50 * 1000)
@@ -49,36 +46,11 @@ static DAT_RETURN ask(FIXTURE_DATA(request) *self, DAT_EP_HANDLE ep,
 			      DAT_QOS_BEST_EFFORT, flags);
 }
 
-static DAT_RETURN wait_cr(struct pair *pair, DAT_CR_HANDLE *cr)
-{
-	DAT_EVENT event;
-	DAT_RETURN ret = wait_event(pair->cr_evd, &event);
-
-	if (!ret && event.event_number != DAT_CONNECTION_REQUEST_EVENT)
-		ret = DAT_INTERNAL_ERROR;
-	*cr = event.event_data.cr_arrival_event_data.cr_handle;
-	return ret;
-}
-
 /* Side a asks, and side b knows. */
 static DAT_RETURN request_of_a(FIXTURE_DATA(request) *self, DAT_CR_HANDLE *cr)
 {
 	return ask(self, self->pair.a.ep, DAT_TIMEOUT_INFINITE,
-		   DAT_CONNECT_DEFAULT_FLAG) ?: wait_cr(&self->pair, cr);
-}
-
-static DAT_RETURN ep_like(struct pair *pair, struct side *side,
-			  DAT_EP_HANDLE *ep)
-{
-	return dat_ep_create(pair->ia, side->pz, side->dto_evd, side->dto_evd,
-			     side->conn_evd, NULL, ep);
-}
-
-static bool is_empty(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT event;
-
-	return DAT_GET_TYPE(dat_evd_dequeue(evd, &event)) == DAT_QUEUE_EMPTY;
+		   DAT_CONNECT_DEFAULT_FLAG) ?: next_cr(&self->pair, cr);
 }
 
 /* On iWARP every rejection is the peer's. */
@@ -111,7 +83,7 @@ TEST_F(request, may_ask_for_several_paths)
 	EXPECT_EQ(1, DAT_CONNECT_MULTIPATH_FLAG);
 	ASSERT_EQ(DAT_SUCCESS, ask(self, self->pair.a.ep, DAT_TIMEOUT_INFINITE,
 				   DAT_CONNECT_MULTIPATH_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
 	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
 					   DAT_CONNECTION_EVENT_ESTABLISHED));
@@ -151,7 +123,7 @@ TEST_F(request, gets_the_quality_of_service_that_the_provider_names)
 			  dat_ep_connect(self->pair.a.ep, self->address,
 					 self->pair.qual, DAT_TIMEOUT_INFINITE,
 					 0, NULL, qos, 0));
-		ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+		ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 		ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
 		EXPECT_EQ(DAT_SUCCESS,
 			  wait_number(self->pair.a.conn_evd,
@@ -159,28 +131,8 @@ TEST_F(request, gets_the_quality_of_service_that_the_provider_names)
 	}
 }
 
-#define PORT_RANGE	"/proc/sys/net/ipv4/ip_local_port_range"
 /* Where no test listens. */
 #define FEW_PORTS	"61000 61001"
-
-static ssize_t read_ports(char *range, size_t size)
-{
-	int fd = open(PORT_RANGE, O_RDONLY);
-	ssize_t len = fd < 0 ? -1 : read(fd, range, size - 1);
-
-	close(fd);
-	range[len > 0 ? len : 0] = '\0';
-	return len;
-}
-
-static ssize_t write_ports(const char *range)
-{
-	int fd = open(PORT_RANGE, O_WRONLY);
-	ssize_t len = fd < 0 ? -1 : write(fd, range, strlen(range));
-
-	close(fd);
-	return len;
-}
 
 TEST_F(request, for_which_no_port_is_left_lacks_resources)
 {
@@ -278,7 +230,7 @@ TEST_F(request, that_could_not_be_accepted_is_as_it_was)
 	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->b, &fresh));
 	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
 	ASSERT_EQ(DAT_SUCCESS, ask(self, asking, DAT_TIMEOUT_INFINITE, 0));
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(pair, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(pair, &cr));
 	/* Connected; connecting; none; and one that would do, but for the size. */
 	EXPECT_EQ(DAT_INVALID_STATE,
 		  DAT_GET_TYPE(dat_cr_accept(cr, pair->b.ep, sizeof(wrong),
@@ -323,7 +275,7 @@ TEST_F(request, whose_sender_has_gone_flushes_the_receives_of_who_accepts)
 			  post_recv(self->pair.b.ep, &b, 0, 8, i));
 	}
 	ASSERT_EQ(DAT_SUCCESS, ask(self, self->pair.a.ep, 100 * 1000, 0));
-	ASSERT_EQ(DAT_SUCCESS, wait_cr(&self->pair, &cr));
+	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
 	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
 					   DAT_CONNECTION_EVENT_TIMED_OUT));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));

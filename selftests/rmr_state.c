@@ -15,8 +15,6 @@
 #define LOCAL		(DAT_MEM_PRIV_LOCAL_READ_FLAG | \
 			 DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
 
-#define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
-
 /* Enough for the device to begin what was posted. */
 #define BEGIN_US	(20 * 1000)
 
