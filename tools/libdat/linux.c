@@ -35,7 +35,18 @@ DAT_RETURN dat_linux_get_fd(DAT_HANDLE handle, int *fd)
 	return ret;
 }
 
-/* The segments stand in one array, behind each other. */
+static bool remote_in(struct dat_dev_dto *out, const DAT_RMR_TRIPLET *in)
+{
+	out->remote_address = in->target_address;
+	out->remote_length = (__u32)in->segment_length;
+	out->remote_context = in->rmr_context;
+	return in->segment_length <= UINT32_MAX;
+}
+
+/*
+ * The segments stand in one array, behind each other. What an operation has no
+ * use for may be anything.
+ */
 static DAT_RETURN dto_in(struct dat_dev_dto *out, const DAT_LINUX_DTO *in,
 			 struct dat_dev_segment *segments)
 {
@@ -44,16 +55,16 @@ static DAT_RETURN dto_in(struct dat_dev_dto *out, const DAT_LINUX_DTO *in,
 	*out = (struct dat_dev_dto){
 		.opcode = in->op,
 		.ep = libdat_handle_in(in->handle),
-		.flags = in->completion_flags,
 		.segments = (uintptr_t)segments,
 		.cookie = in->user_cookie.as_64,
-		.remote_address = in->remote_buffer.target_address,
-		.remote_length = (__u32)in->remote_buffer.segment_length,
-		.remote_context = in->remote_buffer.rmr_context,
 		.rmr = libdat_handle_in(in->rmr_handle),
 		.privileges = libdat_priv_in(in->mem_privileges),
 	};
-	if (in->remote_buffer.segment_length > UINT32_MAX)
+
+	if (in->op != DAT_LINUX_SRQ_RECV)
+		out->flags = in->completion_flags;
+	if ((in->op == DAT_LINUX_RDMA_WRITE || in->op == DAT_LINUX_RDMA_READ) &&
+	    !remote_in(out, &in->remote_buffer))
 		return BAD_ARG(2);
 	for (i = 0; i < in->num_segments; i++) {
 		/* An RMR may be bound to nothing; elsewhere it means nothing. */
