@@ -15,6 +15,15 @@ static DAT_RETURN forget_if_gone(DAT_RETURN ret, __u32 cr)
 	return ret;
 }
 
+/* The EP that a CR has come with, or NO_HANDLE */
+static __u32 ep_of(__u32 cr)
+{
+	struct dat_dev_cr_query arg = { .size = sizeof(arg), .cr = cr };
+
+	return libdat_call(DAT_DEV_CR_QUERY, &arg) == DAT_SUCCESS ? arg.ep :
+								    NO_HANDLE;
+}
+
 /**
  * dat_cr_query - who wants to connect, and what they say
  * @cr_handle: the CR
@@ -112,8 +121,13 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
  */
 DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
 {
-	return forget_if_gone(libdat_free_call(DAT_DEV_CR_REJECT, cr_handle),
-			      libdat_handle_in(cr_handle));
+	__u32 cr = libdat_handle_in(cr_handle);
+	__u32 ep = ep_of(cr);
+	DAT_RETURN ret = libdat_free_call(DAT_DEV_CR_REJECT, cr_handle);
+
+	if (ret == DAT_SUCCESS)
+		libdat_ep_forget_if_gone(ep);
+	return forget_if_gone(ret, cr);
 }
 
 /**
@@ -124,7 +138,8 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
  * Thread safe. See dat_cr_handoff(3DAT).
  *
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER if nobody
- * listens there, DAT_INSUFFICIENT_RESOURCES if the EVD there is full.
+ * listens there, DAT_INSUFFICIENT_RESOURCES. If the EVD there is full the request
+ * is rejected.
  */
 DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 {
@@ -134,5 +149,10 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 		.conn_qual = handoff,
 	};
 
-	return forget_if_gone(libdat_call(DAT_DEV_CR_HANDOFF, &arg), arg.cr);
+	__u32 ep = ep_of(arg.cr);
+	DAT_RETURN ret = libdat_call(DAT_DEV_CR_HANDOFF, &arg);
+
+	if (ret == DAT_SUCCESS)
+		libdat_ep_forget_if_gone(ep);
+	return forget_if_gone(ret, arg.cr);
 }

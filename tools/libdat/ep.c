@@ -413,6 +413,34 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 	return libdat_free_call(DAT_DEV_EP_RESET, ep_handle);
 }
 
+/* The EP has gone, and with it what fed EVDs without notification. */
+static void forget(__u32 handle)
+{
+	struct libdat_ep copy, *ep = libdat_object_lock(handle, LIBDAT_EP);
+
+	if (!ep)
+		return;
+	copy = *ep;
+	libdat_object_unlock(handle);
+	libdat_object_drop(handle, LIBDAT_EP);
+	count_unnotified(&copy, -1);
+}
+
+/**
+ * libdat_ep_forget_if_gone - a connection request has gone, perhaps with its EP
+ * @handle: the kernel's handle of the EP that it had, or NO_HANDLE
+ *
+ * An EP that the kernel made goes, one of the program's stays. Thread safe.
+ */
+void libdat_ep_forget_if_gone(__u32 handle)
+{
+	struct dat_dev_ep_status arg = { .size = sizeof(arg), .ep = handle };
+
+	if (handle != NO_HANDLE &&
+	    libdat_call(DAT_DEV_EP_GET_STATUS, &arg) != DAT_SUCCESS)
+		forget(handle);
+}
+
 /**
  * dat_ep_free - free an EP
  * @ep_handle: the EP; a connection is broken
@@ -424,19 +452,9 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
  */
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 {
-	__u32 handle = libdat_handle_in(ep_handle);
-	struct libdat_ep copy, *ep;
-	DAT_RETURN ret;
+	DAT_RETURN ret = libdat_free_call(DAT_DEV_EP_FREE, ep_handle);
 
-	ret = libdat_free_call(DAT_DEV_EP_FREE, ep_handle);
-	if (ret != DAT_SUCCESS)
-		return ret;
-	ep = libdat_object_lock(handle, LIBDAT_EP);
-	if (!ep)
-		return ret;
-	copy = *ep;
-	libdat_object_unlock(handle);
-	libdat_object_drop(handle, LIBDAT_EP);
-	count_unnotified(&copy, -1);
+	if (ret == DAT_SUCCESS)
+		forget(libdat_handle_in(ep_handle));
 	return ret;
 }

@@ -270,6 +270,9 @@ void libdat_evd_unnotified(__u32 handle, __u32 flags, int count);
 /* cno.c */
 void libdat_agent_put(struct libdat_agent *agent);
 
+/* ep.c */
+void libdat_ep_forget_if_gone(__u32 handle);
+
 /* post.c */
 DAT_RETURN libdat_post(struct dat_dev_dto *dto);
 DAT_RETURN libdat_post_iov(struct dat_dev_dto *dto, DAT_COUNT num_segments,
