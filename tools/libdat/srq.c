@@ -6,6 +6,9 @@
 
 #include "libdat.h"
 
+/* The kernel's, which are not DAT 1.2's: there is one more, and no order. */
+#define DAT2_SRQ_STATE_OPERATIONAL	1
+
 /**
  * dat_srq_create - make an SRQ
  * @ia_handle: the IA
@@ -72,7 +75,9 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle,
 	if (ret != DAT_SUCCESS)
 		return ret;
 	srq_param->ia_handle = libdat_handle_out(arg.ia);
-	srq_param->srq_state = (DAT_SRQ_STATE)arg.state;
+	srq_param->srq_state = arg.state == DAT2_SRQ_STATE_OPERATIONAL ?
+				       DAT_SRQ_STATE_OPERATIONAL :
+				       DAT_SRQ_STATE_ERROR;
 	srq_param->pz_handle = libdat_handle_out(arg.pz);
 	srq_param->max_recv_dtos = (DAT_COUNT)arg.max_recv_dtos;
 	srq_param->max_recv_iov = (DAT_COUNT)arg.max_recv_iov;
