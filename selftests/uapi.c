@@ -733,6 +733,10 @@ TEST_F(post, errors_of_the_first_are_errors_of_the_ioctl)
 	dto.__reserved = 0;
 	dto.opcode = DAT_DEV_SRQ_RECV + 1;
 	EXPECT_EQ(EOPNOTSUPP, raw(self->fd, DAT_DEV_POST, &post));
+	/* It has no flags. */
+	dto.opcode = DAT_DEV_SRQ_RECV;
+	dto.flags = DAT_COMPLETION_SUPPRESS_FLAG;
+	EXPECT_EQ(EOPNOTSUPP, raw(self->fd, DAT_DEV_POST, &post));
 	EXPECT_EQ(0x5555, post.posted);
 }
 
