@@ -79,13 +79,6 @@ static bool take_from(DAT_EVD_HANDLE evd, long first, int count)
 	return true;
 }
 
-static bool is_empty(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT event;
-
-	return dat_evd_dequeue(evd, &event) == NO_EVENT;
-}
-
 /* Puts in what fits: how much is that? */
 static int room(DAT_EVD_HANDLE evd)
 {
