@@ -221,7 +221,8 @@ void dat_uevd_set_state(struct dat_uevd *evd, u32 mask, u32 state)
  * @qlen: events that the process wants it to hold
  *
  * The events move. Context: process.
- * Return: the old ring, to be put; @ring if too many events are queued.
+ * Return: the old ring, to be put; @ring if too many events are queued, or
+ * waited for.
  */
 struct dat_uring *dat_uevd_swap_ring(struct dat_uevd *evd,
 				     struct dat_uring *ring, u32 qlen)
@@ -232,7 +233,8 @@ struct dat_uring *dat_uevd_swap_ring(struct dat_uevd *evd,
 	spin_lock_bh(&evd->lock);
 	old = evd->ring;
 	used = dat_uevd_used(evd);
-	if (used > qlen) {
+	/* Nor may somebody wait for what it could not hold. */
+	if (used > qlen || evd->threshold > qlen) {
 		spin_unlock_bh(&evd->lock);
 		return ring;
 	}

@@ -419,6 +419,9 @@ struct dat_dev_evd_query {
  * @ring_entries: out: entries of the new ring
  * @__reserved: 0
  *
+ * It must not be too few for the events that are queued, nor for the threshold
+ * of a thread that waits: DAT_INVALID_STATE.
+ *
  * The events that are left move to a new ring, which the process has to map;
  * the old one stays empty, with its @is_old set.
  */

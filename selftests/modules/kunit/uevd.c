@@ -375,6 +375,15 @@ static void events_move_to_another_ring(struct kunit *test)
 		/* Not where they would not fit. */
 		KUNIT_EXPECT_FALSE(test, swap_to(test, 2));
 		KUNIT_EXPECT_EQ(test, 3, evd->qlen);
+		/* Nor where nobody could wait for as many as somebody does. */
+		begin_wait(evd, 3);
+		pop(evd);
+		KUNIT_EXPECT_FALSE(test, swap_to(test, 2));
+		KUNIT_EXPECT_TRUE(test, swap_to(test, 3));
+		end_wait(evd);
+		rewind_to(starts[i]);
+		for (j = 0; j < 3; j++)
+			push(j);
 		KUNIT_EXPECT_TRUE(test, push(3));
 		for (j = 0; j < 4; j++)
 			KUNIT_EXPECT_EQ(test, j, pop(evd));
