@@ -6,6 +6,6 @@ set -euo pipefail
 
 # Words that codespell takes for mistakes and that are none, separated by commas.
 # The last two are macros of mdoc.
-words=filp,inout,fo,nd
+words=filp,inout,iput,fo,nd
 
 our_files ':!LICENSES' | xargs codespell --ignore-words-list "$words"
