@@ -250,6 +250,7 @@ struct dat_uring *dat_uevd_swap_ring(struct dat_uevd *evd,
 	evd->qlen = qlen;
 	/* Whoever still looks at it shall find nothing there. */
 	WRITE_ONCE(old->mem->tail, READ_ONCE(old->mem->head));
+	/* Whoever sees this asks for the new ring, which is there by then. */
 	smp_store_release(&old->mem->is_old, 1);
 	spin_unlock_bh(&evd->lock);
 	return old;

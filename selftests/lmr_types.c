@@ -282,7 +282,7 @@ FIXTURE_SETUP(shared)
 	ASSERT_NE(MAP_FAILED, self->mem);
 	/* With bytes of 0 in it, which end no name. */
 	memset(self->cookie, 0, sizeof(self->cookie));
-	strcpy(self->cookie, "cookie");
+	memcpy(self->cookie, "cookie", 6);
 	self->cookie[DAT_LMR_COOKIE_SIZE - 1] = 1;
 }
 

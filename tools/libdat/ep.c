@@ -203,9 +203,11 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
 static void pick_attr(DAT_EP_ATTR *out, DAT_EP_PARAM_MASK mask,
 		      const DAT_EP_ATTR *in)
 {
-#define PICK(name, field) \
-	(void)(mask & DAT_EP_FIELD_EP_ATTR_ ## name && \
-	       (out->field = in->field))
+#define PICK(name, field)						\
+	do {								\
+		if (mask & DAT_EP_FIELD_EP_ATTR_ ## name)		\
+			out->field = in->field;				\
+	} while (0)
 
 	memset(out, 0, sizeof(*out));
 	PICK(SERVICE_TYPE, service_type);

@@ -6,9 +6,10 @@
 
 static DAT_EVD_STATE state_out(const struct libdat_evd *evd, __u32 state)
 {
-	int out = state & DAT_DEV_EVD_DISABLED ? DAT_EVD_STATE_DISABLED :
-						 DAT_EVD_STATE_ENABLED;
+	int out = DAT_EVD_STATE_ENABLED;
 
+	if (state & DAT_DEV_EVD_DISABLED)
+		out = DAT_EVD_STATE_DISABLED;
 	out |= state & DAT_DEV_EVD_UNWAITABLE ? DAT_EVD_STATE_UNWAITABLE :
 						DAT_EVD_STATE_WAITABLE;
 	/* What decides when a thread in dat_evd_wait() wakes up. */

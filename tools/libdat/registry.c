@@ -45,7 +45,7 @@ static void info_out(DAT_PROVIDER_INFO *out, const struct dat_dev_ia_info *in)
  */
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
 				       DAT_COUNT *entries_returned,
-				       DAT_PROVIDER_INFO *(dat_provider_list[]))
+				       DAT_PROVIDER_INFO *dat_provider_list[])
 {
 	struct dat_dev_ia_info *infos = NULL;
 	DAT_RETURN ret;

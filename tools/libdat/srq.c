@@ -75,9 +75,9 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle,
 	if (ret != DAT_SUCCESS)
 		return ret;
 	srq_param->ia_handle = libdat_handle_out(arg.ia);
-	srq_param->srq_state = arg.state == DAT2_SRQ_STATE_OPERATIONAL ?
-				       DAT_SRQ_STATE_OPERATIONAL :
-				       DAT_SRQ_STATE_ERROR;
+	srq_param->srq_state = DAT_SRQ_STATE_ERROR;
+	if (arg.state == DAT2_SRQ_STATE_OPERATIONAL)
+		srq_param->srq_state = DAT_SRQ_STATE_OPERATIONAL;
 	srq_param->pz_handle = libdat_handle_out(arg.pz);
 	srq_param->max_recv_dtos = (DAT_COUNT)arg.max_recv_dtos;
 	srq_param->max_recv_iov = (DAT_COUNT)arg.max_recv_iov;

@@ -819,7 +819,7 @@ DAT_RETURN dat_srq_free(IN DAT_SRQ_HANDLE srq_handle);
 
 DAT_RETURN dat_registry_list_providers(IN DAT_COUNT max_to_return,
 				       OUT DAT_COUNT *entries_returned,
-				       OUT DAT_PROVIDER_INFO *(dat_provider_list[]));
+				       OUT DAT_PROVIDER_INFO *dat_provider_list[]);
 
 DAT_RETURN dat_strerror(IN DAT_RETURN value,
 			OUT const char **major_message,
