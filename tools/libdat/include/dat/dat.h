@@ -136,7 +136,7 @@ typedef struct dat_rmr_triplet {
 	DAT_VLEN	segment_length;
 } DAT_RMR_TRIPLET;
 
-/* The last is Solaris's: no relaxed ordering, which this library never asks */
+/* The last is Solaris's: no relaxed ordering, whatever the IA was opened as */
 typedef enum dat_mem_priv_flags {
 	DAT_MEM_PRIV_NONE_FLAG		= 0x00,
 	DAT_MEM_PRIV_LOCAL_READ_FLAG	= 0x01,
