@@ -2,6 +2,11 @@
 /*
  * dat.h - the contract of /dev/dat: its ioctls and its event rings
  *
+ * What is in this header is never broken again: no ioctl goes or gets another
+ * number, no field moves or changes its meaning, no error that is named here
+ * gets another cause. It grows, as the next paragraphs say. DAT_DEV_VERSION
+ * would change if that had to be broken.
+ *
  * General ioctl format
  *
  * Every structure begins with its own size, set by the caller, and grows only
@@ -31,6 +36,7 @@
 #include <linux/types.h>
 
 #define DAT_DEV_TYPE	0xDA
+#define DAT_DEV_VERSION	1
 
 enum {
 	DAT_DEV_CMD_IA_OPEN = 0,
