@@ -44,6 +44,7 @@ selftest-modules: modules
 
 tools:
 	$(MAKE) -C tools/libdat O=$(BUILD_DIR)/libdat
+	$(MAKE) -C tools/dat-info O=$(BUILD_DIR)/dat-info LIBDAT=$(BUILD_DIR)/libdat
 
 selftests: tools
 	kselftest=$$(tools/vm/borrow.sh) && \
@@ -73,6 +74,10 @@ bench:
 
 install: tools
 	$(MAKE) -C tools/libdat O=$(BUILD_DIR)/libdat DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
+	$(MAKE) -C tools/dat-info O=$(BUILD_DIR)/dat-info LIBDAT=$(BUILD_DIR)/libdat \
+		DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
+	install -D -m 644 tools/udev/70-kdapl.rules \
+		$(DESTDIR)$(PREFIX)/lib/udev/rules.d/70-kdapl.rules
 	install -d $(DESTDIR)$(PREFIX)/src/kdapl/include/dat
 	install -m 644 $(wildcard kdapl/include/dat/*.h) $(DESTDIR)$(PREFIX)/src/kdapl/include/dat
 

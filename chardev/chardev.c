@@ -11,6 +11,7 @@
 
 #include "chardev.h"
 #include "file.h"
+#include "ufiles.h"
 #include "uevd.h"
 
 struct workqueue_struct *dat_chardev_wq;
@@ -25,6 +26,7 @@ static int dat_open(struct inode *inode, struct file *filp)
 	init_rwsem(&file->ends);
 	file->filp = filp;
 	filp->private_data = file;
+	dat_files_add(file);
 	return nonseekable_open(inode, filp);
 }
 
@@ -34,6 +36,7 @@ static int dat_release(struct inode *inode, struct file *filp)
 	struct dat_uobj *uobj;
 	unsigned long index;
 
+	dat_files_del(file);
 	/* Devices first let go of the memory; then it is unpinned. */
 	dat_for_each_uobj(file, index, uobj) {
 		if (uobj->type == DAT_HANDLE_TYPE_IA)
@@ -88,6 +91,8 @@ int dat_chardev_init(void)
 	ret = misc_register(&dat_miscdev);
 	if (ret)
 		destroy_workqueue(dat_chardev_wq);
+	else
+		dat_files_init();
 	return ret;
 }
 
@@ -96,6 +101,7 @@ int dat_chardev_init(void)
  */
 void dat_chardev_exit(void)
 {
+	dat_files_exit();
 	misc_deregister(&dat_miscdev);
 	destroy_workqueue(dat_chardev_wq);
 }

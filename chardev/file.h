@@ -6,8 +6,10 @@
 #define _CHARDEV_FILE_H
 
 #include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/rcupdate.h>
 #include <linux/rwsem.h>
+#include <linux/sched.h>
 #include <linux/xarray.h>
 
 #include <dat/kdat.h>
@@ -34,6 +36,10 @@ struct file;
  * @ring_bytes: size of all event rings together
  * @queue_entries: DTOs that all EPs together can have outstanding
  * @num_rmrs: RMRs
+ * @pinned_bytes: memory that LMRs keep pinned, in pages
+ * @node: in the list of open files
+ * @pid: process that opened it
+ * @comm: what that was called
  * @ends: held for writing while an IA is closed, for reading by other ioctls
  *	that make or free objects
  */
@@ -45,6 +51,10 @@ struct dat_file {
 	atomic_long_t ring_bytes;
 	atomic_long_t queue_entries;
 	atomic_t num_rmrs;
+	atomic_long_t pinned_bytes;
+	struct list_head node;
+	pid_t pid;
+	char comm[TASK_COMM_LEN];
 	struct rw_semaphore ends;
 };
 

@@ -42,8 +42,11 @@ static void ulmr_release(struct dat_uobj *uobj)
 
 	if (lmr->base)
 		dat_uobj_put(&lmr->base->uobj);
-	if (lmr->pin.pages)
+	if (lmr->pin.pages) {
+		atomic_long_sub(lmr->pin.num_pages << PAGE_SHIFT,
+				&uobj->file->pinned_bytes);
 		dat_unpin(&lmr->pin);
+	}
 	if (lmr->share)
 		dat_ushare_put(lmr->share);
 }
@@ -133,6 +136,8 @@ static DAT_RETURN create_over_memory(struct dat_dev_lmr_create *p,
 		lmr->pin.pages = NULL;
 		return pin_error(err);
 	}
+	atomic_long_add(lmr->pin.num_pages << PAGE_SHIFT,
+			&lmr->uobj.file->pinned_bytes);
 	region.pages = lmr->pin.pages;
 	ret = kcreate(p, lmr, kpz, DAT_MEM_TYPE_PLATFORM, desc, khandle);
 	if (!is_too_large(ret))

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ufiles.c - who has /dev/dat open, and with what, for the administrator
+ *
+ * In debugfs, kdapl/files: a line for each open file, columns by name in the
+ * first line. dat-info(8) shows it.
+ */
+#include <linux/debugfs.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+
+#include "ucno.h"
+#include "ufiles.h"
+
+static LIST_HEAD(files);
+static DEFINE_MUTEX(files_lock);
+static struct dentry *dir;
+
+static const struct {
+	DAT_HANDLE_TYPE type;
+	const char *name;
+} columns[] = {
+	{ DAT_HANDLE_TYPE_IA, "ia" },
+	{ DAT_HANDLE_TYPE_PZ, "pz" },
+	{ DAT_HANDLE_TYPE_EVD, "evd" },
+	{ DAT_UOBJ_CNO, "cno" },
+	{ DAT_HANDLE_TYPE_PSP, "psp" },
+	{ DAT_HANDLE_TYPE_RSP, "rsp" },
+	{ DAT_HANDLE_TYPE_CR, "cr" },
+	{ DAT_HANDLE_TYPE_EP, "ep" },
+	{ DAT_HANDLE_TYPE_SRQ, "srq" },
+	{ DAT_HANDLE_TYPE_LMR, "lmr" },
+	{ DAT_HANDLE_TYPE_RMR, "rmr" },
+};
+
+static void show_file(struct seq_file *m, struct dat_file *file)
+{
+	unsigned int counts[ARRAY_SIZE(columns)] = {};
+	struct dat_uobj *uobj;
+	unsigned long index;
+	size_t i;
+
+	dat_for_each_uobj(file, index, uobj) {
+		for (i = 0; i < ARRAY_SIZE(columns); i++)
+			counts[i] += uobj->type == columns[i].type;
+		dat_uobj_put(uobj);
+	}
+	seq_printf(m, "%d", file->pid);
+	for (i = 0; i < ARRAY_SIZE(columns); i++)
+		seq_printf(m, " %u", counts[i]);
+	seq_printf(m, " %ld %ld %ld ", atomic_long_read(&file->pinned_bytes),
+		   atomic_long_read(&file->ring_bytes),
+		   atomic_long_read(&file->queue_entries));
+	/* Last, for there may be anything in it. */
+	seq_escape(m, file->comm, " \t\n\\");
+	seq_putc(m, '\n');
+}
+
+static int files_show(struct seq_file *m, void *v)
+{
+	struct dat_file *file;
+	size_t i;
+
+	seq_puts(m, "pid");
+	for (i = 0; i < ARRAY_SIZE(columns); i++)
+		seq_printf(m, " %s", columns[i].name);
+	seq_puts(m, " pinned_bytes ring_bytes queue_entries command\n");
+	mutex_lock(&files_lock);
+	list_for_each_entry(file, &files, node)
+		show_file(m, file);
+	mutex_unlock(&files_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(files);
+
+/**
+ * dat_files_add - a file has been opened, by the current process
+ * @file: the file
+ *
+ * Context: process, may sleep.
+ */
+void dat_files_add(struct dat_file *file)
+{
+	file->pid = task_tgid_nr(current);
+	get_task_comm(file->comm, current);
+	mutex_lock(&files_lock);
+	list_add_tail(&file->node, &files);
+	mutex_unlock(&files_lock);
+}
+
+/**
+ * dat_files_del - a file is about to be closed
+ * @file: the file
+ *
+ * Context: process, may sleep.
+ */
+void dat_files_del(struct dat_file *file)
+{
+	mutex_lock(&files_lock);
+	list_del(&file->node);
+	mutex_unlock(&files_lock);
+}
+
+/**
+ * dat_files_init - make debugfs tell of open files
+ *
+ * Context: process, may sleep.
+ */
+void dat_files_init(void)
+{
+	dir = debugfs_create_dir("kdapl", NULL);
+	debugfs_create_file("files", 0400, dir, NULL, &files_fops);
+}
+
+/**
+ * dat_files_exit - the reverse of dat_files_init()
+ *
+ * Context: process, may sleep.
+ */
+void dat_files_exit(void)
+{
+	debugfs_remove_recursive(dir);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * ufiles.h - who has /dev/dat open, and with what, for the administrator
+ */
+#ifndef _CHARDEV_UFILES_H
+#define _CHARDEV_UFILES_H
+
+#include "file.h"
+
+void dat_files_add(struct dat_file *file);
+void dat_files_del(struct dat_file *file);
+void dat_files_init(void);
+void dat_files_exit(void);
+
+#endif /* _CHARDEV_UFILES_H */
