@@ -167,7 +167,7 @@ TEST_F(cno, handles_that_are_no_ia_are_invalid)
 	DAT_OS_WAIT_PROXY_AGENT agent = { NULL, no_agent };
 	DAT_IA_HANDLE bad[] = {
 		DAT_HANDLE_NULL, self->evd, self->cno, &bad,
-		(DAT_HANDLE)UINTPTR_MAX, (char *)self->ia + (1UL << 32),
+		(DAT_HANDLE)UINTPTR_MAX, (char *)self->ia + HIGH_BIT,
 		self->ia,
 	};
 	DAT_CNO_HANDLE cno;
@@ -191,7 +191,7 @@ TEST_F(cno, handles_that_are_no_cno_are_invalid)
 	DAT_OS_WAIT_PROXY_AGENT agent = { NULL, no_agent };
 	DAT_CNO_HANDLE cno, bad[] = {
 		DAT_HANDLE_NULL, self->evd, self->ia, &bad,
-		(DAT_HANDLE)UINTPTR_MAX, (char *)self->cno + (1UL << 32),
+		(DAT_HANDLE)UINTPTR_MAX, (char *)self->cno + HIGH_BIT,
 		NULL, NULL,
 	};
 	DAT_EVD_HANDLE async_evd, evd;

@@ -303,7 +303,7 @@ TEST_F(evd, handles_that_are_none_are_invalid)
 {
 	DAT_EVD_HANDLE bad[] = {
 		DAT_HANDLE_NULL, self->pair.a.ep, self->pair.ia, &bad,
-		(DAT_HANDLE)UINTPTR_MAX, (char *)self->evd + (1UL << 32),
+		(DAT_HANDLE)UINTPTR_MAX, (char *)self->evd + HIGH_BIT,
 	};
 	DAT_EVENT event;
 	DAT_COUNT nmore;

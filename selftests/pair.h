@@ -17,6 +17,9 @@
 /* Long enough for an emulated machine under a sanitizer. */
 #define PAIR_TIMEOUT	(20 * 1000 * 1000)
 
+/* No handle has it, be it one of 32 bits or of 64. */
+#define HIGH_BIT	(UINTPTR_MAX / 2 + 1)
+
 /**
  * struct side - one end of a connection, with EVDs of its own
  * @pz: its PZ

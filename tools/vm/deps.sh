@@ -12,8 +12,9 @@ packages() {
 	demo) printf '%s\n' "${build[@]}" "${vm[@]}" libssl-dev ;;
 	test)
 		packages demo
-		# The source package has the kselftest headers.
-		printf '%s\n' linux-headers-6.12-amd64 linux-source-6.12
+		# The source package has the kselftest headers. Some tests are
+		# built for 32 bits as well.
+		printf '%s\n' linux-headers-6.12-amd64 linux-source-6.12 gcc-multilib
 		;;
 	debug)
 		packages test
