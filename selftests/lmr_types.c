@@ -788,7 +788,11 @@ TEST_F_TIMEOUT(large, memory_may_be_four_gibibytes, 900)
 	EXPECT_EQ(len, r.len);
 	EXPECT_TRUE(works_at(p, &self->a, &r, 0, 1));
 	EXPECT_TRUE(works_at(p, &self->a, &r, len / 2 + 77, 2));
-	EXPECT_TRUE(works_at(p, &self->a, &r, len - PAGE - 100, 3));
+	/*
+	 * Not the very last page: rxe of 6.1 looks into its list beyond the end
+	 * if that is where a part of the list ends, too. It makes no use of it.
+	 */
+	EXPECT_TRUE(works_at(p, &self->a, &r, len - 2 * PAGE - 100, 3));
 	EXPECT_EQ(2 + len / PAGE, charged_pages());
 	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
 	EXPECT_EQ(self->pinned, pinned_pages());

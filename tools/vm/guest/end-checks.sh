@@ -78,8 +78,9 @@ but_siw() {
 			siw = trace = 0
 		}
 		/^unreferenced object/ { end() }
-		trace && by == "" && !/kmemleak|kmalloc/ {
-			by = $1
+		trace && by == "" && !/kmemleak|kmalloc|kmem_cache/ {
+			# In 6.1 there is an address in front of it.
+			by = $1 ~ /^\[</ ? $2 : $1
 			siw = by ~ /^siw_(cep_alloc|cm_alloc_work|cm_work_handler|recv_mpa_rr)\+/
 		}
 		/^  backtrace/ { trace = 1 }
