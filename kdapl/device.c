@@ -113,6 +113,9 @@ u64 dat_dev_max_user_mr(const struct ib_device *ibdev)
 
 	if (!ibdev->ops.reg_user_mr)
 		return 0;
+	/* It names what whoever made the device could lock. */
+	if (ibdev->ops.driver_id == RDMA_DRIVER_SIW)
+		max = TASK_SIZE_MAX;
 	/* What it says is that there is no limit; it kmalloc()s 16 bytes a page. */
 	if (ibdev->ops.driver_id == RDMA_DRIVER_RXE)
 		max = min_t(u64, max, KMALLOC_MAX_SIZE / 16 * PAGE_SIZE);

@@ -67,7 +67,7 @@ static int register_user_mr(struct dat_lmr *lmr)
 	struct ib_mr *mr;
 
 	if (!lmr->user_mm || lmr->user_mm != current->mm ||
-	    !lmr->pz->pd->device->ops.reg_user_mr)
+	    lmr->length > dat_dev_max_user_mr(lmr->pz->pd->device))
 		return -E2BIG;
 	mr = ib_reg_user_mr(lmr->pz->pd, lmr->start, lmr->length, lmr->address,
 			    dat_lmr_access(lmr->privileges));
