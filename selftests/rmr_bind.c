@@ -253,8 +253,11 @@ TEST_F(rmr_bind, rdma_write_after_the_bind_does_not_start_before_it_completed)
 			  post_write(self->pair.b.ep, &self->b, 4096,
 				     sizeof(*sent), self->a.rmr_context,
 				     got, 3));
-		/* The peer takes it from memory; no event delays it. */
-		while (!__atomic_load_n(got, __ATOMIC_ACQUIRE))
+		/*
+		 * The peer takes it from memory; no event delays it. rxe may
+		 * write it a byte at a time.
+		 */
+		while (__atomic_load_n(got, __ATOMIC_ACQUIRE) != context)
 			;
 		ASSERT_EQ(DAT_DTO_SUCCESS,
 			  write_status(&self->pair, &self->a, *got,
