@@ -10,7 +10,8 @@
 #include <linux/cred.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/list.h>
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -24,26 +25,41 @@
  * @users: LMRs; guarded by shares_lock
  * @uid: whose
  * @cookie: what it is called
- * @inode: what is mapped; referenced
+ * @file: what is mapped; referenced, for the sake of its file system
  * @offset: bytes from its beginning
  * @length: bytes
  */
 struct dat_ushare {
-	struct list_head node;
+	struct hlist_node node;
 	unsigned int users;
 	kuid_t uid;
 	u8 cookie[DAT_DEV_COOKIE_SIZE];
-	struct inode *inode;
+	struct file *file;
 	u64 offset;
 	u64 length;
 };
 
-static LIST_HEAD(shares);
+static DEFINE_HASHTABLE(shares, 8);
 static DEFINE_MUTEX(shares_lock);
+
+static u32 hash(const u8 *cookie)
+{
+	return jhash(cookie, DAT_DEV_COOKIE_SIZE, 0);
+}
 
 static u64 offset_in_file(const struct vm_area_struct *vma, u64 address)
 {
 	return ((u64)vma->vm_pgoff << PAGE_SHIFT) + address - vma->vm_start;
+}
+
+/*
+ * A file of another kind may hold the one that the LMR is of, so that neither
+ * would ever be released. Memory that is shared is always in a regular one.
+ */
+static bool is_shared(const struct vm_area_struct *vma)
+{
+	return vma->vm_flags & VM_MAYSHARE && vma->vm_file &&
+	       S_ISREG(file_inode(vma->vm_file)->i_mode);
 }
 
 /*
@@ -64,13 +80,12 @@ static DAT_RETURN find_file(struct dat_ushare *share, u64 address)
 					DAT_INVALID_ARG3);
 			break;
 		}
-		if (at == address && vma->vm_file) {
-			share->inode = file_inode(vma->vm_file);
+		if (at == address && is_shared(vma)) {
+			share->file = get_file(vma->vm_file);
 			share->offset = offset_in_file(vma, at);
-			ihold(share->inode);
 		}
-		if (!(vma->vm_flags & VM_MAYSHARE) || !vma->vm_file ||
-		    file_inode(vma->vm_file) != share->inode ||
+		if (!is_shared(vma) ||
+		    file_inode(vma->vm_file) != file_inode(share->file) ||
 		    offset_in_file(vma, at) - share->offset != at - address) {
 			ret = DAT_ERROR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 			break;
@@ -83,8 +98,8 @@ static DAT_RETURN find_file(struct dat_ushare *share, u64 address)
 
 static void free_share(struct dat_ushare *share)
 {
-	if (share->inode)
-		iput(share->inode);
+	if (share->file)
+		fput(share->file);
 	kfree(share);
 }
 
@@ -92,7 +107,7 @@ static struct dat_ushare *find_share(const struct dat_ushare *wanted)
 {
 	struct dat_ushare *share;
 
-	list_for_each_entry(share, &shares, node)
+	hash_for_each_possible(shares, share, node, hash(wanted->cookie))
 		if (uid_eq(share->uid, wanted->uid) &&
 		    !memcmp(share->cookie, wanted->cookie,
 			    sizeof(share->cookie)))
@@ -103,7 +118,7 @@ static struct dat_ushare *find_share(const struct dat_ushare *wanted)
 static bool is_same_memory(const struct dat_ushare *a,
 			   const struct dat_ushare *b)
 {
-	return a->inode == b->inode && a->offset == b->offset &&
+	return file_inode(a->file) == file_inode(b->file) && a->offset == b->offset &&
 	       a->length == b->length;
 }
 
@@ -115,7 +130,7 @@ static struct dat_ushare *join(struct dat_ushare *new, DAT_RETURN *ret)
 	mutex_lock(&shares_lock);
 	share = find_share(new);
 	if (!share) {
-		list_add(&new->node, &shares);
+		hash_add(shares, &new->node, hash(new->cookie));
 		share = new;
 	} else if (!is_same_memory(share, new)) {
 		*ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
@@ -169,7 +184,7 @@ void dat_ushare_put(struct dat_ushare *share)
 	mutex_lock(&shares_lock);
 	is_last = !--share->users;
 	if (is_last)
-		list_del(&share->node);
+		hash_del(&share->node);
 	mutex_unlock(&shares_lock);
 	if (is_last)
 		free_share(share);

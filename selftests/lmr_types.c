@@ -2,11 +2,13 @@
 /*
  * lmr_types.c - dat_lmr_create(3DAT): LMRs over LMRs, shared memory, large memory
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/wait.h>
@@ -540,6 +542,32 @@ TEST_F(shared, memory_of_every_kind_is_shared)
 	close(fd);
 }
 
+TEST_F(shared, memory_keeps_its_file_system_mounted)
+{
+	char dir[] = "/tmp/kdapl-mount-XXXXXX", name[64];
+	struct pair *p = &self->pair;
+	struct region r;
+	void *file;
+	int fd;
+
+	ASSERT_NE(NULL, mkdtemp(dir));
+	ASSERT_EQ(0, mount("none", dir, "tmpfs", 0, NULL));
+	snprintf(name, sizeof(name), "%s/file", dir);
+	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ftruncate(fd, PAGE));
+	file = map(PAGE, MAP_SHARED, fd);
+	ASSERT_EQ(DAT_SUCCESS,
+		  create_shared(p, file, PAGE, &self->cookie, &r));
+	ASSERT_EQ(0, munmap(file, PAGE));
+	ASSERT_EQ(0, close(fd));
+	EXPECT_EQ(-1, umount(dir));
+	EXPECT_EQ(EBUSY, errno);
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	EXPECT_EQ(0, umount(dir));
+	EXPECT_EQ(0, rmdir(dir));
+}
+
 /* Memory that no single fast registration holds. */
 FIXTURE(large)
 {
@@ -717,6 +745,7 @@ TEST_F(large, memory_beyond_the_limit_is_not_touched)
 	const size_t len = sizeof(in_core) * PAGE;
 	struct rlimit limit = { MIB, MIB };
 	unsigned int i, resident = 0;
+	struct pair *p = &self->pair;
 	unsigned char *buf;
 	struct region r;
 
@@ -725,8 +754,10 @@ TEST_F(large, memory_beyond_the_limit_is_not_touched)
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
 	ASSERT_EQ(0, seteuid(65534));
 	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
-		  DAT_GET_TYPE(create_virtual(&self->pair, self->pair.b.pz, buf,
-					      len, ALL, &r)));
+		  DAT_GET_TYPE(create_virtual(p, p->b.pz, buf, len, ALL, &r)));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
+		  DAT_GET_TYPE(create_virtual(p, p->b.pz, buf, len, LOCAL_READ,
+					      &r)));
 	ASSERT_EQ(0, seteuid(0));
 	ASSERT_EQ(0, mincore(buf, len, in_core));
 	for (i = 0; i < sizeof(in_core); i++)
