@@ -51,11 +51,6 @@ int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 		return -EINVAL;
 	start = untagged_addr((unsigned long)address) & PAGE_MASK;
 	num_pages = PFN_UP(offset_in_page(address) + length);
-	/* To force a pin is not to overlook that it must not be read. */
-	if (!writable && DAT_PIN_TO_READ &&
-	    fault_in_readable(u64_to_user_ptr(address), length))
-		return -EFAULT;
-
 	pin->mm = current->mm;
 	pin->num_pages = num_pages;
 	pin->writable = writable;
@@ -63,6 +58,11 @@ int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 	/* Before the list, which can be large, too. */
 	if (!charge(pin->mm, num_pages))
 		return -EDQUOT;
+	ret = -EFAULT;
+	/* To force a pin is not to overlook that it must not be read. */
+	if (!writable && DAT_PIN_TO_READ &&
+	    fault_in_readable(u64_to_user_ptr(address), length))
+		goto uncharge;
 	ret = -ENOMEM;
 	pin->pages = kvmalloc_array(num_pages, sizeof(*pin->pages),
 				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
