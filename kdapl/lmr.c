@@ -84,6 +84,9 @@ static int register_mr(struct dat_lmr *lmr)
 	struct ib_mr *mr;
 	int ret;
 
+	/* It has been promised that the process is charged by the device. */
+	if (lmr->mem_type == DAT_MEM_TYPE_PLATFORM && lmr->user_mm)
+		return register_user_mr(lmr);
 	ret = dat_lmr_fit(ibdev, dat_dev_max_lmr_pages(ibdev),
 			  lmr->optimization & DAT_MEM_OPTIMIZE_IA,
 			  lmr->sgt.sgl, lmr->sgt.nents, lmr->address,

@@ -22,6 +22,7 @@
 
 #include <linux/dat.h>
 
+#include "counts.h"
 #include "link.h"
 #include "pair.h"
 
@@ -468,10 +469,26 @@ static DAT_RETURN lmr_create(struct region *region, DAT_MEM_PRIV_FLAGS priv)
 			      &size, &address);
 }
 
+/* In whatever way the memory has been registered in the end. */
+static bool is_charged_for_both(void)
+{
+	long long charged = (is_there(s.a.lmr) + is_there(s.b.lmr)) *
+			    (REGION / PAGE);
+
+	if (charged_pages() == charged)
+		return true;
+	printf("# charged for %lld pages, not %lld\n", charged_pages(),
+	       charged);
+	return false;
+}
+
 static void undo_lmr(struct region *region)
 {
-	if (is_there(region->lmr))
+	if (is_there(region->lmr)) {
+		if (!is_charged_for_both())
+			broken = true;
 		MUST(dat_lmr_free(region->lmr));
+	}
 	region->lmr = DAT_HANDLE_NULL;
 	sweep();
 }

@@ -126,10 +126,10 @@ typedef struct dat_physical_var_pages {
  * @virtual_address: the address that triplets use for the first byte; it is
  *		never followed, unless @is_user. Its offset within a page must be
  *		@first_offset.
- * @is_user:	the pages are what the calling process has at @virtual_address. A
- *		region that does not fit into one fast registration is then
- *		registered as ib_reg_user_mr() does it, which pins the pages once
- *		more, and charges the process for that.
+ * @is_user:	the pages are what the calling process has at @virtual_address. The
+ *		region, of whatever size, is then registered by ib_reg_user_mr(),
+ *		which pins the pages once more, and charges the process for that;
+ *		so is an LMR over it that one fast registration does not hold.
  *
  * The region's length is the length argument of dat_lmr_kcreate().
  */
