@@ -24,6 +24,7 @@ static int dat_open(struct inode *inode, struct file *filp)
 		return -ENOMEM;
 	xa_init_flags(&file->objects, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
 	init_rwsem(&file->ends);
+	mutex_init(&file->queue_mutex);
 	file->filp = filp;
 	filp->private_data = file;
 	dat_files_add(file);

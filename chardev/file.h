@@ -7,6 +7,7 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/rwsem.h>
 #include <linux/sched.h>
@@ -35,6 +36,7 @@ struct file;
  * @num_objects: entries in @objects
  * @ring_bytes: size of all event rings together
  * @queue_entries: DTOs that all EPs together can have outstanding
+ * @queue_mutex: held while the size of a queue is changed
  * @num_rmrs: RMRs
  * @pinned_bytes: memory that LMRs keep pinned, in pages
  * @node: in the list of open files
@@ -50,6 +52,7 @@ struct dat_file {
 	atomic_t num_objects;
 	atomic_long_t ring_bytes;
 	atomic_long_t queue_entries;
+	struct mutex queue_mutex;
 	atomic_t num_rmrs;
 	atomic_long_t pinned_bytes;
 	struct list_head node;

@@ -2,6 +2,8 @@
 /*
  * uep.c - the ioctls of EPs, but for those of connections
  */
+#include <linux/minmax.h>
+
 #include "uaddr.h"
 #include "uep_attr.h"
 #include "usimple.h"
@@ -111,12 +113,11 @@ put_ia:
 }
 
 /* The queues as they are, but for what @p changes. */
-static DAT_RETURN charge_modify(struct dat_uep *ep,
-				const struct dat_dev_ep_modify *p,
-				const DAT_EP_ATTR *attr)
+static DAT_RETURN modified_queues(const struct dat_uep *ep,
+				  const struct dat_dev_ep_modify *p,
+				  const DAT_EP_ATTR *attr, long *entries)
 {
 	DAT_EP_PARAM param;
-	long entries;
 	DAT_RETURN ret;
 
 	ret = dat_ep_query(ep->uobj.khandle, DAT_EP_FIELD_ALL, &param);
@@ -126,13 +127,30 @@ static DAT_RETURN charge_modify(struct dat_uep *ep,
 		param.ep_attr.max_recv_dtos = attr->max_recv_dtos;
 	if (p->mask & DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS)
 		param.ep_attr.max_request_dtos = attr->max_request_dtos;
-	entries = dat_uep_queue_size(param.ep_attr.max_request_dtos);
+	*entries = dat_uep_queue_size(param.ep_attr.max_request_dtos);
 	if (!param.srq_handle)
-		entries += dat_uep_queue_size(param.ep_attr.max_recv_dtos);
-	if (!dat_charge_queue(ep->uobj.file, &ep->queue_entries, entries))
+		*entries += dat_uep_queue_size(param.ep_attr.max_recv_dtos);
+	return DAT_SUCCESS;
+}
+
+/* The file's queue_mutex is held. */
+static DAT_RETURN modify(struct dat_uep *ep, const struct dat_dev_ep_modify *p,
+			 const DAT_EP_PARAM *param)
+{
+	struct dat_file *file = ep->uobj.file;
+	long before = ep->queue_entries, entries;
+	DAT_RETURN ret;
+
+	ret = modified_queues(ep, p, &param->ep_attr, &entries);
+	if (ret)
+		return ret;
+	/* The larger size, until it is known which it is. */
+	if (!dat_charge_queue(file, &ep->queue_entries, max(before, entries)))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
-	return DAT_SUCCESS;
+	ret = dat_ep_modify(ep->uobj.khandle, p->mask, param);
+	dat_charge_queue(file, &ep->queue_entries, ret ? before : entries);
+	return ret;
 }
 
 /* dat_ep_modify() */
@@ -149,8 +167,6 @@ int dat_ioctl_ep_modify(struct dat_file *file, void *arg)
 						       DAT_HANDLE_TYPE_EVD),
 	};
 	struct dat_uobj *uobj;
-	struct dat_uep *ep;
-	long before;
 
 	if (p->__reserved || p->attr.__reserved)
 		return -EOPNOTSUPP;
@@ -162,15 +178,10 @@ int dat_ioctl_ep_modify(struct dat_file *file, void *arg)
 	uobj = dat_uobj_get(file, p->ep, DAT_HANDLE_TYPE_EP);
 	if (!uobj)
 		return 0;
-	ep = to_uep(uobj);
 	dat_uep_attr_from_user(&p->attr, &param.ep_attr);
-	before = READ_ONCE(ep->queue_entries);
-	p->result = charge_modify(ep, p, &param.ep_attr);
-	if (!p->result) {
-		p->result = dat_ep_modify(uobj->khandle, p->mask, &param);
-		if (p->result)
-			dat_charge_queue(file, &ep->queue_entries, before);
-	}
+	mutex_lock(&file->queue_mutex);
+	p->result = modify(to_uep(uobj), p, &param);
+	mutex_unlock(&file->queue_mutex);
 	dat_uobj_put(uobj);
 	return 0;
 }

@@ -2,6 +2,8 @@
 /*
  * usrq.c - the ioctls of SRQs; posting is in upost.c
  */
+#include <linux/minmax.h>
+
 #include "uep_attr.h"
 #include "usimple.h"
 
@@ -94,24 +96,25 @@ int dat_ioctl_srq_resize(struct dat_file *file, void *arg)
 {
 	struct dat_dev_srq_set *p = arg;
 	DAT_COUNT value = dat_to_count(p->value);
+	long before, entries = dat_uep_queue_size(value);
 	struct dat_uobj *uobj;
 	struct dat_usrq *srq;
-	long before;
 
 	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
 	uobj = dat_uobj_get(file, p->srq, DAT_HANDLE_TYPE_SRQ);
 	if (!uobj)
 		return 0;
 	srq = to_usrq(uobj);
-	before = READ_ONCE(srq->queue_entries);
 	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	if (!dat_charge_queue(file, &srq->queue_entries,
-			      dat_uep_queue_size(value)))
-		goto put;
-	p->result = dat_srq_resize(uobj->khandle, value);
-	if (p->result)
-		dat_charge_queue(file, &srq->queue_entries, before);
-put:
+	mutex_lock(&file->queue_mutex);
+	before = srq->queue_entries;
+	/* The larger size, until it is known which it is. */
+	if (dat_charge_queue(file, &srq->queue_entries, max(before, entries))) {
+		p->result = dat_srq_resize(uobj->khandle, value);
+		dat_charge_queue(file, &srq->queue_entries,
+				 p->result ? before : entries);
+	}
+	mutex_unlock(&file->queue_mutex);
 	dat_uobj_put(uobj);
 	return 0;
 }
