@@ -441,8 +441,8 @@ TEST_F(batch, with_an_element_that_cannot_be_read_is_not_posted)
 	dtos[2] = dto(DAT_LINUX_RECV, ep, 1, &large, 2);
 	EXPECT_EQ(bad, dat_linux_post(3, dtos, &num));
 	dtos[2] = dto(DAT_LINUX_RDMA_READ, self->pair.a.ep, 1, &seg, 2);
-	dtos[2].remote_buffer = remote(self->b.rmr_context, self->b.buf,
-				       UINT64_C(1) << 32);
+	dtos[2].remote_buffer = remote(self->b.rmr_context, self->b.buf, 0);
+	dtos[2].remote_buffer.segment_length = UINT64_C(1) << 32;
 	num = 77;
 	EXPECT_EQ(bad, dat_linux_post(3, dtos, &num));
 	EXPECT_EQ(0, num);
@@ -470,6 +470,30 @@ TEST_F(batch, arguments_that_cannot_be_are_invalid)
 	EXPECT_EQ(DAT_SUCCESS, dat_linux_post(1, &d, &num));
 	EXPECT_EQ(1, num);
 	EXPECT_EQ(1, receives(ep));
+}
+
+/* Its entries share their segments, which the kernel would get one by one. */
+TEST_F(batch, that_is_larger_than_memory_lacks_resources)
+{
+	const DAT_COUNT num = 1 << 16, num_segments = 4096;
+	DAT_LMR_TRIPLET *iov = calloc(num_segments, sizeof(*iov));
+	DAT_LINUX_DTO *dtos = calloc(num, sizeof(*dtos));
+	DAT_COUNT num_posted = 77;
+	int i;
+
+	if (sizeof(size_t) > 4)
+		SKIP(return, "it is smaller than this process can be");
+	ASSERT_NE(NULL, iov);
+	ASSERT_NE(NULL, dtos);
+	for (i = 0; i < num_segments; i++)
+		iov[i] = segment(&self->b, 0, 1);
+	for (i = 0; i < num; i++)
+		dtos[i] = dto(DAT_LINUX_RECV, self->pair.b.ep, num_segments,
+			      iov, 1);
+	EXPECT_EQ(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY),
+		  dat_linux_post(num, dtos, &num_posted));
+	EXPECT_EQ(0, num_posted);
+	EXPECT_EQ(0, receives(self->pair.b.ep));
 }
 
 TEST_HARNESS_MAIN

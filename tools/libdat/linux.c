@@ -78,10 +78,13 @@ static DAT_RETURN dto_in(struct dat_dev_dto *out, const DAT_LINUX_DTO *in,
 	return DAT_SUCCESS;
 }
 
-/* How many segments there are, -1 if a number cannot be. */
-static long count_segments(DAT_COUNT num, const DAT_LINUX_DTO *dtos)
+/*
+ * How many segments there are, -1 if a number cannot be. Entries may share
+ * them, so that there can be more than fit into memory.
+ */
+static int64_t count_segments(DAT_COUNT num, const DAT_LINUX_DTO *dtos)
 {
-	long total = 0;
+	int64_t total = 0;
 	DAT_COUNT i;
 
 	for (i = 0; i < num; i++) {
@@ -140,8 +143,9 @@ DAT_RETURN dat_linux_post(DAT_COUNT num, DAT_LINUX_DTO *dtos,
 {
 	struct dat_dev_segment *segments;
 	struct dat_dev_dto *out;
+	int64_t total;
+	uint64_t size;
 	DAT_RETURN ret;
-	long total;
 
 	if (num < 0)
 		return BAD_ARG(1);
@@ -156,8 +160,9 @@ DAT_RETURN dat_linux_post(DAT_COUNT num, DAT_LINUX_DTO *dtos,
 	if (total < 0)
 		return BAD_ARG(2);
 
-	out = malloc((size_t)num * sizeof(*out) +
-		     (size_t)total * sizeof(*segments));
+	size = (uint64_t)num * sizeof(*out) +
+	       (uint64_t)total * sizeof(*segments);
+	out = size <= SIZE_MAX ? malloc((size_t)size) : NULL;
 	if (!out)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
