@@ -77,6 +77,12 @@ int dat_ioctl_cr_accept(struct dat_file *file, void *arg)
 	return 0;
 }
 
+static void remove_cr(struct dat_uobj *cr)
+{
+	dat_ucr_remove_ep(to_ucr(cr));
+	dat_uobj_remove(cr);
+}
+
 /* dat_cr_handoff() */
 int dat_ioctl_cr_handoff(struct dat_file *file, void *arg)
 {
@@ -90,10 +96,8 @@ int dat_ioctl_cr_handoff(struct dat_file *file, void *arg)
 	if (!cr)
 		return 0;
 	p->result = dat_cr_handoff(cr->khandle, p->conn_qual);
-	if (!p->result) {
-		dat_ucr_remove_ep(to_ucr(cr));
-		dat_uobj_remove(cr);
-	}
+	if (!p->result)
+		remove_cr(cr);
 	dat_uobj_put(cr);
 	return 0;
 }
@@ -111,10 +115,8 @@ int dat_ioctl_cr_reject(struct dat_file *file, void *arg)
 	if (!cr)
 		return 0;
 	p->result = dat_cr_reject(cr->khandle, 0, NULL);
-	if (!p->result) {
-		dat_ucr_remove_ep(to_ucr(cr));
-		dat_uobj_remove(cr);
-	}
+	if (!p->result)
+		remove_cr(cr);
 	dat_uobj_put(cr);
 	return 0;
 }

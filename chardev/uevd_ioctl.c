@@ -23,6 +23,18 @@ static struct dat_uevd *evd_get(struct dat_file *file, u32 handle)
 	return uobj ? to_uevd(uobj) : NULL;
 }
 
+/* The CNO that an EVD shall have, which may be none. */
+static DAT_RETURN use_cno(struct dat_file *file, u32 handle, struct dat_uia *ia,
+			  struct dat_ucno **cno)
+{
+	*cno = NULL;
+	if (!handle)
+		return DAT_SUCCESS;
+	*cno = dat_ucno_use(file, handle, ia);
+	return *cno ? DAT_SUCCESS :
+		      DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
+}
+
 /* Allocates, reserves and makes it; what is left is to publish it. */
 static DAT_RETURN create(struct dat_dev_evd_create *p, struct dat_uobj *ia,
 			 struct dat_uevd **evdp, DAT_EVD_HANDLE *khandle)
@@ -55,7 +67,7 @@ static DAT_RETURN create(struct dat_dev_evd_create *p, struct dat_uobj *ia,
 int dat_ioctl_evd_create(struct dat_file *file, void *arg)
 {
 	struct dat_dev_evd_create *p = arg;
-	struct dat_ucno *cno = NULL;
+	struct dat_ucno *cno;
 	DAT_EVD_HANDLE khandle;
 	struct dat_uevd *evd;
 	struct dat_uobj *ia;
@@ -67,12 +79,9 @@ int dat_ioctl_evd_create(struct dat_file *file, void *arg)
 	p->result = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!p->min_qlen || p->min_qlen > INT_MAX)
 		goto put_ia;
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
-	if (p->cno) {
-		cno = dat_ucno_use(file, p->cno, to_uia(ia));
-		if (!cno)
-			goto put_ia;
-	}
+	p->result = use_cno(file, p->cno, to_uia(ia), &cno);
+	if (p->result)
+		goto put_ia;
 	p->result = create(p, ia, &evd, &khandle);
 	if (p->result) {
 		if (cno)
@@ -215,22 +224,16 @@ int dat_ioctl_evd_set(struct dat_file *file, void *arg)
 int dat_ioctl_evd_modify_cno(struct dat_file *file, void *arg)
 {
 	struct dat_dev_evd_modify_cno *p = arg;
-	struct dat_ucno *cno = NULL;
+	struct dat_ucno *cno;
 	struct dat_uevd *evd;
 
 	p->result = invalid_handle();
 	evd = evd_get(file, p->evd);
 	if (!evd)
 		return 0;
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
-	if (p->cno) {
-		cno = dat_ucno_use(file, p->cno, evd->uobj.ia);
-		if (!cno)
-			goto put;
-	}
-	dat_uevd_set_cno(evd, cno, false);
-	p->result = DAT_SUCCESS;
-put:
+	p->result = use_cno(file, p->cno, evd->uobj.ia, &cno);
+	if (!p->result)
+		dat_uevd_set_cno(evd, cno, false);
 	dat_uobj_put(&evd->uobj);
 	return 0;
 }
