@@ -1203,6 +1203,28 @@ TEST_F(ring, its_memory_can_be_registered_like_any_other)
 	EXPECT_EQ(DAT_SUCCESS, raw_free(self->fd, DAT_DEV_LMR_FREE, lmr.lmr));
 }
 
+/* It would keep the file open that it is of, and that nobody could close. */
+TEST_F(ring, it_is_no_memory_that_processes_share)
+{
+	struct dat_dev_lmr_create lmr = {
+		.size = sizeof(lmr),
+		.ia = self->ia,
+		.pz = self->pz,
+		.mem_type = DAT_DEV_MEM_SHARED,
+		.privileges = DAT_MEM_PRIV_ALL_FLAG,
+		.length = self->len,
+		.cookie = "ring",
+	};
+	void *ring;
+
+	ring = map_ring(self->fd, self->evd.evd, self->len,
+			PROT_READ | PROT_WRITE, MAP_SHARED);
+	ASSERT_NE(MAP_FAILED, ring);
+	lmr.address = ADDR(ring);
+	EXPECT_EQ(DAT_INVALID_STATE,
+		  DAT_GET_TYPE(result(self->fd, DAT_DEV_LMR_CREATE, &lmr)));
+}
+
 /* Several files. */
 
 /* A process that does everything right, on a file of its own. */
