@@ -472,6 +472,7 @@ TEST_F(batch, arguments_that_cannot_be_are_invalid)
 	EXPECT_EQ(1, receives(ep));
 }
 
+#if UINTPTR_MAX == UINT32_MAX
 /* Its entries share their segments, which the kernel would get one by one. */
 TEST_F(batch, that_is_larger_than_memory_lacks_resources)
 {
@@ -481,8 +482,6 @@ TEST_F(batch, that_is_larger_than_memory_lacks_resources)
 	DAT_COUNT num_posted = 77;
 	int i;
 
-	if (sizeof(size_t) > 4)
-		SKIP(return, "it is smaller than this process can be");
 	ASSERT_NE(NULL, iov);
 	ASSERT_NE(NULL, dtos);
 	for (i = 0; i < num_segments; i++)
@@ -495,5 +494,6 @@ TEST_F(batch, that_is_larger_than_memory_lacks_resources)
 	EXPECT_EQ(0, num_posted);
 	EXPECT_EQ(0, receives(self->pair.b.ep));
 }
+#endif
 
 TEST_HARNESS_MAIN
