@@ -3,7 +3,9 @@
  * pin.c - pins memory of a process and charges it for that
  *
  * The charge goes to mm->pinned_vm and is held against RLIMIT_MEMLOCK, as
- * ib_umem does for memory that is registered by way of verbs.
+ * ib_umem does for memory that is registered by way of verbs. Who has many
+ * processes shall not have many times as much: it goes to the user as well,
+ * beside what io_uring and others count there.
  */
 #include <linux/capability.h>
 #include <linux/mm.h>
@@ -11,19 +13,53 @@
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/user.h>
 
 #include "compat.h"
 #include "pin.h"
 
-static bool charge(struct mm_struct *mm, unsigned long num_pages)
+static bool charge_mm(struct mm_struct *mm, unsigned long num_pages,
+		      unsigned long limit)
 {
-	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	unsigned long pinned = atomic64_add_return(num_pages, &mm->pinned_vm);
-
-	if (pinned <= limit || capable(CAP_IPC_LOCK))
+	if (atomic64_add_return(num_pages, &mm->pinned_vm) <= limit)
 		return true;
 	atomic64_sub(num_pages, &mm->pinned_vm);
 	return false;
+}
+
+static bool charge_user(struct user_struct *user, unsigned long num_pages,
+			unsigned long limit)
+{
+	if (atomic_long_add_return(num_pages, &user->locked_vm) <= limit)
+		return true;
+	atomic_long_sub(num_pages, &user->locked_vm);
+	return false;
+}
+
+/* Whoever may exceed the limit costs no user anything. */
+static bool charge(struct dat_pin *pin)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+
+	pin->user = NULL;
+	if (capable(CAP_IPC_LOCK))
+		return charge_mm(pin->mm, pin->num_pages, ULONG_MAX);
+	if (!charge_user(current_user(), pin->num_pages, limit))
+		return false;
+	if (!charge_mm(pin->mm, pin->num_pages, limit)) {
+		atomic_long_sub(pin->num_pages, &current_user()->locked_vm);
+		return false;
+	}
+	pin->user = get_uid(current_user());
+	return true;
+}
+
+static void uncharge_user(struct dat_pin *pin)
+{
+	if (!pin->user)
+		return;
+	atomic_long_sub(pin->num_pages, &pin->user->locked_vm);
+	free_uid(pin->user);
 }
 
 /**
@@ -35,7 +71,7 @@ static bool charge(struct mm_struct *mm, unsigned long num_pages)
  *
  * Context: process, may sleep.
  * Return: 0, -EFAULT (not all of it is memory, or not writable), -EDQUOT
- * (RLIMIT_MEMLOCK), -ENOMEM, -EINTR, -EINVAL (wraps around), or another of
+ * (RLIMIT_MEMLOCK, of the process or of its user), -ENOMEM, -EINTR, -EINVAL (wraps around), or another of
  * pin_user_pages_fast().
  */
 int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
@@ -56,7 +92,7 @@ int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 	pin->writable = writable;
 	pin->is_charged = true;
 	/* Before the list, which can be large, too. */
-	if (!charge(pin->mm, num_pages))
+	if (!charge(pin))
 		return -EDQUOT;
 	ret = -EFAULT;
 	/* To force a pin is not to overlook that it must not be read. */
@@ -93,7 +129,8 @@ unpin:
 	kvfree(pin->pages);
 	ret = ret ?: -EFAULT;
 uncharge:
-	atomic64_sub(num_pages, &pin->mm->pinned_vm);
+	dat_pin_uncharge(pin);
+	uncharge_user(pin);
 	return ret;
 }
 
@@ -101,6 +138,7 @@ uncharge:
  * dat_pin_uncharge - somebody else charges the process for these pages
  * @pin: as dat_pin() left it
  *
+ * Its user goes on being charged.
  * Context: any.
  */
 void dat_pin_uncharge(struct dat_pin *pin)
@@ -120,6 +158,7 @@ void dat_unpin(struct dat_pin *pin)
 {
 	unpin_user_pages_dirty_lock(pin->pages, pin->num_pages, pin->writable);
 	dat_pin_uncharge(pin);
+	uncharge_user(pin);
 	mmdrop(pin->mm);
 	kvfree(pin->pages);
 }

@@ -9,10 +9,12 @@
 
 struct mm_struct;
 struct page;
+struct user_struct;
 
 /**
  * struct dat_pin - a pinned range
  * @mm: the address space that is charged; its structure is kept
+ * @user: the user that is charged, referenced; NULL for one without a limit
  * @pages: the pages, in order
  * @num_pages: how many
  * @writable: they may have been written to
@@ -20,6 +22,7 @@ struct page;
  */
 struct dat_pin {
 	struct mm_struct *mm;
+	struct user_struct *user;
 	struct page **pages;
 	unsigned long num_pages;
 	bool writable;

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * memlock.c - RLIMIT_MEMLOCK: what the processes of a user can pin together
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#include "counts.h"
+#include "pair.h"
+
+#define PAGE		4096UL
+#define LIMIT		32
+#define SOMEBODY	65534
+#define SOMEBODY_ELSE	65533
+
+/**
+ * struct worker - a process that registers memory when it is told to
+ * @pid: the process
+ * @to: tells it what to do
+ * @from: what it answers
+ */
+struct worker {
+	pid_t pid;
+	int to;
+	int from;
+};
+
+/* What a worker is told: pages to register, or one of these. */
+enum {
+	FREE_ALL = -1,		/* frees every LMR */
+	BECOME_ELSE = -2,	/* becomes another user */
+};
+
+#define MAX_LMRS	64
+
+struct work {
+	struct pair pair;
+	DAT_LMR_HANDLE lmrs[MAX_LMRS];
+	int num_lmrs;
+	unsigned char *buf;
+};
+
+/* Another user's process would outlive a test that ends early. */
+static bool become(uid_t uid)
+{
+	return !seteuid(0) && !setresuid(uid, uid, 0) &&
+	       !prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static DAT_RETURN do_create(struct work *w, int pages)
+{
+	DAT_REGION_DESCRIPTION desc = { .for_va = w->buf };
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+	DAT_VADDR address;
+	DAT_RETURN ret;
+	DAT_VLEN size;
+
+	if (w->num_lmrs == MAX_LMRS)
+		return DAT_INTERNAL_ERROR;
+	ret = dat_lmr_create(w->pair.ia, DAT_MEM_TYPE_VIRTUAL, desc,
+			     pages * PAGE, w->pair.a.pz, DAT_MEM_PRIV_ALL_FLAG,
+			     &w->lmrs[w->num_lmrs], &lmr_context, &rmr_context,
+			     &size, &address);
+	w->num_lmrs += ret == DAT_SUCCESS;
+	return ret;
+}
+
+static DAT_RETURN do_free_all(struct work *w)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	while (ret == DAT_SUCCESS && w->num_lmrs)
+		ret = dat_lmr_free(w->lmrs[--w->num_lmrs]);
+	return ret;
+}
+
+static DAT_RETURN do_what(struct work *w, int what)
+{
+	switch (what) {
+	case FREE_ALL:
+		return do_free_all(w);
+	case BECOME_ELSE:
+		return become(SOMEBODY_ELSE) ? DAT_SUCCESS : DAT_INTERNAL_ERROR;
+	default:
+		return do_create(w, what);
+	}
+}
+
+static void work(int in, int out, uid_t uid)
+{
+	const struct rlimit limit = { LIMIT * PAGE, LIMIT * PAGE };
+	static struct work w;
+	DAT_RETURN ret;
+	int what;
+
+	w.buf = mmap(NULL, LIMIT * 2 * PAGE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (w.buf == MAP_FAILED || pair_open(&w.pair) ||
+	    setrlimit(RLIMIT_MEMLOCK, &limit) || !become(uid))
+		return;
+	while (read(in, &what, sizeof(what)) == sizeof(what)) {
+		ret = do_what(&w, what);
+		if (write(out, &ret, sizeof(ret)) != sizeof(ret))
+			return;
+	}
+}
+
+/* No parent of workers may have the device open. */
+static bool worker_start(struct worker *worker, uid_t uid)
+{
+	int to[2], from[2];
+
+	if (pipe(to) || pipe(from))
+		return false;
+	worker->pid = fork();
+	if (!worker->pid) {
+		work(to[0], from[1], uid);
+		_exit(0);
+	}
+	close(to[0]);
+	close(from[1]);
+	worker->to = to[1];
+	worker->from = from[0];
+	return worker->pid > 0;
+}
+
+static void worker_end(struct worker *worker)
+{
+	kill(worker->pid, SIGKILL);
+	waitpid(worker->pid, NULL, 0);
+	close(worker->to);
+	close(worker->from);
+}
+
+/* The type of what the call returned. */
+static DAT_RETURN tell(const struct worker *worker, int what)
+{
+	DAT_RETURN ret;
+
+	if (write(worker->to, &what, sizeof(what)) != sizeof(what) ||
+	    read(worker->from, &ret, sizeof(ret)) != sizeof(ret))
+		return DAT_INTERNAL_ERROR;
+	return DAT_GET_TYPE(ret);
+}
+
+TEST(processes_of_a_user_share_one_limit)
+{
+	struct worker a, b;
+
+	ASSERT_TRUE(worker_start(&a, SOMEBODY));
+	ASSERT_TRUE(worker_start(&b, SOMEBODY));
+	ASSERT_EQ(DAT_SUCCESS, tell(&a, LIMIT - 12));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 13));
+	EXPECT_EQ(DAT_SUCCESS, tell(&b, 12));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 1));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, 1));
+	/* What is freed is there for the other. */
+	EXPECT_EQ(DAT_SUCCESS, tell(&a, FREE_ALL));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, LIMIT - 11));
+	EXPECT_EQ(DAT_SUCCESS, tell(&b, LIMIT - 12));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, 1));
+	worker_end(&a);
+	worker_end(&b);
+}
+
+TEST(another_user_has_a_limit_of_its_own)
+{
+	struct worker a, b;
+
+	ASSERT_TRUE(worker_start(&a, SOMEBODY));
+	ASSERT_TRUE(worker_start(&b, SOMEBODY_ELSE));
+	ASSERT_EQ(DAT_SUCCESS, tell(&a, LIMIT));
+	EXPECT_EQ(DAT_SUCCESS, tell(&b, LIMIT));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, 1));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 1));
+	worker_end(&a);
+	worker_end(&b);
+}
+
+TEST(what_a_process_that_was_killed_had_is_returned)
+{
+	struct worker a, b;
+	unsigned int i;
+
+	ASSERT_TRUE(worker_start(&b, SOMEBODY));
+	for (i = 0; i < 5; i++) {
+		ASSERT_TRUE(worker_start(&a, SOMEBODY));
+		ASSERT_EQ(DAT_SUCCESS, tell(&a, LIMIT));
+		EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 1));
+		worker_end(&a);
+		ASSERT_EQ(DAT_SUCCESS, tell(&b, LIMIT));
+		ASSERT_EQ(DAT_SUCCESS, tell(&b, FREE_ALL));
+	}
+	worker_end(&b);
+}
+
+TEST(who_was_charged_is_given_back_whoever_the_process_has_become)
+{
+	struct worker a, b;
+
+	ASSERT_TRUE(worker_start(&a, SOMEBODY));
+	ASSERT_TRUE(worker_start(&b, SOMEBODY));
+	ASSERT_EQ(DAT_SUCCESS, tell(&a, LIMIT));
+	ASSERT_EQ(DAT_SUCCESS, tell(&a, BECOME_ELSE));
+	/* The process has pinned as much as it may, whoever it is. */
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, 1));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 1));
+	ASSERT_EQ(DAT_SUCCESS, tell(&a, FREE_ALL));
+	EXPECT_EQ(DAT_SUCCESS, tell(&b, LIMIT));
+	EXPECT_EQ(DAT_SUCCESS, tell(&a, LIMIT));
+	worker_end(&a);
+	worker_end(&b);
+}
+
+TEST(what_is_refused_costs_nobody_anything)
+{
+	struct worker a, b;
+	unsigned int i;
+
+	ASSERT_TRUE(worker_start(&a, SOMEBODY));
+	ASSERT_TRUE(worker_start(&b, SOMEBODY));
+	for (i = 0; i < 20; i++) {
+		/* Beyond the limit, and beyond the memory. */
+		EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, LIMIT + 1));
+		EXPECT_EQ(DAT_SUCCESS, tell(&a, i % LIMIT + 1));
+		EXPECT_EQ(DAT_SUCCESS, tell(&a, FREE_ALL));
+	}
+	EXPECT_EQ(DAT_SUCCESS, tell(&b, LIMIT));
+	worker_end(&a);
+	worker_end(&b);
+}
+
+/* Who may exceed the limit takes nothing from those who may not. */
+TEST(root_is_not_charged)
+{
+	struct work w = {};
+	struct worker a;
+
+	ASSERT_TRUE(worker_start(&a, 0));
+	EXPECT_EQ(DAT_SUCCESS, tell(&a, LIMIT + 1));
+	EXPECT_EQ(DAT_SUCCESS, tell(&a, LIMIT + 1));
+	w.buf = mmap(NULL, LIMIT * PAGE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&w.pair));
+	ASSERT_EQ(0, charged_pages());
+	/* Of the same user as that one, but without its privilege. */
+	ASSERT_EQ(0, seteuid(SOMEBODY));
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK,
+			       &(struct rlimit){ LIMIT * PAGE, LIMIT * PAGE }));
+	EXPECT_EQ(DAT_SUCCESS, do_create(&w, LIMIT));
+	EXPECT_EQ(LIMIT, charged_pages());
+	EXPECT_EQ(DAT_SUCCESS, do_free_all(&w));
+	EXPECT_EQ(0, charged_pages());
+	ASSERT_EQ(0, seteuid(0));
+	pair_close(&w.pair);
+	worker_end(&a);
+}
+
+TEST_HARNESS_MAIN
