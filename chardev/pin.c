@@ -71,8 +71,8 @@ static void uncharge_user(struct dat_pin *pin)
  *
  * Context: process, may sleep.
  * Return: 0, -EFAULT (not all of it is memory, or not writable), -EDQUOT
- * (RLIMIT_MEMLOCK, of the process or of its user), -ENOMEM, -EINTR, -EINVAL (wraps around), or another of
- * pin_user_pages_fast().
+ * (RLIMIT_MEMLOCK, for the process or for its user), -ENOMEM, -EINTR, -EINVAL
+ * (wraps around), or another of pin_user_pages_fast().
  */
 int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 {
