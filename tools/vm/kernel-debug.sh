@@ -12,9 +12,10 @@ config=$vm_dir/debug.config
 setting='^(CONFIG_|# CONFIG_[A-Z0-9_]+ is not set$)'
 package_version=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null) ||
 	die "$package is not installed: run tools/vm/deps.sh debug"
+mapfile -t patches < <(patches_of "$version")
 # A changed comment is no reason to build again.
 dir=$cache_dir/debug/$package_version-$(grep -hE "$setting" "$config" |
-	cat - "$vm_dir"/patches/*.patch | sha256sum | cut -c 1-12)
+	cat - "${patches[@]}" | sha256sum | cut -c 1-12)
 
 # An empty LOCALVERSION keeps a git tree around the cache out of the release.
 kbuild() {

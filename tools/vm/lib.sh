@@ -73,3 +73,9 @@ as_root() {
 		return 1
 	fi
 }
+
+# patches_of VERSION: the files of patches/ for every kernel and for this one.
+patches_of() {
+	find "$vm_dir/patches" -maxdepth 1 -name '*.patch' | sort
+	[ ! -d "$vm_dir/patches/$1" ] || find "$vm_dir/patches/$1" -name '*.patch' | sort
+}

@@ -34,7 +34,7 @@ unpack() {
 	printf '%s\n' "$wanted" >"$stamp"
 }
 
-patches=("$vm_dir"/patches/*.patch)
+mapfile -t patches < <(patches_of "$version")
 wanted=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null) || wanted=
 if [ -z "$wanted" ] || [ ! -r "$tarball" ]; then
 	die "$package is not installed: run tools/vm/deps.sh debug"
