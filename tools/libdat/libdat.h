@@ -111,6 +111,36 @@ static inline DAT_COUNT libdat_count_out(__u32 count)
 	return count <= INT_MAX ? (DAT_COUNT)count : INT_MAX;
 }
 
+/* conf.c */
+
+/**
+ * struct libdat_alias - another name of an IA
+ * @name: the name
+ * @ia: what the kernel knows the IA by
+ */
+struct libdat_alias {
+	const char *name;
+	const char *ia;
+};
+
+/**
+ * struct libdat_conf - the text of a dat.conf(5) that is being read
+ * @text: what has not been read yet
+ * @end: its end, where a byte can be written
+ * @line: number of the line that was read last; 0 at first
+ * @why: what is wrong with that line; NULL if it gives an alias
+ * @alias: what it gives; points into the text
+ */
+struct libdat_conf {
+	char *text;
+	char *end;
+	unsigned int line;
+	const char *why;
+	struct libdat_alias alias;
+};
+
+bool libdat_conf_next(struct libdat_conf *conf);
+
 /* table.c */
 
 struct libdat_agent;
