@@ -58,10 +58,27 @@ close:
 	return ret;
 }
 
+/* What is no name of an IA may be one that dat.conf(5) gives to it. */
+static DAT_RETURN open_name(struct dat_dev_ia_open *arg, struct libdat_ia *ia,
+			    struct libdat_evd *evd)
+{
+	DAT_RETURN ret = open_ia(arg, ia, evd);
+	const char *other;
+
+	if (ret != DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED))
+		return ret;
+	other = libdat_alias_find(arg->name);
+	if (!other)
+		return ret;
+	memcpy(arg->name, other, strlen(other) + 1);
+	return open_ia(arg, ia, evd);
+}
+
 /**
  * dat_ia_openv - open an IA; behind the macro dat_ia_open()
- * @ia_name_ptr: its name; with a prefix of RO_AWARE_ memory of
- *	DAT_MEM_TYPE_VIRTUAL is registered with relaxed ordering
+ * @ia_name_ptr: its name, or one that dat.conf(5) gives it; with a prefix of
+ *	RO_AWARE_ memory of DAT_MEM_TYPE_VIRTUAL is registered with relaxed
+ *	ordering
  * @async_evd_min_qlen: minimum queue length of its asynchronous EVD
  * @async_evd_handle: in: DAT_HANDLE_NULL, out: the asynchronous EVD. Each open
  *	instance has its own: DAT_EVD_ASYNC_EXISTS, or another instance's EVD,
@@ -125,7 +142,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr,
 	evd = libdat_object_alloc(LIBDAT_EVD);
 	if (ia)
 		ia->is_ro_aware = is_ro_aware;
-	ret = ia && evd ? open_ia(&arg, ia, evd) :
+	ret = ia && evd ? open_name(&arg, ia, evd) :
 			  DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				    DAT_RESOURCE_MEMORY);
 	if (ret != DAT_SUCCESS) {

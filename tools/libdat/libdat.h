@@ -141,6 +141,10 @@ struct libdat_conf {
 
 bool libdat_conf_next(struct libdat_conf *conf);
 
+/* alias.c */
+const struct libdat_alias *libdat_aliases(size_t *num);
+const char *libdat_alias_find(const char *name);
+
 /* table.c */
 
 struct libdat_agent;

@@ -21,6 +21,41 @@ static DAT_RETURN list(struct dat_dev_ia_info *infos, __u32 max, __u32 *num)
 	return ret;
 }
 
+/* A device with one port has two names: its own, and that with the port. */
+static const struct dat_dev_ia_info *find(const struct dat_dev_ia_info *infos,
+					  __u32 num, const char *name)
+{
+	size_t len;
+	__u32 i;
+
+	for (i = 0; i < num; i++) {
+		len = strnlen(infos[i].name, sizeof(infos[i].name));
+		if (!strncmp(name, infos[i].name, len) &&
+		    (!name[len] || !strcmp(name + len, ":1")))
+			return &infos[i];
+	}
+	return NULL;
+}
+
+/* Behind the IAs come the other names that they have. */
+static __u32 add_aliases(struct dat_dev_ia_info *infos, __u32 num)
+{
+	const struct dat_dev_ia_info *ia;
+	const struct libdat_alias *alias;
+	struct dat_dev_ia_info *info = infos + num;
+	size_t num_aliases;
+
+	for (alias = libdat_aliases(&num_aliases); num_aliases--; alias++) {
+		ia = find(infos, num, alias->ia);
+		if (!ia || find(infos, num, alias->name))
+			continue;
+		*info = *ia;
+		memcpy(info->name, alias->name, strlen(alias->name) + 1);
+		info++;
+	}
+	return (__u32)(info - infos);
+}
+
 static void info_out(DAT_PROVIDER_INFO *out, const struct dat_dev_ia_info *in)
 {
 	memset(out, 0, sizeof(*out));
@@ -38,6 +73,8 @@ static void info_out(DAT_PROVIDER_INFO *out, const struct dat_dev_ia_info *in)
  * @entries_returned: out, also for DAT_INVALID_PARAMETER: how many IAs there are
  * @dat_provider_list: where each of them goes
  *
+ * An IA that has other names in dat.conf(5) is there once for each of them, too.
+ *
  * Thread safe. See dat_registry_list_providers(3DAT).
  *
  * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER if there are more than
@@ -49,6 +86,7 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
 {
 	struct dat_dev_ia_info *infos = NULL;
 	DAT_RETURN ret;
+	size_t num_aliases;
 	__u32 num, i;
 
 	if (max_to_return < 0)
@@ -61,13 +99,16 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
 
 	/* The number first: a program may ask for as many as it likes. */
 	list(NULL, 0, &num);
+	libdat_aliases(&num_aliases);
 	if (num) {
-		infos = calloc(num, sizeof(*infos));
+		infos = calloc(num + num_aliases, sizeof(*infos));
 		if (!infos)
 			return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 					 DAT_RESOURCE_MEMORY);
 	}
 	ret = list(infos, num, &num);
+	if (ret == DAT_SUCCESS)
+		num = add_aliases(infos, num);
 	*entries_returned = libdat_count_out(num);
 	if (ret != DAT_SUCCESS)
 		goto free;
