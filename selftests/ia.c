@@ -83,6 +83,37 @@ TEST_F(ia, name_behind_ro_aware_is_opened)
 		  open_name("RO_AWARE_", &evd, &ia));
 }
 
+TEST_F(ia, asynchronous_events_may_be_somebody_elses)
+{
+	DAT_EVD_HANDLE evd = DAT_EVD_ASYNC_EXISTS, seen = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE other;
+	DAT_COUNT nmore;
+	DAT_EVENT event;
+	DAT_PZ_HANDLE pz;
+
+	/* How long it is to be is ignored, as there is none. */
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ia_open((char *)ia_name(), 0, &evd, &other));
+	EXPECT_EQ(DAT_EVD_OUT_OF_SCOPE, evd);
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(other, &seen, 0, NULL, 0, NULL));
+	EXPECT_EQ(DAT_EVD_OUT_OF_SCOPE, seen);
+	EXPECT_EQ(DAT_INVALID_HANDLE,
+		  DAT_GET_TYPE(dat_evd_dequeue(evd, &event)));
+	EXPECT_EQ(DAT_INVALID_HANDLE,
+		  DAT_GET_TYPE(dat_evd_wait(evd, 0, 1, &event, &nmore)));
+	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(dat_evd_free(evd)));
+	EXPECT_EQ(DAT_SUCCESS, dat_pz_create(other, &pz));
+	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(pz));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(other, DAT_CLOSE_GRACEFUL_FLAG));
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(self->ia, &seen, 0, NULL, 0, NULL));
+	EXPECT_EQ(self->async_evd, seen);
+	evd = DAT_EVD_OUT_OF_SCOPE;
+	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC),
+		  dat_ia_open((char *)ia_name(), 8, &evd, &other));
+	EXPECT_EQ(DAT_EVD_OUT_OF_SCOPE, evd);
+}
+
 TEST_F(ia, asynchronous_evd_has_the_length_asked_for)
 {
 	static const DAT_COUNT qlens[] = { 1, 5, 64, 1000 };

@@ -124,6 +124,23 @@ TEST_F(unplug, every_open_instance_is_told_on_its_own_evd)
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia[1], DAT_CLOSE_GRACEFUL_FLAG));
 }
 
+TEST_F(unplug, an_instance_without_an_evd_leaves_it_to_the_others)
+{
+	DAT_EVD_HANDLE none = DAT_EVD_ASYNC_EXISTS;
+	DAT_IA_HANDLE ia;
+	DAT_EVENT event;
+	DAT_PZ_HANDLE pz;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8, &none, &ia));
+	ASSERT_EQ(0, link_delete());
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.async_evd, &event));
+	EXPECT_EQ(DAT_ASYNC_ERROR_IA_CATASTROPHIC, event.event_number);
+	EXPECT_EQ(self->pair.ia,
+		  event.event_data.asynch_error_event_data.dat_handle);
+	EXPECT_NE(DAT_SUCCESS, dat_pz_create(ia, &pz));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
 TEST_F(unplug, a_new_device_works_without_reloading)
 {
 	struct region fresh;

@@ -30,7 +30,7 @@ static DAT_RETURN close_ia(__u32 ia, DAT_CLOSE_FLAGS flags)
 	return libdat_call(DAT_DEV_IA_CLOSE, &arg);
 }
 
-/* Open @arg, and remember it in @ia and @evd */
+/* Open @arg, and remember it in @ia and @evd; without an @evd nobody gets it */
 static DAT_RETURN open_ia(struct dat_dev_ia_open *arg, struct libdat_ia *ia,
 			  struct libdat_evd *evd)
 {
@@ -43,9 +43,10 @@ static DAT_RETURN open_ia(struct dat_dev_ia_open *arg, struct libdat_ia *ia,
 	ret = query(arg->ia, &attr);
 	if (ret != DAT_SUCCESS)
 		goto close;
-	ret = libdat_evd_add(evd, arg->async_evd, arg->ia,
-			     arg->async_ring_entries,
-			     (DAT_COUNT)arg->async_evd_qlen);
+	if (evd)
+		ret = libdat_evd_add(evd, arg->async_evd, arg->ia,
+				     arg->async_ring_entries,
+				     (DAT_COUNT)arg->async_evd_qlen);
 	if (ret != DAT_SUCCESS)
 		goto close;
 
@@ -80,8 +81,9 @@ static DAT_RETURN open_name(struct dat_dev_ia_open *arg, struct libdat_ia *ia,
  *	RO_AWARE_ memory of DAT_MEM_TYPE_VIRTUAL is registered with relaxed
  *	ordering
  * @async_evd_min_qlen: minimum queue length of its asynchronous EVD
- * @async_evd_handle: in: DAT_HANDLE_NULL, out: the asynchronous EVD. Each open
- *	instance has its own: DAT_EVD_ASYNC_EXISTS, or another instance's EVD,
+ * @async_evd_handle: in: DAT_HANDLE_NULL, out: the asynchronous EVD. Or in:
+ *	DAT_EVD_ASYNC_EXISTS if somebody else looks after asynchronous events,
+ *	out: DAT_EVD_OUT_OF_SCOPE. Instances cannot share an EVD: that of another
  *	is answered with DAT_INVALID_HANDLE_EVD_ASYNC.
  * @ia_handle: out
  * @dat_major: version of DAT that the program was written for
@@ -108,7 +110,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr,
 		.async_evd_qlen = (__u32)async_evd_min_qlen,
 	};
 	const char *name = ia_name_ptr;
-	bool is_ro_aware;
+	bool is_ro_aware, has_no_evd;
 	struct libdat_evd *evd;
 	struct libdat_ia *ia;
 	DAT_RETURN ret;
@@ -116,13 +118,16 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr,
 	(void)thread_safety;
 	if (!name)
 		return BAD_ARG(1);
-	if (async_evd_min_qlen < 0)
-		return BAD_ARG(2);
 	if (!async_evd_handle)
 		return BAD_ARG(3);
 	if (!ia_handle)
 		return BAD_ARG(4);
-	if (*async_evd_handle != DAT_HANDLE_NULL)
+	has_no_evd = *async_evd_handle == DAT_EVD_ASYNC_EXISTS;
+	if (has_no_evd)
+		arg.async_evd_qlen = 1;
+	else if (async_evd_min_qlen < 0)
+		return BAD_ARG(2);
+	else if (*async_evd_handle != DAT_HANDLE_NULL)
 		return DAT_ERROR(DAT_INVALID_HANDLE,
 				 DAT_INVALID_HANDLE_EVD_ASYNC);
 
@@ -139,20 +144,22 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr,
 		return ret;
 
 	ia = libdat_object_alloc(LIBDAT_IA);
-	evd = libdat_object_alloc(LIBDAT_EVD);
-	if (ia)
+	evd = has_no_evd ? NULL : libdat_object_alloc(LIBDAT_EVD);
+	if (ia) {
 		ia->is_ro_aware = is_ro_aware;
-	ret = ia && evd ? open_name(&arg, ia, evd) :
-			  DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				    DAT_RESOURCE_MEMORY);
+		ia->has_no_evd = has_no_evd;
+	}
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (ia && (evd || has_no_evd))
+		ret = open_name(&arg, ia, evd);
 	if (ret != DAT_SUCCESS) {
 		libdat_object_discard(&evd->object);
 		libdat_object_discard(&ia->object);
 		return ret;
 	}
 
-	if (async_evd_handle)
-		*async_evd_handle = libdat_handle_out(arg.async_evd);
+	*async_evd_handle = has_no_evd ? DAT_EVD_OUT_OF_SCOPE :
+					 libdat_handle_out(arg.async_evd);
 	*ia_handle = libdat_handle_out(arg.ia);
 	return DAT_SUCCESS;
 }
@@ -195,6 +202,18 @@ static DAT_IA_ADDRESS_PTR addr_out(const struct dat_dev_ia_query *in)
 	ia->addr.dev = in->ia_address;
 	libdat_object_unlock(in->ia);
 	return &ia->addr.generic;
+}
+
+/* The kernel has one for each instance, but the program may not know of it. */
+static DAT_EVD_HANDLE async_evd_out(const struct dat_dev_ia_query *in)
+{
+	struct libdat_ia *ia = libdat_object_lock(in->ia, LIBDAT_IA);
+	bool has_no_evd = ia && ia->has_no_evd;
+
+	if (ia)
+		libdat_object_unlock(in->ia);
+	return has_no_evd ? DAT_EVD_OUT_OF_SCOPE :
+			    libdat_handle_out(in->async_evd);
 }
 
 static void ia_attr_out(DAT_IA_ATTR *out, const struct dat_dev_ia_query *in)
@@ -297,7 +316,8 @@ static void provider_attr_out(DAT_PROVIDER_ATTR *out,
 /**
  * dat_ia_query - what an IA can do
  * @ia_handle: the IA
- * @async_evd_handle: out: its asynchronous EVD; may be NULL
+ * @async_evd_handle: out: its asynchronous EVD, or DAT_EVD_OUT_OF_SCOPE; may be
+ *	NULL
  * @ia_attr_mask: which of @ia_attributes are wanted; all are filled in
  * @ia_attributes: out; may be NULL if @ia_attr_mask is 0. ia_address_ptr is
  *	good until the IA is closed.
@@ -333,7 +353,7 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
 		return ret;
 
 	if (async_evd_handle)
-		*async_evd_handle = libdat_handle_out(arg.async_evd);
+		*async_evd_handle = async_evd_out(&arg);
 	if (ia_attr_mask)
 		ia_attr_out(ia_attributes, &arg);
 	if (provider_attr_mask)

@@ -189,12 +189,14 @@ union libdat_addr {
 /**
  * struct libdat_ia - an open IA
  * @object: head
- * @addr: where ia_address_ptr and local_ia_address_ptr point
  * @is_ro_aware: the program copes with relaxed ordering
+ * @has_no_evd: the program was given no asynchronous EVD
+ * @addr: where ia_address_ptr and local_ia_address_ptr point
  */
 struct libdat_ia {
 	struct libdat_object object;
 	bool is_ro_aware;
+	bool has_no_evd;
 	union libdat_addr addr;
 };
 

@@ -241,13 +241,26 @@ static DAT_EVD_HANDLE new_evd(void)
 	return evd;
 }
 
-static void open_fake(void)
+static void open_without_evd(void)
 {
 	DAT_EVD_HANDLE async = DAT_EVD_ASYNC_EXISTS;
+
+	CHECK(dat_ia_open((char *)"fake0", 0, &async, &ia) == DAT_SUCCESS);
+	CHECK(async == DAT_EVD_OUT_OF_SCOPE && mapped == 0);
+	async = DAT_HANDLE_NULL;
+	CHECK(dat_ia_query(ia, &async, 0, NULL, 0, NULL) == DAT_SUCCESS);
+	CHECK(async == DAT_EVD_OUT_OF_SCOPE);
+	CHECK(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG) == DAT_SUCCESS);
+}
+
+static void open_fake(void)
+{
+	DAT_EVD_HANDLE async = libdat_handle_out(ASYNC_EVD);
 
 	CHECK(dat_ia_open((char *)"fake0", 8, &async, &ia) ==
 	      DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC));
 	async = DAT_HANDLE_NULL;
+	CHECK(dat_ia_open((char *)"fake0", -1, &async, &ia) == BAD_ARG(2));
 	CHECK(dat_ia_open((char *)"RO_AWARE_fake0", 8, &async, &ia) ==
 	      DAT_SUCCESS);
 	CHECK(async == libdat_handle_out(ASYNC_EVD));
@@ -573,6 +586,7 @@ static void check_free_while_in_use(void)
 
 int main(void)
 {
+	open_without_evd();
 	open_fake();
 	check_ia_query();
 	check_dequeue();

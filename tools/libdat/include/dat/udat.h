@@ -92,7 +92,7 @@ typedef struct dat_os_wait_proxy_agent {
 #define DAT_OS_WAIT_PROXY_AGENT_NULL \
 	((DAT_OS_WAIT_PROXY_AGENT) { (DAT_PVOID)NULL, (DAT_AGENT_FUNC)NULL })
 
-/* dat_ia_open(): another open instance of the IA has the asynchronous EVD. */
+/* dat_ia_open(): somebody else has an asynchronous EVD of the IA. */
 #define DAT_EVD_ASYNC_EXISTS	((DAT_EVD_HANDLE)0x1)
 
 /* dat_ia_query(): the asynchronous EVD is out of this program's reach. */
