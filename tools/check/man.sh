@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Checks the manual pages: every call of libdat has one, mandoc finds no fault with
-# them, and their examples compile.
+# Checks the manual pages: mandoc finds no fault with them, every call of libdat has
+# one, and the examples of those compile.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -14,6 +14,11 @@ bad=0
 complain() {
 	printf '%s\n' "$*"
 	bad=1
+}
+
+lint() {
+	local said
+	said=$(mandoc -T lint -W warning "$1") || complain "${said//mandoc: /}"
 }
 
 declared() {
@@ -50,7 +55,7 @@ done < <(LC_ALL=C comm -23 <(declared | LC_ALL=C sort -u) \
 for file in "${files[@]}"; do
 	named "$file" | grep -qxF "$(basename "$file" .3dat)" ||
 		complain "$file: does not name its call"
-	said=$(mandoc -T lint -W warning "$file") || complain "${said//mandoc: /}"
+	lint "$file"
 	extract "$file" >"$example.c"
 	if [ ! -s "$example.c" ]; then
 		complain "$file: no example"
@@ -59,4 +64,7 @@ for file in "${files[@]}"; do
 		complain "$file: the example does not compile: $(grep -m 1 'error:' <<<"$said")"
 	fi
 done
+while IFS= read -r file; do
+	lint "$file"
+done < <(our_files 'Documentation/man[58]/*')
 exit $bad
