@@ -16,6 +16,8 @@ tools=(ip rdma tc)
 
 PATH=$PATH:/usr/sbin:/sbin
 stage=$(mktemp -d)
+# It becomes the root directory, which is everybody's.
+chmod 755 "$stage"
 trap 'rm -rf "$stage"' EXIT
 
 mkdir -p "$stage"/usr/{bin,sbin,lib,lib64,local/lib} "$stage"/{dev,proc,sys,tmp,run,root,etc,kdapl}
@@ -93,7 +95,7 @@ add_tools
 cp -r "$vm_dir/guest/." "$stage/kdapl"
 ln -s kdapl/init "$stage/init"
 printf 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >"$stage/etc/passwd"
-printf 'root:x:0:\nnogroup:x:65534:\n' >"$stage/etc/group"
+printf 'root:x:0:\nrdma:x:101:nobody\nnogroup:x:65534:\n' >"$stage/etc/group"
 echo '127.0.0.1 localhost' >"$stage/etc/hosts"
 for pair in "$@"; do
 	add "${pair%%:*}" "${pair#*:}"
