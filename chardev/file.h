@@ -20,13 +20,6 @@ struct dat_uevd;
 struct dat_uia;
 struct file;
 
-/* Bounds on what one open file can have. */
-#define DAT_FILE_MAX_OBJECTS	65536
-#define DAT_FILE_MAX_RING_BYTES	(64UL << 20)
-/* Devices do not say whom their queues and windows are charged to. */
-#define DAT_FILE_MAX_QUEUE	(1024L * 1024)
-#define DAT_FILE_MAX_RMRS	8192
-
 /**
  * struct dat_file - an open /dev/dat
  * @filp: the file itself

@@ -2,6 +2,7 @@
 /*
  * uep_attr.c - the attributes of EPs of processes, and who is charged for queues
  */
+#include "limits.h"
 #include "uep_attr.h"
 
 /**
@@ -89,9 +90,10 @@ long dat_uep_queue_size(DAT_COUNT wanted)
 bool dat_charge_queue(struct dat_file *file, long *charged, long entries)
 {
 	long before = xchg(charged, entries);
+	long sum = atomic_long_add_return(entries - before,
+					  &file->queue_entries);
 
-	if (atomic_long_add_return(entries - before, &file->queue_entries) <=
-	    DAT_FILE_MAX_QUEUE || entries <= before)
+	if (sum <= dat_limit(DAT_LIMIT_QUEUE_ENTRIES) || entries <= before)
 		return true;
 	/* Another thread may have changed it meanwhile. */
 	entries = xchg(charged, before);

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 
 #include "file.h"
+#include "limits.h"
 
 /* DAT 1.2 uses 1 and 2 as handles with a meaning of their own. */
 #define HANDLE_LIMIT	XA_LIMIT(16, INT_MAX)
@@ -70,7 +71,8 @@ int dat_uobj_reserve(struct dat_uobj *uobj, gfp_t gfp)
 	struct dat_file *file = uobj->file;
 	int ret;
 
-	if (atomic_inc_return(&file->num_objects) > DAT_FILE_MAX_OBJECTS) {
+	if (atomic_inc_return(&file->num_objects) >
+	    dat_limit(DAT_LIMIT_OBJECTS)) {
 		atomic_dec(&file->num_objects);
 		return -ENOSPC;
 	}

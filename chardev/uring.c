@@ -8,6 +8,7 @@
 #include <linux/vmalloc.h>
 
 #include "compat.h"
+#include "limits.h"
 #include "uring.h"
 
 static void uring_release(struct kref *ref)
@@ -33,7 +34,8 @@ struct dat_uring *dat_uring_alloc(struct dat_file *file, u32 qlen, int *ret)
 	struct dat_uring *ring;
 
 	*ret = -ENOSPC;
-	if (qlen > DAT_FILE_MAX_RING_BYTES / sizeof(struct dat_dev_event))
+	if (qlen > dat_limit(DAT_LIMIT_RING_BYTES) /
+			   sizeof(struct dat_dev_event))
 		return NULL;
 	*ret = -ENOMEM;
 	ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
@@ -44,7 +46,7 @@ struct dat_uring *dat_uring_alloc(struct dat_file *file, u32 qlen, int *ret)
 	ring->entries = roundup_pow_of_two(qlen);
 	ring->bytes = PAGE_ALIGN(struct_size(ring->mem, events, ring->entries));
 	if (atomic_long_add_return(ring->bytes, &file->ring_bytes) >
-	    DAT_FILE_MAX_RING_BYTES) {
+	    dat_limit(DAT_LIMIT_RING_BYTES)) {
 		*ret = -ENOSPC;
 		goto put;
 	}

@@ -2,6 +2,7 @@
 /*
  * urmr.c - the ioctls of RMRs; binding is in upost.c
  */
+#include "limits.h"
 #include "usimple.h"
 
 static void urmr_release(struct dat_uobj *uobj)
@@ -28,7 +29,7 @@ int dat_ioctl_rmr_create(struct dat_file *file, void *arg)
 	if (!rmr)
 		goto put_pz;
 	rmr->release = urmr_release;
-	if (atomic_inc_return(&file->num_rmrs) > DAT_FILE_MAX_RMRS) {
+	if (atomic_inc_return(&file->num_rmrs) > dat_limit(DAT_LIMIT_RMRS)) {
 		dat_uobj_unreserve(rmr);
 		goto put_pz;
 	}

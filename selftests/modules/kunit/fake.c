@@ -8,6 +8,7 @@
 
 #include "fake.h"
 
+#include "../../../chardev/limits.h"
 #include "../../../chardev/ucno.h"
 #include "../../../chardev/usp.h"
 #include "../../../kdapl/device.h"
@@ -238,6 +239,11 @@ DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle)
 }
 
 /* The rest of /dev/dat */
+
+unsigned int dat_limit(enum dat_limit which)
+{
+	return 65536;
+}
 
 u32 dat_usp_handle(struct dat_uevd *evd, u64 conn_qual)
 {
