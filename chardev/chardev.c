@@ -92,8 +92,6 @@ int dat_chardev_init(void)
 	ret = misc_register(&dat_miscdev);
 	if (ret)
 		destroy_workqueue(dat_chardev_wq);
-	else
-		dat_files_init();
 	return ret;
 }
 
@@ -102,7 +100,6 @@ int dat_chardev_init(void)
  */
 void dat_chardev_exit(void)
 {
-	dat_files_exit();
 	misc_deregister(&dat_miscdev);
 	destroy_workqueue(dat_chardev_wq);
 }

@@ -5,6 +5,7 @@
 #include <linux/uaccess.h>
 
 #include "file.h"
+#include "ustats.h"
 
 union dat_ioctl_arg {
 	struct dat_dev_free free;
@@ -57,6 +58,7 @@ enum dat_ioctl_lock {
 };
 
 struct dat_ioctl_op {
+	const char *name;
 	unsigned int cmd;
 	unsigned int size;
 	unsigned int min_size;
@@ -67,10 +69,14 @@ struct dat_ioctl_op {
 /* @_last: the last member of the structure's first published version. */
 #define OP(_cmd, _struct, _last, _fn, _lock)				\
 	[_IOC_NR(_cmd)] = {						\
+		.name = #_fn,						\
 		.cmd = _cmd,						\
 		.size = sizeof(struct _struct) +			\
 			BUILD_BUG_ON_ZERO(sizeof(union dat_ioctl_arg) <	\
-					  sizeof(struct _struct)),	\
+					  sizeof(struct _struct)) +	\
+			BUILD_BUG_ON_ZERO(offsetof(struct _struct, result) != \
+					  offsetof(union dat_ioctl_arg,	\
+						   free.result)),	\
 		.min_size = offsetofend(struct _struct, _last),		\
 		.lock = LOCK_##_lock,					\
 		.fn = dat_ioctl_##_fn,					\
@@ -173,28 +179,12 @@ static int call_op(struct dat_file *file, const struct dat_ioctl_op *op,
 	}
 }
 
-/**
- * dat_ioctl - carry out an ioctl of /dev/dat
- * @file: the file
- * @cmd: which
- * @arg: address of its structure
- *
- * Context: process, may sleep.
- * Return: 0 or a negative errno, see <linux/dat.h>.
- */
-long dat_ioctl(struct dat_file *file, unsigned int cmd, unsigned long arg)
+static int carry_out(struct dat_file *file, const struct dat_ioctl_op *op,
+		     void __user *uarg, DAT_RETURN *result)
 {
-	void __user *uarg = (void __user *)arg;
-	const struct dat_ioctl_op *op;
 	union dat_ioctl_arg karg;
 	u32 usize;
 	int ret;
-
-	if (_IOC_NR(cmd) >= ARRAY_SIZE(dat_ioctl_ops))
-		return -ENOTTY;
-	op = &dat_ioctl_ops[_IOC_NR(cmd)];
-	if (op->cmd != cmd)
-		return -ENOTTY;
 
 	if (get_user(usize, (u32 __user *)uarg))
 		return -EFAULT;
@@ -213,7 +203,48 @@ long dat_ioctl(struct dat_file *file, unsigned int cmd, unsigned long arg)
 	ret = call_op(file, op, &karg);
 	if (ret)
 		return ret;
+	/* It is in the same place in all of them. */
+	*result = karg.free.result;
 	if (copy_to_user(uarg, &karg, min(op->size, usize)))
 		return -EFAULT;
 	return 0;
+}
+
+/**
+ * dat_ioctl_name - what an ioctl is called
+ * @nr: its number, less than DAT_NUM_IOCTLS
+ *
+ * Context: any.
+ * Return: its name, in lower case.
+ */
+const char *dat_ioctl_name(unsigned int nr)
+{
+	return dat_ioctl_ops[nr].name;
+}
+
+/**
+ * dat_ioctl - carry out an ioctl of /dev/dat
+ * @file: the file
+ * @cmd: which
+ * @arg: address of its structure
+ *
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno, see <linux/dat.h>.
+ */
+long dat_ioctl(struct dat_file *file, unsigned int cmd, unsigned long arg)
+{
+	const struct dat_ioctl_op *op;
+	DAT_RETURN result = DAT_SUCCESS;
+	int ret;
+
+	static_assert(ARRAY_SIZE(dat_ioctl_ops) == DAT_NUM_IOCTLS);
+	if (_IOC_NR(cmd) >= ARRAY_SIZE(dat_ioctl_ops))
+		return -ENOTTY;
+	op = &dat_ioctl_ops[_IOC_NR(cmd)];
+	if (op->cmd != cmd)
+		return -ENOTTY;
+
+	ret = carry_out(file, op, (void __user *)arg, &result);
+	dat_ustats_ioctl(_IOC_NR(cmd), ret, result);
+	return ret;
 }

@@ -7,6 +7,7 @@
 
 #include "ucno.h"
 #include "uevd.h"
+#include "ustats.h"
 
 /**
  * dat_uevd_used - how many events wait in the ring
@@ -33,6 +34,7 @@ static void report_overflow(struct dat_uevd *evd)
 		.handle = evd->uobj.handle,
 	};
 
+	dat_ustats_overflow(evd);
 	if (ia && ia->async_evd && ia->async_evd != evd)
 		dat_uevd_push(ia->async_evd, &event);
 }

@@ -10,12 +10,12 @@
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 
+#include "chardev.h"
 #include "ucno.h"
 #include "ufiles.h"
 
 static LIST_HEAD(files);
 static DEFINE_MUTEX(files_lock);
-static struct dentry *dir;
 
 static const struct {
 	DAT_HANDLE_TYPE type;
@@ -103,22 +103,12 @@ void dat_files_del(struct dat_file *file)
 }
 
 /**
- * dat_files_init - make debugfs tell of open files
+ * dat_chardev_debugfs - make debugfs tell of open files
+ * @dir: the directory of the module
  *
  * Context: process, may sleep.
  */
-void dat_files_init(void)
+void dat_chardev_debugfs(struct dentry *dir)
 {
-	dir = debugfs_create_dir("kdapl", NULL);
 	debugfs_create_file("files", 0400, dir, NULL, &files_fops);
-}
-
-/**
- * dat_files_exit - the reverse of dat_files_init()
- *
- * Context: process, may sleep.
- */
-void dat_files_exit(void)
-{
-	debugfs_remove_recursive(dir);
 }

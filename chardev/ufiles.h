@@ -9,7 +9,5 @@
 
 void dat_files_add(struct dat_file *file);
 void dat_files_del(struct dat_file *file);
-void dat_files_init(void);
-void dat_files_exit(void);
 
 #endif /* _CHARDEV_UFILES_H */

@@ -113,9 +113,15 @@ static void ep_release(struct dat_object *obj)
 	kfree(ep);
 }
 
+static const char *ep_state(struct dat_object *obj)
+{
+	return dat_ep_state_name(dat_ep_state(to_ep(obj)));
+}
+
 static const struct dat_object_ops ep_ops = {
 	.shutdown = ep_shutdown,
 	.release = ep_release,
+	.state = ep_state,
 };
 
 /**

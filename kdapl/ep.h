@@ -241,6 +241,7 @@ u32 dat_ep_max_dtos(const struct ib_device *ibdev);
 DAT_EP_STATE dat_ep_state(struct dat_ep *ep);
 bool dat_ep_move(struct dat_ep *ep, unsigned int from, DAT_EP_STATE to);
 DAT_RETURN dat_ep_state_error(DAT_EP_STATE state);
+const char *dat_ep_state_name(DAT_EP_STATE state);
 #define EP_IN(state)	BIT(DAT_EP_STATE_##state)
 
 #define DAT_EP_UNCONFIGURED	(EP_IN(UNCONFIGURED_UNCONNECTED) | \

@@ -11,6 +11,7 @@
 #include "kdapl.h"
 #include "post.h"
 #include "registry.h"
+#include "stats.h"
 
 /* What was posted may take this long before somebody may lose patience. */
 #define PATIENCE_MS	2000
@@ -49,6 +50,8 @@ void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number)
 		.connect_event_data = { .ep_handle = ep->obj.handle },
 	};
 
+	if (number == DAT_CONNECTION_EVENT_BROKEN)
+		dat_stats_broken(&ep->obj);
 	if (!ep->connect_evd)
 		return;
 	if (number == DAT_CONNECTION_EVENT_ESTABLISHED ||

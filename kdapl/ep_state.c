@@ -69,3 +69,34 @@ DAT_RETURN dat_ep_state_error(DAT_EP_STATE state)
 {
 	return DAT_ERROR(DAT_INVALID_STATE, state_subtype[state]);
 }
+
+#define NAME(state) \
+	[DAT_EP_STATE_##state] = #state
+
+static const char *const state_names[] = {
+	NAME(UNCONNECTED),
+	NAME(UNCONFIGURED_UNCONNECTED),
+	NAME(RESERVED),
+	NAME(UNCONFIGURED_RESERVED),
+	NAME(PASSIVE_CONNECTION_PENDING),
+	NAME(UNCONFIGURED_PASSIVE),
+	NAME(ACTIVE_CONNECTION_PENDING),
+	NAME(TENTATIVE_CONNECTION_PENDING),
+	NAME(UNCONFIGURED_TENTATIVE),
+	NAME(CONNECTED),
+	NAME(DISCONNECT_PENDING),
+	NAME(DISCONNECTED),
+	NAME(COMPLETION_PENDING),
+};
+
+/**
+ * dat_ep_state_name - what a state is called
+ * @state: the state
+ *
+ * Context: any.
+ * Return: its name.
+ */
+const char *dat_ep_state_name(DAT_EP_STATE state)
+{
+	return state_names[state];
+}

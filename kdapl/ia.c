@@ -15,6 +15,7 @@
 #include "ia.h"
 #include "lmr.h"
 #include "registry.h"
+#include "stats.h"
 
 /* The order in which objects end: users before what they use. */
 static const DAT_HANDLE_TYPE ia_end_order[] = {
@@ -91,6 +92,7 @@ void dat_ia_async_event(struct dat_ia *ia, DAT_EVENT_NUMBER number,
 	};
 	struct dat_evd *evd;
 
+	dat_stats_async_event(ia, number, handle, reason);
 	spin_lock_bh(&ia->lock);
 	evd = ia->async_evd;
 	if (evd)
@@ -169,7 +171,7 @@ void dat_ia_unplug(struct dat_ia *ia)
 		goto unlock;
 
 	dat_ia_gate_close(ia, DAT_IA_UNPLUGGING);
-	ia->unplugged = true;
+	WRITE_ONCE(ia->unplugged, true);
 	dat_ia_async_event(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, ia->obj.handle,
 			   DAT_IA_CATASTROPHIC_ERROR);
 	/*
@@ -202,9 +204,15 @@ static void ia_release(struct dat_object *obj)
 	kfree(ia);
 }
 
+static const char *ia_state(struct dat_object *obj)
+{
+	return READ_ONCE(to_ia(obj)->unplugged) ? "UNPLUGGED" : "OPEN";
+}
+
 static const struct dat_object_ops ia_ops = {
 	.shutdown = ia_shutdown,
 	.release = ia_release,
+	.state = ia_state,
 };
 
 static struct dat_ia *ia_alloc(struct dat_dev *dev, u32 port)
@@ -343,6 +351,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name,
 				DAT_NAME_NOT_REGISTERED);
 		goto unlock;
 	}
+	dat_dev_ia_name(dev, port, ia->name);
 	if (dat_addr_find(ia)) {
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				DAT_RESOURCE_MEMORY);

@@ -31,6 +31,7 @@ enum dat_ia_gate {
  * @obj: head
  * @dev: the device; valid until the last reference to the IA goes
  * @port: port of the device, from 1
+ * @name: what it was called when it was opened; the device may have gone
  * @net: network namespace of the opener, referenced
  * @addr: address of the port, family AF_UNSPEC if it has none
  * @async_evd: where asynchronous events go, referenced and used
@@ -51,6 +52,7 @@ struct dat_ia {
 	struct dat_object obj;
 	struct dat_dev *dev;
 	u32 port;
+	char name[DAT_NAME_MAX_LENGTH];
 	struct net *net;
 	struct sockaddr_storage addr;
 	struct dat_evd *async_evd;

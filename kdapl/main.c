@@ -7,6 +7,7 @@
 #include <linux/workqueue.h>
 
 #include "../chardev/chardev.h"
+#include "debugfs.h"
 #include "device.h"
 #include "farewell.h"
 #include "kdapl.h"
@@ -31,6 +32,7 @@ static int __init kdapl_init(void)
 	ret = dat_chardev_init();
 	if (ret)
 		goto unregister_client;
+	dat_debugfs_init();
 	return 0;
 
 unregister_client:
@@ -44,6 +46,7 @@ destroy_wq:
 
 static void __exit kdapl_exit(void)
 {
+	dat_debugfs_exit();
 	dat_chardev_exit();
 	dat_dev_unregister_client();
 	dat_registry_exit();

@@ -12,6 +12,7 @@
 
 #include "ia.h"
 #include "object.h"
+#include "stats.h"
 
 #define HANDLE_INDEX_BITS	(BITS_PER_LONG == 64 ? 24 : 16)
 #define HANDLE_INDEX_MASK	(BIT(HANDLE_INDEX_BITS) - 1)
@@ -78,6 +79,7 @@ DAT_RETURN dat_object_publish(struct dat_object *obj)
 
 	obj->handle = make_handle(index);
 	dat_ia_add_object(obj);
+	dat_stats_made(obj);
 	xa_store(&dat_objects, index, obj, GFP_KERNEL);
 	return DAT_SUCCESS;
 }
@@ -129,6 +131,26 @@ struct dat_object *dat_object_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 	obj = dat_object_peek(handle, type);
 	if (obj && !kref_get_unless_zero(&obj->ref))
 		obj = NULL;
+	rcu_read_unlock();
+	return obj;
+}
+
+/**
+ * dat_object_next - an object from a given place in the table on
+ * @index: in: where to begin; out: where it is
+ *
+ * Context: any.
+ * Return: the object, for dat_object_put(), or NULL.
+ */
+struct dat_object *dat_object_next(unsigned long *index)
+{
+	struct dat_object *obj;
+
+	rcu_read_lock();
+	do
+		obj = xa_find(&dat_objects, index, HANDLE_INDEX_MASK,
+			      XA_PRESENT);
+	while (obj && !kref_get_unless_zero(&obj->ref) && ++*index);
 	rcu_read_unlock();
 	return obj;
 }
@@ -198,6 +220,7 @@ void dat_object_retire(struct dat_object *obj)
 {
 	xa_erase(&dat_objects, handle_index(obj->handle));
 	dat_ia_del_object(obj);
+	dat_stats_freed(obj);
 	dat_object_shutdown(obj);
 	dat_object_put(obj);
 }

@@ -24,11 +24,14 @@ struct dat_object;
  *	the same. May sleep.
  * @release: free the memory, after the last reference has gone and an RCU
  *	grace period has passed. Must not sleep.
+ * @state: the name of the state that the object is in; NULL if those of the
+ *	type have none
  */
 struct dat_object_ops {
 	void (*shutdown)(struct dat_object *obj);
 	void (*unplug)(struct dat_object *obj);
 	void (*release)(struct dat_object *obj);
+	const char *(*state)(struct dat_object *obj);
 };
 
 /**
@@ -66,6 +69,7 @@ DAT_RETURN dat_object_publish(struct dat_object *obj);
 struct dat_object *dat_object_peek(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
 struct dat_object *dat_object_peek_any(DAT_HANDLE handle);
 struct dat_object *dat_object_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
+struct dat_object *dat_object_next(unsigned long *index);
 void dat_object_put(struct dat_object *obj);
 bool dat_object_claim(struct dat_object *obj);
 void dat_object_retire(struct dat_object *obj);

@@ -112,9 +112,16 @@ static void srq_release(struct dat_object *obj)
 	kfree(srq);
 }
 
+static const char *srq_state(struct dat_object *obj)
+{
+	return READ_ONCE(to_srq(obj)->state) == DAT_SRQ_STATE_ERROR ?
+		       "ERROR" : "OPERATIONAL";
+}
+
 static const struct dat_object_ops srq_ops = {
 	.shutdown = srq_shutdown,
 	.release = srq_release,
+	.state = srq_state,
 };
 
 static DAT_RETURN check_attr(struct dat_ia *ia, const DAT_SRQ_ATTR *attr)

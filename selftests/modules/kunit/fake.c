@@ -11,6 +11,7 @@
 #include "../../../chardev/limits.h"
 #include "../../../chardev/ucno.h"
 #include "../../../chardev/usp.h"
+#include "../../../chardev/ustats.h"
 #include "../../../kdapl/device.h"
 #include "../../../kdapl/ep.h"
 #include "../../../kdapl/evd.h"
@@ -22,6 +23,7 @@
 #include "../../../kdapl/registry.h"
 #include "../../../kdapl/rmr.h"
 #include "../../../kdapl/srq.h"
+#include "../../../kdapl/stats.h"
 
 struct fake fake;
 struct workqueue_struct *kdapl_wq;
@@ -99,6 +101,16 @@ void dat_ia_add_object(struct dat_object *obj)
 void dat_ia_del_object(struct dat_object *obj)
 {
 	fake.objects--;
+}
+
+void dat_stats_made(const struct dat_object *obj)
+{
+	fake.live++;
+}
+
+void dat_stats_freed(const struct dat_object *obj)
+{
+	fake.live--;
 }
 
 /* A handle is the address of its object. */
@@ -243,6 +255,11 @@ DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle)
 unsigned int dat_limit(enum dat_limit which)
 {
 	return 65536;
+}
+
+void dat_ustats_overflow(const struct dat_uevd *evd)
+{
+	fake.losses++;
 }
 
 u32 dat_usp_handle(struct dat_uevd *evd, u64 conn_qual)

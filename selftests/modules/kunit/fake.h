@@ -34,6 +34,7 @@ struct dat_uevd;
  * @failure: status that the last of them had
  * @added: called by dat_ia_add_object() if not NULL
  * @objects: objects that are in the list of their IA
+ * @live: objects that are counted as having a handle
  * @completions: what the CQ holds
  * @num_completions: how many there are
  * @next_completion: the one that is polled next
@@ -51,6 +52,7 @@ struct dat_uevd;
  * @triggers: calls of dat_ucno_trigger()
  * @trigger: EVD of the last of them
  * @unuses: calls of dat_ucno_unuse()
+ * @losses: calls of dat_ustats_overflow()
  */
 struct fake {
 	struct ib_device ibdev;
@@ -61,6 +63,7 @@ struct fake {
 	enum ib_wc_status failure;
 	void (*added)(struct dat_object *obj);
 	int objects;
+	int live;
 	struct ib_wc completions[FAKE_MAX_COMPLETIONS];
 	unsigned int num_completions;
 	unsigned int next_completion;
@@ -78,6 +81,7 @@ struct fake {
 	unsigned int triggers;
 	u32 trigger;
 	unsigned int unuses;
+	unsigned int losses;
 };
 
 extern struct fake fake;

@@ -101,6 +101,7 @@ static void object_test_exit(struct kunit *test)
 		if (things[i].published)
 			retire(&things[i]);
 	KUNIT_EXPECT_EQ(test, 0, fake.objects);
+	KUNIT_EXPECT_EQ(test, 0, fake.live);
 	dat_object_put(&ia.obj);
 	wait_for_releases();
 	KUNIT_EXPECT_EQ(test, 1, ia_releases);
@@ -158,6 +159,21 @@ static void a_handle_finds_its_object(struct kunit *test)
 			dat_object_put(obj);
 		KUNIT_EXPECT_EQ(test, 1, kref_read(&mine->ref));
 	}
+}
+
+static void a_walk_comes_to_each_object(struct kunit *test)
+{
+	unsigned int i, seen[NUM_OBJECTS] = {};
+	struct dat_object *obj;
+	unsigned long index;
+
+	retire(&things[1]);
+	for (index = 0; (obj = dat_object_next(&index)); index++) {
+		seen[to_thing(obj) - things]++;
+		dat_object_put(obj);
+	}
+	for (i = 0; i < NUM_OBJECTS; i++)
+		KUNIT_EXPECT_EQ(test, i != 1, seen[i]);
 }
 
 static void another_type_finds_nothing(struct kunit *test)
@@ -399,6 +415,7 @@ static void an_object_keeps_its_ia(struct kunit *test)
 
 static struct kunit_case object_cases[] = {
 	KUNIT_CASE(a_handle_finds_its_object),
+	KUNIT_CASE(a_walk_comes_to_each_object),
 	KUNIT_CASE(another_type_finds_nothing),
 	KUNIT_CASE(a_forged_handle_finds_nothing),
 	KUNIT_CASE(a_mixed_handle_finds_nothing),

@@ -163,8 +163,10 @@ static void an_overflow_is_reported_once(struct kunit *test)
 	pop(evd);
 	push(4);
 	KUNIT_EXPECT_EQ(test, 1, dat_uevd_used(async_evd));
+	KUNIT_EXPECT_EQ(test, 1, fake.losses);
 	push(99);
 	KUNIT_EXPECT_EQ(test, 2, dat_uevd_used(async_evd));
+	KUNIT_EXPECT_EQ(test, 2, fake.losses);
 }
 
 static void the_last_resort_does_not_report_itself(struct kunit *test)

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ustats.c - how often processes call, and how often in vain
+ */
+#include <linux/atomic.h>
+#include <linux/percpu.h>
+#include <linux/seq_file.h>
+
+#include "chardev.h"
+#include "uevd.h"
+#include "ustats.h"
+
+/* Posting is one of them, and processors that post shall not share a line. */
+static DEFINE_PER_CPU(unsigned long, calls[DAT_NUM_IOCTLS]);
+static atomic_long_t errors[DAT_NUM_IOCTLS];
+static atomic_long_t overflows;
+
+/**
+ * dat_ustats_ioctl - an ioctl has been carried out, or not
+ * @nr: its number
+ * @err: 0 or a negative errno
+ * @result: what the process is told if @err is 0
+ *
+ * Context: process.
+ */
+void dat_ustats_ioctl(unsigned int nr, int err, DAT_RETURN result)
+{
+	this_cpu_inc(calls[nr]);
+	if (unlikely(err || DAT_GET_TYPE(result) != DAT_SUCCESS))
+		atomic_long_inc(&errors[nr]);
+}
+
+/**
+ * dat_ustats_overflow - the ring of a process was full, and an event is lost
+ * @evd: its EVD
+ *
+ * Context: process or softirq.
+ */
+void dat_ustats_overflow(const struct dat_uevd *evd)
+{
+	atomic_long_inc(&overflows);
+}
+
+static unsigned long num_calls(unsigned int nr)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu(calls[nr], cpu);
+	return sum;
+}
+
+/**
+ * dat_chardev_show - write the numbers of /dev/dat, a line for each
+ * @m: where to
+ *
+ * Context: process, may sleep.
+ */
+void dat_chardev_show(struct seq_file *m)
+{
+	unsigned int nr;
+
+	seq_printf(m, "ring_overflow %ld\n", atomic_long_read(&overflows));
+	seq_puts(m, "ioctl calls errors\n");
+	for (nr = 0; nr < DAT_NUM_IOCTLS; nr++)
+		seq_printf(m, "%s %lu %ld\n", dat_ioctl_name(nr), num_calls(nr),
+			   atomic_long_read(&errors[nr]));
+}

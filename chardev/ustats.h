@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * ustats.h - how often processes call, and how often in vain
+ */
+#ifndef _CHARDEV_USTATS_H
+#define _CHARDEV_USTATS_H
+
+#include <dat/kdat.h>
+#include <linux/dat.h>
+
+/* ioctl.c sees to it that none is left out. */
+#define DAT_NUM_IOCTLS	(DAT_DEV_CMD_IA_LIST + 1)
+
+struct dat_uevd;
+
+void dat_ustats_ioctl(unsigned int nr, int err, DAT_RETURN result);
+void dat_ustats_overflow(const struct dat_uevd *evd);
+
+/* ioctl.c */
+const char *dat_ioctl_name(unsigned int nr);
+
+#endif /* _CHARDEV_USTATS_H */

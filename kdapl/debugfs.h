@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * debugfs.h - what the administrator sees below /sys/kernel/debug/kdapl
+ */
+#ifndef _KDAPL_DEBUGFS_H
+#define _KDAPL_DEBUGFS_H
+
+void dat_debugfs_init(void);
+void dat_debugfs_exit(void);
+
+#endif /* _KDAPL_DEBUGFS_H */
