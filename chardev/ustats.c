@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ustats.c - how often processes call, and how often in vain
+ * ustats.c - how often processes call, and how often in vain: counted and traced
  */
 #include <linux/atomic.h>
 #include <linux/percpu.h>
@@ -10,10 +10,22 @@
 #include "uevd.h"
 #include "ustats.h"
 
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
 /* Posting is one of them, and processors that post shall not share a line. */
 static DEFINE_PER_CPU(unsigned long, calls[DAT_NUM_IOCTLS]);
 static atomic_long_t errors[DAT_NUM_IOCTLS];
 static atomic_long_t overflows;
+
+static void trace_error(unsigned int nr, int err, DAT_RETURN result)
+{
+	const char *type = "", *subtype = "";
+
+	if (!err)
+		dat_strerror(result, &type, &subtype);
+	trace_dat_ioctl_error(dat_ioctl_name(nr), err, result, type, subtype);
+}
 
 /**
  * dat_ustats_ioctl - an ioctl has been carried out, or not
@@ -26,8 +38,11 @@ static atomic_long_t overflows;
 void dat_ustats_ioctl(unsigned int nr, int err, DAT_RETURN result)
 {
 	this_cpu_inc(calls[nr]);
-	if (unlikely(err || DAT_GET_TYPE(result) != DAT_SUCCESS))
-		atomic_long_inc(&errors[nr]);
+	if (likely(!err && DAT_GET_TYPE(result) == DAT_SUCCESS))
+		return;
+	atomic_long_inc(&errors[nr]);
+	if (trace_dat_ioctl_error_enabled())
+		trace_error(nr, err, result);
 }
 
 /**
@@ -39,6 +54,7 @@ void dat_ustats_ioctl(unsigned int nr, int err, DAT_RETURN result)
 void dat_ustats_overflow(const struct dat_uevd *evd)
 {
 	atomic_long_inc(&overflows);
+	trace_dat_ring_overflow(evd);
 }
 
 static unsigned long num_calls(unsigned int nr)

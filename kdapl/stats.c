@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * stats.c - how many objects there have been, and what has gone wrong
+ * stats.c - how many objects there have been, and what has gone wrong: counted
+ * and traced
  */
 #include <linux/atomic.h>
 #include <linux/seq_file.h>
@@ -8,6 +9,9 @@
 #include "ia.h"
 #include "object.h"
 #include "stats.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
 
 static atomic_long_t made[DAT_NUM_HANDLE_TYPES];
 static atomic_long_t freed[DAT_NUM_HANDLE_TYPES];
@@ -49,6 +53,7 @@ const char *dat_type_name(DAT_HANDLE_TYPE type)
 void dat_stats_made(const struct dat_object *obj)
 {
 	atomic_long_inc(&made[obj->type]);
+	trace_dat_object_made(obj);
 }
 
 /**
@@ -60,6 +65,7 @@ void dat_stats_made(const struct dat_object *obj)
 void dat_stats_freed(const struct dat_object *obj)
 {
 	atomic_long_inc_return_release(&freed[obj->type]);
+	trace_dat_object_freed(obj);
 }
 
 /**
@@ -75,6 +81,7 @@ void dat_stats_async_event(const struct dat_ia *ia, DAT_EVENT_NUMBER number,
 			   DAT_HANDLE handle, DAT_COUNT reason)
 {
 	atomic_long_inc(&async_events);
+	trace_dat_async_event(ia, number, handle, reason);
 }
 
 /**
@@ -86,6 +93,7 @@ void dat_stats_async_event(const struct dat_ia *ia, DAT_EVENT_NUMBER number,
 void dat_stats_broken(const struct dat_object *ep)
 {
 	atomic_long_inc(&connections_broken);
+	trace_dat_connection_broken(ep);
 }
 
 /**
