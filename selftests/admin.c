@@ -1,0 +1,729 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * admin.c - what the administrator can set and see: Documentation/admin.rst
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#include <linux/dat.h>
+
+#include "counts.h"
+#include "link.h"
+#include "pair.h"
+
+#define PARAMETERS	"/sys/module/kdapl/parameters/"
+#define COUNTERS	"/sys/kernel/debug/kdapl/counters"
+#define OBJECTS		"/sys/kernel/debug/kdapl/objects"
+#define TRACING		"/sys/kernel/tracing"
+#define INSTANCE	TRACING "/instances/kdapl_admin"
+
+#define NO_MEMORY	ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY)
+#define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
+
+static char text[1 << 20];
+
+static bool write_file(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY);
+	bool ok = fd >= 0 && write(fd, value, strlen(value)) > 0;
+
+	close(fd);
+	return ok;
+}
+
+/* Into text; false if there is no such file. */
+static bool read_text(const char *path)
+{
+	size_t len = 0;
+	ssize_t got;
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0)
+		return false;
+	while ((got = read(fd, text + len, sizeof(text) - 1 - len)) > 0)
+		len += got;
+	close(fd);
+	text[len] = '\0';
+	return true;
+}
+
+static const char *const names[] = {
+	"max_objects", "max_ring_bytes", "max_queue_entries", "max_rmrs",
+};
+
+static bool set(const char *name, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	return write_file(path, value);
+}
+
+static bool set_number(const char *name, long value)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%ld", value);
+	return set(name, number);
+}
+
+static long get(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	return number_in(path, "");
+}
+
+/* A pair that is not connected, and the parameters as they were before. */
+FIXTURE(limits)
+{
+	struct pair pair;
+	long before[ARRAY_LEN(names)];
+};
+
+FIXTURE_SETUP(limits)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(names); i++)
+		self->before[i] = get(names[i]);
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+}
+
+FIXTURE_TEARDOWN(limits)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(names); i++)
+		EXPECT_TRUE(set_number(names[i], self->before[i]));
+	pair_close(&self->pair);
+}
+
+TEST_F(limits, are_what_they_are_said_to_be)
+{
+	EXPECT_EQ(65536, get("max_objects"));
+	EXPECT_EQ(64 << 20, get("max_ring_bytes"));
+	EXPECT_EQ(1 << 20, get("max_queue_entries"));
+	EXPECT_EQ(8192, get("max_rmrs"));
+}
+
+TEST_F(limits, belong_to_root)
+{
+	char path[128];
+	struct stat st;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(names); i++) {
+		snprintf(path, sizeof(path), PARAMETERS "%s", names[i]);
+		ASSERT_EQ(0, stat(path, &st));
+		EXPECT_EQ(0644, st.st_mode & 07777);
+		EXPECT_EQ(0, st.st_uid);
+	}
+}
+
+TEST_F(limits, take_nothing_but_a_sensible_number)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_LEN(names); i++) {
+		EXPECT_FALSE(set(names[i], "-1"));
+		EXPECT_FALSE(set(names[i], "many"));
+		EXPECT_FALSE(set(names[i], "1073741825"));
+		EXPECT_FALSE(set(names[i], "4294967296"));
+		EXPECT_EQ(self->before[i], get(names[i]));
+		EXPECT_TRUE(set(names[i], "1073741824"));
+		EXPECT_EQ(1 << 30, get(names[i]));
+	}
+}
+
+/* What of this process has a handle: IA, 6 EVDs, 2 PZs, 2 EPs, PSP. */
+#define NUM_OBJECTS	12
+
+TEST_F(limits, of_objects_hold_at_once)
+{
+	DAT_PZ_HANDLE pz[3];
+	DAT_PZ_PARAM param;
+
+	ASSERT_TRUE(set_number("max_objects", NUM_OBJECTS + 1));
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz[0]));
+	EXPECT_EQ(NO_MEMORY, dat_pz_create(self->pair.ia, &pz[1]));
+	ASSERT_TRUE(set_number("max_objects", NUM_OBJECTS + 2));
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz[1]));
+	EXPECT_EQ(NO_MEMORY, dat_pz_create(self->pair.ia, &pz[2]));
+	/* What there is works on, and can go. */
+	ASSERT_TRUE(set_number("max_objects", 1));
+	EXPECT_EQ(DAT_SUCCESS,
+		  dat_pz_query(pz[1], DAT_PZ_FIELD_ALL, &param));
+	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(pz[0]));
+	EXPECT_EQ(NO_MEMORY, dat_pz_create(self->pair.ia, &pz[2]));
+	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(pz[1]));
+	ASSERT_TRUE(set_number("max_objects", NUM_OBJECTS + 1));
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz[2]));
+}
+
+TEST_F(limits, of_rmrs_hold_at_once)
+{
+	DAT_RMR_HANDLE rmr[2];
+	DAT_RMR_PARAM param;
+
+	ASSERT_TRUE(set_number("max_rmrs", 1));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &rmr[0]));
+	EXPECT_EQ(NO_MEMORY, dat_rmr_create(self->pair.a.pz, &rmr[1]));
+	ASSERT_TRUE(set_number("max_rmrs", 0));
+	EXPECT_EQ(DAT_SUCCESS,
+		  dat_rmr_query(rmr[0], DAT_RMR_FIELD_ALL, &param));
+	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(rmr[0]));
+	EXPECT_EQ(NO_MEMORY, dat_rmr_create(self->pair.a.pz, &rmr[0]));
+	ASSERT_TRUE(set_number("max_rmrs", 2));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &rmr[0]));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &rmr[1]));
+}
+
+static DAT_RETURN make_evd(struct pair *pair, DAT_COUNT qlen)
+{
+	DAT_EVD_HANDLE evd;
+
+	return dat_evd_create(pair->ia, qlen, DAT_HANDLE_NULL,
+			      DAT_EVD_SOFTWARE_FLAG, &evd);
+}
+
+TEST_F(limits, of_rings_hold_at_once)
+{
+	DAT_RETURN full = ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	struct pair *pair = &self->pair;
+
+	ASSERT_EQ(DAT_SUCCESS, make_evd(pair, 1024));
+	/* More than that one alone has. */
+	ASSERT_TRUE(set_number("max_ring_bytes", 1024 * 64));
+	EXPECT_EQ(full, make_evd(pair, 1024));
+	EXPECT_EQ(full, make_evd(pair, 1));
+	EXPECT_EQ(full, dat_evd_resize(pair->cr_evd, 1024));
+	ASSERT_TRUE(set_number("max_ring_bytes", self->before[1]));
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_resize(pair->cr_evd, 1024));
+	EXPECT_EQ(DAT_SUCCESS, make_evd(pair, 1024));
+	/* What there is works on. */
+	ASSERT_TRUE(set_number("max_ring_bytes", 0));
+	EXPECT_EQ(DAT_SUCCESS, pair_connect(pair));
+}
+
+TEST_F(limits, of_queues_hold_at_once)
+{
+	struct pair *pair = &self->pair;
+	DAT_EP_HANDLE ep[2];
+
+	/* Two EPs have 128 entries each; those without attributes as well. */
+	ASSERT_TRUE(set_number("max_queue_entries", 3 * 128));
+	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &ep[0]));
+	EXPECT_EQ(NO_MEMORY, ep_like(pair, &pair->a, &ep[1]));
+	ASSERT_TRUE(set_number("max_queue_entries", 4 * 128 - 1));
+	EXPECT_EQ(NO_MEMORY, ep_like(pair, &pair->a, &ep[1]));
+	ASSERT_TRUE(set_number("max_queue_entries", 4 * 128));
+	EXPECT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &ep[1]));
+	ASSERT_TRUE(set_number("max_queue_entries", 0));
+	EXPECT_EQ(DAT_SUCCESS, pair_connect(pair));
+	EXPECT_EQ(DAT_SUCCESS, dat_ep_free(ep[0]));
+	EXPECT_EQ(NO_MEMORY, ep_like(pair, &pair->a, &ep[0]));
+}
+
+/* The line of @name, or NULL; its numbers follow. */
+static const char *line_of(const char *name)
+{
+	size_t len = strlen(name);
+	const char *at = text;
+
+	while (at && (strncmp(at, name, len) || at[len] != ' ')) {
+		at = strchr(at, '\n');
+		at += !!at;
+	}
+	return at;
+}
+
+/* A number of the counters: that of this column behind the name, from 0. */
+static long count(const char *name, unsigned int column)
+{
+	const char *at;
+
+	if (!read_text(COUNTERS))
+		return -1;
+	at = line_of(name);
+	for (column++; at && column; column--) {
+		at = strpbrk(at, "\n ");
+		at = at && *at == ' ' ? at + 1 : NULL;
+	}
+	return at ? atol(at) : -1;
+}
+
+enum { MADE, FREED, LIVE };
+enum { CALLS, ERRORS };
+
+static const struct {
+	const char *name;
+	long number;
+} of_a_pair[] = {
+	{ "ia", 1 }, { "pz", 2 }, { "evd", 6 }, { "psp", 1 }, { "ep", 2 },
+	{ "lmr", 1 }, { "rmr", 1 }, { "rsp", 0 }, { "srq", 0 }, { "cr", 1 },
+	{ "csp", 0 },
+};
+
+#define NUM_TYPES	ARRAY_LEN(of_a_pair)
+
+/* A connection with an LMR and an RMR beside it; the CR has gone again. */
+static DAT_RETURN open_all(struct pair *pair)
+{
+	DAT_RMR_HANDLE rmr;
+	struct region r;
+
+	return pair_open(pair) ?: pair_connect(pair) ?:
+	       region_open(pair, pair->a.pz, &r, 4096, DAT_MEM_PRIV_ALL_FLAG) ?:
+	       dat_rmr_create(pair->a.pz, &rmr);
+}
+
+static void count_all(long n[NUM_TYPES][3])
+{
+	unsigned int i, column;
+
+	for (i = 0; i < NUM_TYPES; i++)
+		for (column = 0; column < 3; column++)
+			n[i][column] = count(of_a_pair[i].name, column);
+}
+
+TEST(each_object_is_counted_when_it_comes_and_when_it_goes)
+{
+	long before[NUM_TYPES][3], open[NUM_TYPES][3], after[NUM_TYPES][3];
+	struct pair pair;
+	unsigned int i;
+
+	count_all(before);
+	ASSERT_EQ(DAT_SUCCESS, open_all(&pair));
+	count_all(open);
+	pair_close(&pair);
+	count_all(after);
+	for (i = 0; i < NUM_TYPES; i++) {
+		const char *name = of_a_pair[i].name;
+		long n = of_a_pair[i].number;
+		/* It is accepted, and no more. */
+		long gone = strcmp(name, "cr") ? 0 : n;
+
+		ASSERT_LE(0, before[i][MADE]);
+		EXPECT_EQ(before[i][MADE] + n, open[i][MADE]) {
+			TH_LOG("%s", name);
+		}
+		EXPECT_EQ(before[i][FREED] + gone, open[i][FREED]) {
+			TH_LOG("%s", name);
+		}
+		EXPECT_EQ(before[i][LIVE] + n - gone, open[i][LIVE]) {
+			TH_LOG("%s", name);
+		}
+		EXPECT_EQ(before[i][MADE] + n, after[i][MADE]) {
+			TH_LOG("%s", name);
+		}
+		EXPECT_EQ(before[i][FREED] + n, after[i][FREED]) {
+			TH_LOG("%s", name);
+		}
+		EXPECT_EQ(before[i][LIVE], after[i][LIVE]) {
+			TH_LOG("%s", name);
+		}
+	}
+}
+
+/* What the library would not ask: the handle is no PZ's. */
+static int free_no_pz(__u32 *result)
+{
+	struct dat_dev_free arg = { .size = sizeof(arg), .handle = 0x7fffffff };
+	int ret = ioctl(library_fd(), DAT_DEV_PZ_FREE, &arg);
+
+	*result = arg.result;
+	return ret;
+}
+
+TEST(each_ioctl_is_counted_and_so_is_its_error)
+{
+	struct dat_dev_free arg = { .size = 1 };
+	long calls, errors, creates;
+	DAT_PZ_HANDLE pz;
+	struct pair pair;
+	__u32 result;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&pair));
+	calls = count("pz_free", CALLS);
+	errors = count("pz_free", ERRORS);
+	creates = count("pz_create", CALLS);
+	ASSERT_LE(0, errors);
+	ASSERT_LE(2, creates);
+
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(pair.ia, &pz));
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_free(pz));
+	EXPECT_EQ(calls + 1, count("pz_free", CALLS));
+	EXPECT_EQ(errors, count("pz_free", ERRORS));
+	EXPECT_EQ(creates + 1, count("pz_create", CALLS));
+
+	ASSERT_EQ(0, free_no_pz(&result));
+	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ), result);
+	EXPECT_EQ(calls + 2, count("pz_free", CALLS));
+	EXPECT_EQ(errors + 1, count("pz_free", ERRORS));
+	/* One that does not come so far is one, too. */
+	EXPECT_EQ(-1, ioctl(library_fd(), DAT_DEV_PZ_FREE, &arg));
+	EXPECT_EQ(calls + 3, count("pz_free", CALLS));
+	EXPECT_EQ(errors + 2, count("pz_free", ERRORS));
+	EXPECT_EQ(creates + 1, count("pz_create", CALLS));
+	pair_close(&pair);
+}
+
+/* How many of the two sides are told that the connection has broken. */
+static int break_connection(struct pair *pair)
+{
+	DAT_EVENT event;
+	struct region r;
+	int told;
+
+	if (region_open(pair, pair->a.pz, &r, 4096, DAT_MEM_PRIV_ALL_FLAG) ||
+	    post_write(pair->a.ep, &r, 0, 8, 0, r.buf, 1) ||
+	    wait_event(pair->a.conn_evd, &event))
+		return -1;
+	told = event.event_number == DAT_CONNECTION_EVENT_BROKEN;
+	if (wait_event(pair->b.conn_evd, &event))
+		return -1;
+	return told + (event.event_number == DAT_CONNECTION_EVENT_BROKEN);
+}
+
+/* Receives that all come back at once, to an EVD of one event. */
+static DAT_RETURN overflow(struct pair *pair)
+{
+	struct side *a = &pair->a;
+	struct region r;
+	DAT_RETURN ret;
+	int i;
+
+	ret = dat_evd_create(pair->ia, 1, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
+			     &a->dto_evd) ?:
+	      dat_ep_free(a->ep) ?: ep_like(pair, a, &a->ep) ?:
+	      pair_connect(pair) ?:
+	      region_open(pair, a->pz, &r, 4096, DAT_MEM_PRIV_ALL_FLAG);
+	for (i = 0; i < 8 && !ret; i++)
+		ret = post_recv(a->ep, &r, 0, 8, i);
+	return ret ?: dat_ep_disconnect(a->ep, DAT_CLOSE_ABRUPT_FLAG) ?:
+	       wait_number(pair->async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+}
+
+TEST(what_breaks_is_counted)
+{
+	long broken, lost, async;
+	struct pair pair;
+	int told;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&pair));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&pair));
+	broken = count("connection_broken", 0);
+	lost = count("ring_overflow", 0);
+	async = count("async_event", 0);
+	ASSERT_LE(0, broken);
+	ASSERT_LE(0, lost);
+	ASSERT_LE(0, async);
+	told = break_connection(&pair);
+	ASSERT_LE(1, told);
+	EXPECT_EQ(broken + told, count("connection_broken", 0));
+	EXPECT_EQ(lost, count("ring_overflow", 0));
+	pair_close(&pair);
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&pair));
+	ASSERT_EQ(DAT_SUCCESS, overflow(&pair));
+	EXPECT_EQ(lost + 1, count("ring_overflow", 0));
+	EXPECT_EQ(broken + told, count("connection_broken", 0));
+	EXPECT_EQ(async, count("async_event", 0));
+	pair_close(&pair);
+}
+
+/* Lines of the objects with this type, the IA under test, and the state. */
+static int num_objects(const char *type, const char *state)
+{
+	char is_type[8], is_ia[64], is_state[64], *line, *rest = text;
+	unsigned long handle;
+	int num = 0;
+
+	if (!read_text(OBJECTS))
+		return -1;
+	line = strsep(&rest, "\n");
+	if (strcmp(line, "type handle ia state"))
+		return -1;
+	while ((line = strsep(&rest, "\n")) && *line) {
+		if (sscanf(line, "%7s 0x%lx %63s %63s", is_type, &handle, is_ia,
+			   is_state) != 4 || !handle)
+			return -1;
+		num += !strcmp(is_type, type) && !strcmp(is_ia, ia_name()) &&
+		       !strcmp(is_state, state);
+	}
+	return num;
+}
+
+TEST(each_object_has_a_line)
+{
+	struct pair pair;
+
+	EXPECT_EQ(0, num_objects("ia", "OPEN"));
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&pair));
+	EXPECT_EQ(1, num_objects("ia", "OPEN"));
+	EXPECT_EQ(2, num_objects("pz", "-"));
+	EXPECT_EQ(6, num_objects("evd", "-"));
+	EXPECT_EQ(1, num_objects("psp", "-"));
+	EXPECT_EQ(2, num_objects("ep", "UNCONNECTED"));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&pair));
+	EXPECT_EQ(0, num_objects("ep", "UNCONNECTED"));
+	EXPECT_EQ(2, num_objects("ep", "CONNECTED"));
+	ASSERT_LE(1, break_connection(&pair));
+	EXPECT_EQ(2, num_objects("ep", "DISCONNECTED"));
+	EXPECT_EQ(1, num_objects("lmr", "-"));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(pair.a.ep));
+	EXPECT_EQ(1, num_objects("ep", "DISCONNECTED"));
+	pair_close(&pair);
+	EXPECT_EQ(0, num_objects("ia", "OPEN"));
+	EXPECT_EQ(0, num_objects("ep", "DISCONNECTED"));
+	EXPECT_EQ(0, num_objects("evd", "-"));
+}
+
+FIXTURE(gone)
+{
+	struct pair pair;
+};
+
+FIXTURE_SETUP(gone)
+{
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+}
+
+FIXTURE_TEARDOWN(gone)
+{
+	pair_close(&self->pair);
+	if (!link_is_there())
+		link_add();
+}
+
+TEST_F(gone, what_is_left_of_a_device_keeps_its_name)
+{
+	long async = count("async_event", 0);
+
+	ASSERT_EQ(1, num_objects("ia", "OPEN"));
+	ASSERT_EQ(0, link_delete());
+	EXPECT_EQ(async + 1, count("async_event", 0));
+	EXPECT_EQ(0, num_objects("ia", "OPEN"));
+	EXPECT_EQ(1, num_objects("ia", "UNPLUGGED"));
+	EXPECT_EQ(2, num_objects("ep", "DISCONNECTED"));
+	EXPECT_EQ(2, num_objects("pz", "-"));
+	pair_close(&self->pair);
+	EXPECT_EQ(0, num_objects("ia", "UNPLUGGED"));
+	EXPECT_EQ(0, num_objects("pz", "-"));
+}
+
+#define CROWD	300
+
+/* Makes and frees objects until it is killed. */
+static void come_and_go(void)
+{
+	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+	static DAT_PZ_HANDLE pz[CROWD];
+	DAT_IA_HANDLE ia;
+	int i;
+
+	if (dat_ia_open((char *)ia_name(), 8, &async_evd, &ia))
+		_exit(1);
+	for (;;) {
+		for (i = 0; i < CROWD; i++)
+			if (dat_pz_create(ia, &pz[i]))
+				_exit(1);
+		for (i = 0; i < CROWD; i++)
+			dat_pz_free(pz[i]);
+	}
+}
+
+TEST(objects_can_come_and_go_while_they_are_read)
+{
+	int num = 0, most = 0, i, status;
+	pid_t child = fork();
+
+	if (!child)
+		come_and_go();
+	for (i = 0; i < 200 || (!most && i < 10000); i++) {
+		num = num_objects("pz", "-");
+		if (num < 0)
+			break;
+		most = num > most ? num : most;
+	}
+	kill(child, SIGKILL);
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_LE(0, num);
+	EXPECT_LT(0, most);
+	EXPECT_GE(CROWD, most);
+	EXPECT_EQ(0, num_objects("pz", "-"));
+}
+
+TEST(nobody_but_root_sees_it)
+{
+	struct stat st;
+
+	ASSERT_EQ(0, stat(COUNTERS, &st));
+	EXPECT_EQ(0400, st.st_mode & 07777);
+	EXPECT_EQ(0, st.st_uid);
+	ASSERT_EQ(0, stat(OBJECTS, &st));
+	EXPECT_EQ(0400, st.st_mode & 07777);
+	EXPECT_EQ(0, st.st_uid);
+}
+
+/* A trace buffer of our own, so that nobody else's is disturbed. */
+FIXTURE(trace)
+{
+	struct pair pair;
+};
+
+FIXTURE_SETUP(trace)
+{
+	if (access(TRACING "/events/kdapl", F_OK))
+		SKIP(return, "this kernel has no tracing");
+	rmdir(INSTANCE);
+	ASSERT_EQ(0, mkdir(INSTANCE, 0700));
+	ASSERT_TRUE(write_file(INSTANCE "/events/kdapl/enable", "1"));
+}
+
+FIXTURE_TEARDOWN(trace)
+{
+	pair_close(&self->pair);
+	if (access(INSTANCE, F_OK))
+		return;
+	EXPECT_TRUE(write_file(INSTANCE "/events/kdapl/enable", "0"));
+	EXPECT_EQ(0, rmdir(INSTANCE));
+}
+
+/* Lines of the trace with an event, and with what it says: all of it, or part. */
+static int traced(const char *event, const char *what)
+{
+	char *line, *rest = text;
+	int num = 0;
+
+	if (!read_text(INSTANCE "/trace"))
+		return -1;
+	while ((line = strsep(&rest, "\n"))) {
+		char *at = strstr(line, event);
+
+		num += at && strstr(at, what);
+	}
+	return num;
+}
+
+TEST_F(trace, births_and_deaths_are_the_same)
+{
+	char of_type[16], of_ia[64];
+	unsigned int i;
+	int all = 0;
+
+	ASSERT_EQ(DAT_SUCCESS, open_all(&self->pair));
+	pair_close(&self->pair);
+	snprintf(of_ia, sizeof(of_ia), " ia=%s", ia_name());
+	for (i = 0; i < NUM_TYPES; i++) {
+		snprintf(of_type, sizeof(of_type), ": type=%s ",
+			 of_a_pair[i].name);
+		EXPECT_EQ(of_a_pair[i].number,
+			  traced(" dat_object_made", of_type)) {
+			TH_LOG("%s", of_a_pair[i].name);
+		}
+		EXPECT_EQ(of_a_pair[i].number,
+			  traced(" dat_object_freed", of_type)) {
+			TH_LOG("%s", of_a_pair[i].name);
+		}
+		all += of_a_pair[i].number;
+	}
+	EXPECT_EQ(all, traced(" dat_object_made: ", of_ia));
+	EXPECT_EQ(all, traced(" dat_object_freed: ", of_ia));
+	EXPECT_EQ(0, traced(" dat_ioctl_error: ", ""));
+	EXPECT_EQ(0, traced(" dat_connection_broken: ", ""));
+	EXPECT_EQ(0, traced(" dat_async_event: ", ""));
+	EXPECT_EQ(0, traced(" dat_ring_overflow: ", ""));
+}
+
+TEST_F(trace, a_handle_is_the_same_in_all_places)
+{
+	char line[64];
+	const char *at;
+	unsigned long handle;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_EQ(1, num_objects("psp", "-"));
+	ASSERT_TRUE(read_text(OBJECTS));
+	at = line_of("psp");
+	ASSERT_NE(NULL, at);
+	handle = strtoul(at + strlen("psp "), NULL, 16);
+	ASSERT_NE(0, handle);
+	snprintf(line, sizeof(line), ": type=psp handle=%#lx ia=%s", handle,
+		 ia_name());
+	EXPECT_EQ(1, traced(" dat_object_made", line));
+	EXPECT_EQ(0, traced(" dat_object_freed", line));
+	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(self->pair.psp));
+	EXPECT_EQ(1, traced(" dat_object_freed", line));
+}
+
+TEST_F(trace, an_error_is_traced_with_its_name)
+{
+	struct dat_dev_free arg = { .size = 1 };
+	char line[128];
+	__u32 result;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_EQ(0, free_no_pz(&result));
+	ASSERT_NE(0, result);
+	snprintf(line, sizeof(line), "ioctl=pz_free errno=0 result=%#x %s",
+		 result, "DAT_INVALID_HANDLE DAT_INVALID_HANDLE_PZ");
+	EXPECT_EQ(1, traced(" dat_ioctl_error: ", line));
+	EXPECT_EQ(1, traced(" dat_ioctl_error: ", ""));
+	EXPECT_EQ(-1, ioctl(library_fd(), DAT_DEV_EP_FREE, &arg));
+	EXPECT_EQ(1, traced(" dat_ioctl_error: ",
+			    "ioctl=ep_free errno=-22 result=0x0 "));
+	EXPECT_EQ(2, traced(" dat_ioctl_error: ", ""));
+}
+
+TEST_F(trace, what_breaks_is_traced)
+{
+	char line[64];
+	int told;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	told = break_connection(&self->pair);
+	ASSERT_LE(1, told);
+	EXPECT_EQ(told, traced(" dat_connection_broken: ", "type=ep "));
+	EXPECT_EQ(0, traced(" dat_ring_overflow: ", ""));
+	pair_close(&self->pair);
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, overflow(&self->pair));
+	snprintf(line, sizeof(line), "owner=%d ", getpid());
+	EXPECT_EQ(1, traced(" dat_ring_overflow: ", line));
+	EXPECT_EQ(told, traced(" dat_connection_broken: ", ""));
+}
+
+TEST_F(trace, data_leave_no_trace)
+{
+	struct region a, b;
+	int before, i;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_EQ(DAT_SUCCESS, region_open(&self->pair, self->pair.a.pz, &a,
+					   4096, DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, region_open(&self->pair, self->pair.b.pz, &b,
+					   4096, DAT_MEM_PRIV_ALL_FLAG));
+	before = traced(" dat_", "");
+	ASSERT_LT(0, before);
+	for (i = 0; i < 8; i++)
+		ASSERT_TRUE(carries(&self->pair, self->pair.a.ep,
+				    self->pair.b.ep, &a, &b));
+	EXPECT_EQ(before, traced(" dat_", ""));
+}
+
+TEST_HARNESS_MAIN
