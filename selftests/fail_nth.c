@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * fail_nth.c - every point at which a call can fail for want of memory
- *
- * A session, from open to close, is a table of steps. Each step is made to fail
- * at the first allocation or copy of the kernel's, at the second, and so on,
- * until it runs through. An error must be one that the call's page allows, and
- * must leave things as they were: the same step, tried again, works. What is in
- * front of a fault that did no harm is undone, and the step goes on behind it.
+ * fail_nth.c - every point at which a call can fail for want of memory:
+ * sessions from open to close
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,146 +10,18 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "harness.h"
 
-#include <linux/dat.h>
-
 #include "counts.h"
+#include "faults.h"
 #include "link.h"
 #include "pair.h"
 
 #define PAGE		4096UL
 #define REGION		(8 * PAGE)
 #define QLEN		16
-#define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
-
-/* What a step that makes a system call of its own returns: type of its errno. */
-#define SYS(err)	((DAT_RETURN)(err))
-
-/* No call has nearly as many points. */
-#define MAX_POINTS	5000
-/* As many of a loop are enough. */
-#define LOOP_POINTS	40
-
-/* What may be left of a call that was hit. */
-enum leaves {
-	NOTHING,	/* it can be done again in any case */
-	EVENT,		/* the same, unless it succeeded: then an event is gone */
-	OBJECT,		/* an object was made, or freed; there is an undo */
-	DONE,		/* only another beginning helps */
-};
-
-/* Drivers with faults of their own. */
-enum {
-	SIW = 1,
-	/* Before 6.12 it stops timers that a QP without memory has not got yet. */
-	OLD_RXE = 2,
-};
-
-/**
- * struct step - a call
- * @name: what is called
- * @fn: calls it
- * @leaves: what may be left of it
- * @undo: takes back an OBJECT, whether the step did its work or not
- * @outcome: what has to come in the end of a call that succeeded; may be NULL
- * @may: type of the error that it may return, other than for a failed copy
- * @may_too: another, or 0
- * @quiet: without faults
- * @spared: drivers that do not survive faults in it
- * @loops: allocates the same thing many times
- * @begins: whatever a step behind it leaves is undone by beginning here again
- */
-struct step {
-	const char *name;
-	DAT_RETURN (*fn)(void);
-	enum leaves leaves;
-	void (*undo)(void);
-	bool (*outcome)(void);
-	DAT_RETURN may;
-	DAT_RETURN may_too;
-	bool quiet;
-	unsigned int spared;
-	bool loops;
-	bool begins;
-};
-
-/* Set by whatever must not fail but did; the test ends there. */
-static bool broken;
-
-#define MUST(call)							\
-	do {								\
-		DAT_RETURN __ret = (call);				\
-									\
-		if (__ret != DAT_SUCCESS && !broken) {			\
-			printf("# %s:%d: %s: %s\n", __func__, __LINE__,	\
-			       #call, dat_str(__ret));			\
-			broken = true;					\
-		}							\
-	} while (0)
-
-/*
- * The knobs
- */
-
-static const struct knob {
-	const char *path;
-	const char *value;
-} knobs[] = {
-	/* Else only what must not sleep would ever fail. */
-	{ "/sys/kernel/debug/failslab/ignore-gfp-wait", "N" },
-	{ "/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N" },
-	{ "/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N" },
-	{ "/sys/kernel/debug/fail_page_alloc/min-order", "0" },
-};
-
-static int nth_fd = -1;
-
-static bool write_file(const char *path, const char *value)
-{
-	int fd = open(path, O_WRONLY);
-	bool ok = fd >= 0 && write(fd, value, strlen(value)) > 0;
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
-static bool read_file(const char *path, char *value, size_t size)
-{
-	int fd = open(path, O_RDONLY);
-	ssize_t len = fd >= 0 ? read(fd, value, size - 1) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	value[len > 0 ? len : 0] = '\0';
-	return len > 0;
-}
-
-static void arm(unsigned int n)
-{
-	char buf[16];
-	int len = snprintf(buf, sizeof(buf), "%u", n);
-
-	if (pwrite(nth_fd, buf, len, 0) != len)
-		broken = true;
-}
-
-/* Whether the fault has fired. */
-static bool disarm(void)
-{
-	char buf[16] = "";
-	bool fired;
-
-	/* Reading copies, and so may writing: then it had not fired before. */
-	fired = pread(nth_fd, buf, sizeof(buf) - 1, 0) > 0 && atoi(buf) == 0;
-	while (pwrite(nth_fd, "0", 1, 0) != 1 && errno == EFAULT)
-		;
-	return fired;
-}
 
 /*
  * The session
@@ -169,20 +36,9 @@ static struct session {
 	struct sockaddr_storage addr;
 	/* Changes with the EPs: what those before left may yet come. */
 	DAT_UINT64 cookie;
-	/* Handles up to this one are accounted for. */
-	__u32 top;
 } s;
 
-static __u32 number(DAT_HANDLE handle)
-{
-	return (uintptr_t)handle;
-}
-
-static const struct {
-	DAT_HANDLE *handle;
-	__u32 type;
-	unsigned long free;
-} objects[] = {
+static const struct owned objects[] = {
 	/* In the order in which they can be freed. */
 	{ &s.p.psp, DAT_HANDLE_TYPE_PSP, DAT_DEV_PSP_FREE },
 	{ &s.p.a.ep, DAT_HANDLE_TYPE_EP, DAT_DEV_EP_FREE },
@@ -195,69 +51,19 @@ static const struct {
 	{ &s.p.b.dto_evd, DAT_HANDLE_TYPE_EVD, DAT_DEV_EVD_FREE },
 	{ &s.p.b.conn_evd, DAT_HANDLE_TYPE_EVD, DAT_DEV_EVD_FREE },
 	{ &s.p.cr_evd, DAT_HANDLE_TYPE_EVD, DAT_DEV_EVD_FREE },
+	/* It goes with its IA. */
+	{ &s.p.async_evd, DAT_HANDLE_TYPE_EVD, 0 },
 	{ &s.p.a.pz, DAT_HANDLE_TYPE_PZ, DAT_DEV_PZ_FREE },
 };
 
-static bool is_ours(__u32 handle)
-{
-	size_t i;
+static struct owner owner = { &s.p.ia, objects, ARRAY_LEN(objects), 0 };
 
-	for (i = 0; i < ARRAY_LEN(objects); i++)
-		if (number(*objects[i].handle) == handle)
-			return true;
-	/* It goes with its IA. */
-	return number(s.p.async_evd) == handle;
-}
-
-static __u32 type_of(int fd, __u32 handle)
-{
-	struct dat_dev_handle_query query = {
-		.size = sizeof(query),
-		.handle = handle,
-	};
-
-	return ioctl(fd, DAT_DEV_HANDLE_QUERY, &query) || query.result ?
-		       ~0U : query.type;
-}
-
-/*
- * An ioctl that could not copy its result out has made an object all the same.
- * Handles are given out in order: a new one tells where to look.
- */
 static void sweep(void)
 {
-	struct dat_dev_pz_create probe = {
-		.size = sizeof(probe),
-		.ia = number(s.p.ia),
-	};
-	struct dat_dev_free free_arg = { .size = sizeof(free_arg) };
-	int fd = library_fd();
-	__u32 handle, type;
-	size_t i;
-
-	if (ioctl(fd, DAT_DEV_PZ_CREATE, &probe) || probe.result) {
-		broken = true;
-		return;
-	}
-	for (handle = s.top + 1; handle <= probe.pz; handle++) {
-		type = type_of(fd, handle);
-		for (i = 0; i < ARRAY_LEN(objects); i++) {
-			if (objects[i].type != type || is_ours(handle))
-				continue;
-			free_arg.handle = handle;
-			if (ioctl(fd, objects[i].free, &free_arg) ||
-			    free_arg.result) {
-				printf("# orphan of type %u: %#x\n", type,
-				       free_arg.result);
-				broken = true;
-			}
-			break;
-		}
-	}
-	s.top = probe.pz;
+	sweep_orphans(&owner);
 }
 
-/* The same for IAs, for which no IA is needed. */
+/* IAs, too, may be there without anybody having been told. */
 static void sweep_ias(void)
 {
 	struct dat_dev_ia_open probe = {
@@ -278,24 +84,17 @@ static void sweep_ias(void)
 		return;
 	snprintf(probe.name, sizeof(probe.name), "%s", ia_name());
 	if (ioctl(fd, DAT_DEV_IA_OPEN, &probe) || probe.result) {
-		broken = true;
+		faults_broken = true;
 		return;
 	}
-	for (handle = s.top + 1; handle <= probe.async_evd; handle++) {
-		if (type_of(fd, handle) != DAT_HANDLE_TYPE_IA)
+	for (handle = owner.top + 1; handle <= probe.async_evd; handle++) {
+		if (!has_type(handle, DAT_HANDLE_TYPE_IA))
 			continue;
 		arg.ia = handle;
 		if (ioctl(fd, DAT_DEV_IA_CLOSE, &arg) || arg.result)
-			broken = true;
+			faults_broken = true;
 	}
-	s.top = probe.async_evd;
-}
-
-static bool is_there(DAT_HANDLE handle)
-{
-	DAT_HANDLE_TYPE type;
-
-	return handle && dat_get_handle_type(handle, &type) == DAT_SUCCESS;
+	owner.top = probe.async_evd;
 }
 
 /*
@@ -486,7 +285,7 @@ static void undo_lmr(struct region *region)
 {
 	if (is_there(region->lmr)) {
 		if (!is_charged_for_both())
-			broken = true;
+			faults_broken = true;
 		MUST(dat_lmr_free(region->lmr));
 	}
 	region->lmr = DAT_HANDLE_NULL;
@@ -1057,20 +856,6 @@ static DAT_RETURN reset(void)
 	return DAT_SUCCESS;
 }
 
-#define MEMORY		DAT_INSUFFICIENT_RESOURCES
-
-#define MAKE(fn)	{ #fn, fn, OBJECT, undo_##fn, NULL, MEMORY }
-/* siw_alloc_mr() loses the list of pages if there is no key to be had. */
-#define MAKE_MR(fn)	{ #fn, fn, OBJECT, undo_##fn, NULL, MEMORY, \
-			  .spared = SIW }
-#define MAKE_QP(fn)	{ #fn, fn, OBJECT, undo_##fn, NULL, MEMORY, \
-			  .spared = OLD_RXE }
-#define LOOK(fn)	{ #fn, fn, NOTHING, NULL, NULL, MEMORY }
-#define WAIT(fn)	{ #fn, fn, EVENT, NULL, NULL, MEMORY }
-#define DO(fn, outcome)	{ #fn, fn, DONE, NULL, outcome, MEMORY }
-#define QUIET(fn)	{ #fn, fn, .quiet = true }
-#define BEGIN(fn)	{ #fn, fn, .quiet = true, .begins = true }
-
 static const struct step session[] = {
 	{ "ia_open", ia_open, OBJECT, undo_ia_open, address_is_the_same,
 	  MEMORY },
@@ -1258,186 +1043,26 @@ static const struct step raw_session[] = {
 	DO(raw_evd_create, NULL),
 	{ "raw_mmap", raw_mmap, OBJECT, undo_raw_mmap, NULL, SYS(ENOMEM) },
 	QUIET(raw_munmap),
-	DO(raw_close, NULL),
+	{ "raw_close", raw_close, DONE, NULL, NULL, MEMORY,
+	  .few = true },
 };
-
-/*
- * The faults
- */
-
-/* A copy that failed may have been the one that tells what was made. */
-static bool is_copy_fault(DAT_RETURN ret, int err)
-{
-	return ret == SYS(EFAULT) ||
-	       (err == EFAULT &&
-		ret == (DAT_CLASS_ERROR | DAT_INVALID_PARAMETER));
-}
-
-static bool may_return(const struct step *st, DAT_RETURN ret)
-{
-	DAT_RETURN type = ret < 0x10000 ? ret : DAT_GET_TYPE(ret);
-
-	return type == st->may || (st->may_too && type == st->may_too);
-}
-
-static bool complain(const struct step *st, unsigned int n, DAT_RETURN ret,
-		     const char *what)
-{
-	printf("# %s, point %u: %s: %s\n", st->name, n, what, dat_str(ret));
-	return false;
-}
-
-/* Does a step without faults, as all that is not under test. */
-static bool do_quietly(const struct step *st)
-{
-	DAT_RETURN ret = st->fn();
-
-	return !ret || complain(st, 0, ret, "fails without a fault");
-}
-
-/* Brings things back to where they were before a step. */
-static bool take_back(const struct step *table, const struct step *st,
-		      DAT_RETURN ret)
-{
-	const struct step *again = st;
-
-	if (st->leaves == NOTHING || (st->leaves == EVENT && ret))
-		return true;
-	if (st->leaves == OBJECT) {
-		st->undo();
-		return !broken || complain(st, 0, ret, "cannot be undone");
-	}
-	while (again > table && !again->begins)
-		again--;
-	for (; again < st; again++)
-		if (!do_quietly(again) || broken)
-			return false;
-	return true;
-}
-
-/* On iWARP everything takes its time, and kdapl does much the same. */
-static bool is_quick(void)
-{
-	return link_is_iwarp() && !getenv("KDAPL_THOROUGH");
-}
-
-/* How far it is to the next point. */
-static unsigned int stride(const struct step *st, unsigned int n)
-{
-	if (st->loops && n > LOOP_POINTS)
-		return n / 8;
-	return is_quick() && n > 9 ? 3 : 1;
-}
-
-/* Lets a step fail at every point that it has, until it runs through. */
-static bool do_step(const struct step *table, const struct step *st,
-		    unsigned int *points)
-{
-	unsigned int n;
-	DAT_RETURN ret;
-	bool fired;
-	int err;
-
-	for (n = 1; n < MAX_POINTS; n += stride(st, n)) {
-		errno = 0;
-		arm(n);
-		ret = st->fn();
-		err = errno;
-		fired = disarm();
-		if (!fired)
-			return !ret || complain(st, n, ret,
-						"fails for no reason");
-		++*points;
-		if (ret && !is_copy_fault(ret, err)) {
-			if (!may_return(st, ret))
-				return complain(st, n, ret, "must not return");
-			continue;
-		}
-		if (!ret && st->outcome && !st->outcome())
-			return complain(st, n, ret, "has no outcome");
-		if (!take_back(table, st, ret))
-			return complain(st, n, ret, "cannot be tried again");
-	}
-	return complain(st, n, ret, "has no end");
-}
-
-/*
- * What changes something copies its structure in, out, and out again. With
- * fewer points than that nothing has been injected.
- */
-static bool enough(const struct step *st, unsigned int points)
-{
-	if (points >= 3 || st->leaves == NOTHING || st->leaves == EVENT ||
-	    st->fn == raw_close)
-		return true;
-	return complain(st, points, 0, "has too few points");
-}
-
-static unsigned int driver_under_test(void)
-{
-	unsigned int major = 0, minor = 0;
-	struct utsname name;
-
-	if (link_is_iwarp())
-		return SIW;
-	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
-		return 0;
-	return major < 6 || (major == 6 && minor < 12) ? OLD_RXE : 0;
-}
-
-/* With fewer points than @least faults do not reach what they should. */
-static bool do_table(const struct step *table, size_t num, unsigned int least)
-{
-	unsigned int total = 0, driver = driver_under_test();
-	bool ok = true;
-	size_t i;
-
-	for (i = 0; i < num && ok && !broken; i++) {
-		unsigned int points = 0;
-
-		if (table[i].quiet || table[i].spared & driver) {
-			ok = do_quietly(&table[i]);
-			continue;
-		}
-		ok = do_step(table, &table[i], &points) &&
-		     enough(&table[i], points);
-		total += points;
-		printf("# %s: %u\n", table[i].name, points);
-	}
-	printf("# %u points\n", total);
-	fflush(stdout);
-	return ok && !broken && total >= least;
-}
 
 FIXTURE(fail_nth)
 {
-	char saved[ARRAY_LEN(knobs)][8];
-	bool ready;
+	const char *lack;
 };
 
 FIXTURE_SETUP(fail_nth)
 {
-	size_t i;
-
-	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	if (nth_fd < 0)
-		SKIP(return, "no fault injection");
-	for (i = 0; i < ARRAY_LEN(knobs); i++)
-		if (!read_file(knobs[i].path, self->saved[i],
-			       sizeof(self->saved[i])))
-			SKIP(return, "no %s", knobs[i].path);
-	for (i = 0; i < ARRAY_LEN(knobs); i++)
-		ASSERT_TRUE(write_file(knobs[i].path, knobs[i].value));
-	self->ready = true;
+	self->lack = faults_on();
+	if (self->lack)
+		SKIP(return, "no %s", self->lack);
 	s.p.qual = 20000 + getpid() % 30000;
 }
 
 FIXTURE_TEARDOWN(fail_nth)
 {
-	size_t i;
-
-	for (i = 0; self->ready && i < ARRAY_LEN(knobs); i++)
-		write_file(knobs[i].path, self->saved[i]);
+	faults_off();
 }
 
 /* Sanitizers on an emulated machine. */

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * faults.c - calls that are made to fail at every point, for tests
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "link.h"
+
+/* No call has nearly as many points. */
+#define MAX_POINTS	5000
+/* As many of a loop are enough. */
+#define LOOP_POINTS	40
+
+bool faults_broken;
+
+/*
+ * What is left over
+ */
+
+__u32 handle_number(DAT_HANDLE handle)
+{
+	return (uintptr_t)handle;
+}
+
+bool is_there(DAT_HANDLE handle)
+{
+	DAT_HANDLE_TYPE type;
+
+	return handle && dat_get_handle_type(handle, &type) == DAT_SUCCESS;
+}
+
+/**
+ * has_type - is there an object of a type by that handle?
+ * @handle: the kernel's
+ * @type: the type
+ */
+bool has_type(__u32 handle, DAT_HANDLE_TYPE type)
+{
+	DAT_HANDLE_TYPE found;
+
+	return dat_get_handle_type((DAT_HANDLE)(uintptr_t)handle, &found) ==
+		       DAT_SUCCESS && found == type;
+}
+
+static bool is_ours(const struct owner *owner, __u32 handle)
+{
+	size_t i;
+
+	for (i = 0; i < owner->num; i++)
+		if (handle_number(*owner->objects[i].handle) == handle)
+			return true;
+	return false;
+}
+
+/* Frees what has that handle, if it is an orphan. */
+static void sweep_handle(const struct owner *owner, __u32 handle)
+{
+	struct dat_dev_free arg = { .size = sizeof(arg), .handle = handle };
+	size_t i;
+
+	for (i = 0; i < owner->num; i++) {
+		if (!has_type(handle, owner->objects[i].type))
+			continue;
+		if (is_ours(owner, handle))
+			return;
+		if (ioctl(library_fd(), owner->objects[i].free, &arg) ||
+		    arg.result) {
+			printf("# orphan of type %u: %#x\n",
+			       owner->objects[i].type, arg.result);
+			faults_broken = true;
+		}
+		return;
+	}
+}
+
+/**
+ * sweep_orphans - free what was made without anybody being told
+ * @owner: the objects of the session
+ *
+ * An ioctl that could not copy its result out has made an object all the same.
+ * Handles are given out in order: a new one tells where to look.
+ */
+void sweep_orphans(struct owner *owner)
+{
+	struct dat_dev_pz_create probe = {
+		.size = sizeof(probe),
+		.ia = handle_number(*owner->ia),
+	};
+	struct dat_dev_free arg = { .size = sizeof(arg) };
+	int fd = library_fd();
+	__u32 handle;
+
+	if (ioctl(fd, DAT_DEV_PZ_CREATE, &probe) || probe.result) {
+		faults_broken = true;
+		return;
+	}
+	for (handle = owner->top + 1; handle < probe.pz; handle++)
+		sweep_handle(owner, handle);
+	arg.handle = probe.pz;
+	if (ioctl(fd, DAT_DEV_PZ_FREE, &arg) || arg.result)
+		faults_broken = true;
+	owner->top = probe.pz;
+}
+
+/*
+ * The knobs
+ */
+
+static const struct knob {
+	const char *path;
+	const char *value;
+} knobs[] = {
+	/* Else only what must not sleep would ever fail. */
+	{ "/sys/kernel/debug/failslab/ignore-gfp-wait", "N" },
+	{ "/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N" },
+	{ "/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N" },
+	{ "/sys/kernel/debug/fail_page_alloc/min-order", "0" },
+};
+
+static char saved[ARRAY_LEN(knobs)][8];
+static bool is_on;
+static int nth_fd = -1;
+
+static bool write_file(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY);
+	bool ok = fd >= 0 && write(fd, value, strlen(value)) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static bool read_file(const char *path, char *value, size_t size)
+{
+	int fd = open(path, O_RDONLY);
+	ssize_t len = fd >= 0 ? read(fd, value, size - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	value[len > 0 ? len : 0] = '\0';
+	return len > 0;
+}
+
+/**
+ * faults_on - let faults reach everything
+ *
+ * Return: NULL, or what there is not.
+ */
+const char *faults_on(void)
+{
+	size_t i;
+
+	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	if (nth_fd < 0)
+		return "fault injection";
+	for (i = 0; i < ARRAY_LEN(knobs); i++)
+		if (!read_file(knobs[i].path, saved[i], sizeof(saved[i])))
+			return knobs[i].path;
+	for (i = 0; i < ARRAY_LEN(knobs); i++)
+		write_file(knobs[i].path, knobs[i].value);
+	is_on = true;
+	return NULL;
+}
+
+/**
+ * faults_off - the reverse of faults_on(), even if that failed
+ */
+void faults_off(void)
+{
+	size_t i;
+
+	for (i = 0; is_on && i < ARRAY_LEN(knobs); i++)
+		write_file(knobs[i].path, saved[i]);
+	is_on = false;
+}
+
+static void arm(unsigned int n)
+{
+	char buf[16];
+	int len = snprintf(buf, sizeof(buf), "%u", n);
+
+	if (pwrite(nth_fd, buf, len, 0) != len)
+		faults_broken = true;
+}
+
+/* Whether the fault has fired. */
+static bool disarm(void)
+{
+	char buf[16] = "";
+	bool fired;
+
+	/* Reading copies, and so may writing: then it had not fired before. */
+	fired = pread(nth_fd, buf, sizeof(buf) - 1, 0) > 0 && atoi(buf) == 0;
+	while (pwrite(nth_fd, "0", 1, 0) != 1 && errno == EFAULT)
+		;
+	return fired;
+}
+
+/*
+ * The faults
+ */
+
+/* A copy that failed may have been the one that tells what was made. */
+static bool is_copy_fault(DAT_RETURN ret, int err)
+{
+	return ret == SYS(EFAULT) ||
+	       (err == EFAULT &&
+		ret == (DAT_CLASS_ERROR | DAT_INVALID_PARAMETER));
+}
+
+static bool may_return(const struct step *st, DAT_RETURN ret)
+{
+	DAT_RETURN type = ret < 0x10000 ? ret : DAT_GET_TYPE(ret);
+
+	return type == st->may || (st->may_too && type == st->may_too);
+}
+
+static bool complain(const struct step *st, unsigned int n, DAT_RETURN ret,
+		     const char *what)
+{
+	printf("# %s, point %u: %s: %s\n", st->name, n, what, dat_str(ret));
+	return false;
+}
+
+/* Does a step without faults, as all that is not under test. */
+static bool do_quietly(const struct step *st)
+{
+	DAT_RETURN ret = st->fn();
+
+	return !ret || complain(st, 0, ret, "fails without a fault");
+}
+
+/* Brings things back to where they were before a step. */
+static bool take_back(const struct step *table, const struct step *st,
+		      DAT_RETURN ret)
+{
+	const struct step *again = st;
+
+	if (st->leaves == NOTHING || (st->leaves == EVENT && ret))
+		return true;
+	if (st->leaves == OBJECT) {
+		st->undo();
+		return !faults_broken ||
+		       complain(st, 0, ret, "cannot be undone");
+	}
+	while (again > table && !again->begins)
+		again--;
+	for (; again < st; again++)
+		if (!do_quietly(again) || faults_broken)
+			return false;
+	return true;
+}
+
+/**
+ * is_quick - are some of the points enough?
+ *
+ * On iWARP everything takes its time, and kdapl does much the same.
+ */
+bool is_quick(void)
+{
+	return link_is_iwarp() && !getenv("KDAPL_THOROUGH");
+}
+
+/* How far it is to the next point. */
+static unsigned int stride(const struct step *st, unsigned int n)
+{
+	if (st->loops && n > LOOP_POINTS)
+		return n / 8;
+	return is_quick() && n > 9 ? 3 : 1;
+}
+
+/* Lets a step fail at every point that it has, until it runs through. */
+static bool do_step(const struct step *table, const struct step *st,
+		    unsigned int *points)
+{
+	unsigned int n;
+	DAT_RETURN ret;
+	bool fired;
+	int err;
+
+	for (n = 1; n < MAX_POINTS; n += stride(st, n)) {
+		errno = 0;
+		arm(n);
+		ret = st->fn();
+		err = errno;
+		fired = disarm();
+		if (!fired)
+			return !ret || complain(st, n, ret,
+						"fails for no reason");
+		++*points;
+		if (ret && !is_copy_fault(ret, err)) {
+			if (!may_return(st, ret))
+				return complain(st, n, ret, "must not return");
+			continue;
+		}
+		if (!ret && st->outcome && !st->outcome())
+			return complain(st, n, ret, "has no outcome");
+		if (!take_back(table, st, ret))
+			return complain(st, n, ret, "cannot be tried again");
+	}
+	return complain(st, n, ret, "has no end");
+}
+
+/*
+ * What changes something copies its structure in, out, and out again. With
+ * fewer points than that nothing has been injected.
+ */
+static bool enough(const struct step *st, unsigned int points)
+{
+	if (points >= 3 || st->leaves == NOTHING || st->leaves == EVENT ||
+	    st->few)
+		return true;
+	return complain(st, points, 0, "has too few points");
+}
+
+static unsigned int driver_under_test(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname name;
+
+	if (link_is_iwarp())
+		return SIW;
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+		return 0;
+	return major < 6 || (major == 6 && minor < 12) ? OLD_RXE : 0;
+}
+
+/**
+ * do_table - go through a session
+ * @table: its steps
+ * @num: how many
+ * @least: with fewer points than these faults do not reach what they should
+ *
+ * Return: true if all is as it should be.
+ */
+bool do_table(const struct step *table, size_t num, unsigned int least)
+{
+	unsigned int total = 0, driver = driver_under_test();
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; i < num && ok && !faults_broken; i++) {
+		unsigned int points = 0;
+
+		if (table[i].quiet || table[i].spared & driver) {
+			ok = do_quietly(&table[i]);
+			continue;
+		}
+		ok = do_step(table, &table[i], &points) &&
+		     enough(&table[i], points);
+		total += points;
+		printf("# %s: %u\n", table[i].name, points);
+	}
+	printf("# %u points\n", total);
+	fflush(stdout);
+	return ok && !faults_broken && total >= least;
+}
