@@ -77,8 +77,9 @@ static void info_out(DAT_PROVIDER_INFO *out, const struct dat_dev_ia_info *in)
  *
  * Thread safe. See dat_registry_list_providers(3DAT).
  *
- * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER if there are more than
- * @max_to_return, DAT_INTERNAL_ERROR if /dev/dat cannot be opened.
+ * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_PARAMETER if
+ * there are more than @max_to_return, DAT_INTERNAL_ERROR if /dev/dat cannot be
+ * opened.
  */
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
 				       DAT_COUNT *entries_returned,
@@ -98,14 +99,14 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
 		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 
 	/* The number first: a program may ask for as many as it likes. */
-	list(NULL, 0, &num);
+	ret = list(NULL, 0, &num);
+	if (!num)
+		return ret;
 	libdat_aliases(&num_aliases);
-	if (num) {
-		infos = calloc(num + num_aliases, sizeof(*infos));
-		if (!infos)
-			return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-					 DAT_RESOURCE_MEMORY);
-	}
+	infos = calloc(num + num_aliases, sizeof(*infos));
+	if (!infos)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
 	ret = list(infos, num, &num);
 	if (ret == DAT_SUCCESS)
 		num = add_aliases(infos, num);
