@@ -977,6 +977,37 @@ TEST_F(agent, stays_when_its_cno_cannot_be_freed)
 	EXPECT_TRUE(await_agent());
 }
 
+TEST_F(agent, that_no_thread_can_be_made_for_lacks_resources)
+{
+	DAT_RETURN created, modified;
+	DAT_CNO_HANDLE cno, other;
+	pthread_attr_t attr, huge;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	ASSERT_EQ(0, pthread_getattr_default_np(&attr));
+	ASSERT_EQ(0, pthread_getattr_default_np(&huge));
+	/* No stack is as large as that. */
+	ASSERT_EQ(0, pthread_attr_setstacksize(&huge, SIZE_MAX / 4));
+	ASSERT_EQ(0, pthread_setattr_default_np(&huge));
+	created = dat_cno_create(self->ia, agent_with(self), &other);
+	modified = dat_cno_modify_agent(cno, agent_with(self));
+	ASSERT_EQ(0, pthread_setattr_default_np(&attr));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, DAT_GET_TYPE(created));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, DAT_GET_TYPE(modified));
+	EXPECT_TRUE(!agent_of(cno));
+	/* There is no CNO but those that are known. */
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(cno));
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+	EXPECT_EQ(DAT_SUCCESS,
+		  dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	self->ia = DAT_HANDLE_NULL;
+	EXPECT_TRUE(await_threads(self->threads));
+	EXPECT_EQ(0, atomic_load(&duty.calls));
+}
+
 /* Notifications of what a device does. */
 
 FIXTURE(streams)
@@ -1058,6 +1089,25 @@ TEST_F(streams, events_of_each_kind_trigger_the_cno)
 						 DAT_CLOSE_ABRUPT_FLAG));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED,
 		  await_number(self->cno, pair->a.conn_evd, &event));
+}
+
+TEST_F(streams, completion_without_notification_triggers_nothing)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = 5 };
+	struct pair *pair = &self->pair;
+	DAT_LMR_TRIPLET seg;
+	DAT_RMR_TRIPLET to;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(pair->a.dto_evd, self->cno));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
+	seg = segment(&self->a, 0, 8);
+	to = remote(self->b.rmr_context, self->b.buf, 8);
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_post_rdma_write(pair->a.ep, 1, &seg, cookie, &to,
+					 DAT_COMPLETION_UNSIGNALLED_FLAG));
+	EXPECT_EQ(EMPTY, await_nothing(self->cno));
+	/* It is there for who looks. */
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(pair->a.dto_evd, 5));
 }
 
 TEST_F(streams, overflow_that_is_told_of_triggers_the_cno)

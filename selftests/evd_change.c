@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd_change.c - EVDs that are queried, resized, posted to, enabled, disabled,
- * made unwaitable and given another CNO: dat_evd_query(3DAT) and so on
+ * evd_change.c - EVDs that are made, queried, resized, posted to, enabled,
+ * disabled, made unwaitable and given another CNO: dat_evd_create(3DAT) etc.
  */
 #include "harness.h"
 #include <limits.h>
@@ -232,6 +232,55 @@ TEST_F(change, handles_that_are_no_evd_are_invalid)
 			TH_LOG("%s", calls[j].name);
 		}
 	}
+}
+
+/* dat_evd_create() */
+
+TEST_F(change, create_takes_all_streams_together)
+{
+	const DAT_EVD_FLAGS all = DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG;
+	DAT_EVD_PARAM param;
+	DAT_EVD_HANDLE evd;
+
+	EXPECT_EQ(DAT_EVD_CR_FLAG | DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG |
+		  DAT_EVD_RMR_BIND_FLAG | DAT_EVD_ASYNC_FLAG,
+		  DAT_EVD_DEFAULT_FLAG);
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_evd_create(self->ia, QLEN, self->cno, all, &evd));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_evd_query(evd, DAT_EVD_FIELD_EVD_FLAGS, &param));
+	EXPECT_EQ(all, param.evd_flags);
+	EXPECT_EQ(QLEN, room(evd));
+	EXPECT_TRUE(take_from(evd, 0, QLEN));
+}
+
+TEST_F(change, create_refuses_what_cannot_be)
+{
+	static const DAT_COUNT qlen[] = { 0, -1, INT32_MIN };
+	static const DAT_EVD_FLAGS flags[] = {
+		(DAT_EVD_FLAGS)0, (DAT_EVD_FLAGS)0x2,
+		(DAT_EVD_FLAGS)(DAT_EVD_DTO_FLAG | 0x400),
+	};
+	DAT_EVD_HANDLE evd = NULL;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(qlen); i++) {
+		EXPECT_EQ(BAD_ARG(2),
+			  soft_create(self->ia, qlen[i], self->cno, &evd));
+		EXPECT_EQ(BAD_ARG(4),
+			  dat_evd_create(self->ia, QLEN, self->cno, flags[i],
+					 &evd));
+	}
+	EXPECT_EQ(BAD_ARG(5), soft_create(self->ia, QLEN, self->cno, NULL));
+	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+		  soft_create(self->evd, QLEN, self->cno, &evd));
+	EXPECT_EQ(NULL, evd);
+	/* None of them is in the way. */
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+	EXPECT_EQ(DAT_SUCCESS,
+		  dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	self->ia = DAT_HANDLE_NULL;
 }
 
 /* dat_evd_query() */
@@ -855,6 +904,27 @@ TEST_F(change, disabled_evd_takes_events_and_triggers_nothing)
 	waiter_end(&w);
 	EXPECT_EQ(DAT_SUCCESS, w.ret);
 	EXPECT_EQ(3, soft_number(&w.event));
+	EXPECT_TRUE(is_silent(self->cno));
+}
+
+TEST_F(change, evd_without_a_cno_can_be_disabled_too)
+{
+	const int rest = DAT_EVD_STATE_CONFIG_THRESHOLD;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
+	EXPECT_EQ(rest | DAT_EVD_STATE_DISABLED | DAT_EVD_STATE_WAITABLE,
+		  state_of(self->evd));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	EXPECT_EQ(1, soft_take(self->evd));
+	/* It stays so, whatever CNO it gets. */
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, self->cno));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	EXPECT_TRUE(is_silent(self->cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd));
+	EXPECT_EQ(rest | DAT_EVD_STATE_ENABLED | DAT_EVD_STATE_WAITABLE,
+		  state_of(self->evd));
 	EXPECT_TRUE(is_silent(self->cno));
 }
 

@@ -3,11 +3,13 @@
  * unplug.c - the device goes away under an open IA, and comes back
  */
 #include "harness.h"
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "link.h"
 #include "pair.h"
+#include "soft.h"
 
 #define WINDOW	6000
 
@@ -101,6 +103,267 @@ TEST_F(unplug, under_load_ends_every_connection_and_says_so)
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
 	EXPECT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.b.ep));
 	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(self->pair.b.pz));
+}
+
+/* Made before the device goes, for what is called after it has gone. */
+static struct {
+	struct pair *pair;
+	struct region *a;
+	DAT_EVD_HANDLE evd;
+	DAT_SRQ_HANDLE srq;
+} left;
+
+static DAT_RETURN call_ia_query(void)
+{
+	DAT_IA_ATTR attr;
+
+	return dat_ia_query(left.pair->ia, NULL, DAT_IA_FIELD_ALL, &attr, 0,
+			    NULL);
+}
+
+static DAT_RETURN call_evd_resize(void)
+{
+	return dat_evd_resize(left.evd, 64);
+}
+
+static DAT_RETURN call_ep_create(void)
+{
+	DAT_EP_HANDLE ep;
+
+	return ep_like(left.pair, &left.pair->a, &ep);
+}
+
+static DAT_RETURN call_ep_create_with_srq(void)
+{
+	DAT_EP_ATTR attr = {};
+	DAT_EP_HANDLE ep;
+
+	return dat_ep_create_with_srq(left.pair->ia, left.pair->a.pz,
+				      DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+				      DAT_HANDLE_NULL, left.srq, &attr, &ep);
+}
+
+static DAT_RETURN call_ep_query(void)
+{
+	DAT_EP_PARAM param;
+
+	return dat_ep_query(left.pair->a.ep, DAT_EP_FIELD_ALL, &param);
+}
+
+static DAT_RETURN call_ep_modify(void)
+{
+	DAT_EP_PARAM param = {};
+
+	return dat_ep_modify(left.pair->a.ep,
+			     DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param);
+}
+
+static DAT_RETURN call_ep_reset(void)
+{
+	return dat_ep_reset(left.pair->a.ep);
+}
+
+static DAT_RETURN call_ep_recv_query(void)
+{
+	return dat_ep_recv_query(left.pair->a.ep, NULL, NULL);
+}
+
+static DAT_RETURN call_ep_set_watermark(void)
+{
+	return dat_ep_set_watermark(left.pair->a.ep, 1, 1);
+}
+
+static DAT_RETURN call_ep_connect(void)
+{
+	struct sockaddr_storage address = { .ss_family = AF_INET };
+
+	return dat_ep_connect(left.pair->a.ep, (DAT_IA_ADDRESS_PTR)&address,
+			      left.pair->qual, DAT_TIMEOUT_INFINITE, 0, NULL,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+static DAT_RETURN call_ep_dup_connect(void)
+{
+	return dat_ep_dup_connect(left.pair->a.ep, left.pair->b.ep,
+				  DAT_TIMEOUT_INFINITE, 0, NULL,
+				  DAT_QOS_BEST_EFFORT);
+}
+
+static DAT_RETURN call_ep_disconnect(void)
+{
+	return dat_ep_disconnect(left.pair->a.ep, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static DAT_RETURN call_post_recv(void)
+{
+	return post_recv(left.pair->a.ep, left.a, 0, 8, 1);
+}
+
+static DAT_RETURN call_post_send(void)
+{
+	return post_send(left.pair->a.ep, left.a, 0, 8, 1);
+}
+
+static DAT_RETURN call_post_read(void)
+{
+	return post_read(left.pair->a.ep, left.a, 0, 8, left.a->rmr_context,
+			 left.a->buf, 1);
+}
+
+static DAT_RETURN call_lmr_create(void)
+{
+	struct region fresh;
+
+	return region_open(left.pair, left.pair->a.pz, &fresh, 4096,
+			   DAT_MEM_PRIV_ALL_FLAG);
+}
+
+static DAT_RETURN call_lmr_query(void)
+{
+	DAT_LMR_PARAM param;
+
+	return dat_lmr_query(left.a->lmr, DAT_LMR_FIELD_ALL, &param);
+}
+
+static DAT_RETURN call_lmr_sync_rdma_read(void)
+{
+	DAT_LMR_TRIPLET seg = segment(left.a, 0, 8);
+
+	return dat_lmr_sync_rdma_read(left.pair->ia, &seg, 1);
+}
+
+static DAT_RETURN call_lmr_sync_rdma_write(void)
+{
+	DAT_LMR_TRIPLET seg = segment(left.a, 0, 8);
+
+	return dat_lmr_sync_rdma_write(left.pair->ia, &seg, 1);
+}
+
+static DAT_RETURN call_rmr_create(void)
+{
+	DAT_RMR_HANDLE rmr;
+
+	return dat_rmr_create(left.pair->a.pz, &rmr);
+}
+
+static DAT_RETURN call_psp_create(void)
+{
+	DAT_PSP_HANDLE psp;
+
+	return dat_psp_create(left.pair->ia, left.pair->qual + 10007,
+			      left.pair->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp);
+}
+
+static DAT_RETURN call_psp_create_any(void)
+{
+	DAT_PSP_HANDLE psp;
+	DAT_CONN_QUAL qual;
+
+	return dat_psp_create_any(left.pair->ia, &qual, left.pair->cr_evd,
+				  DAT_PSP_CONSUMER_FLAG, &psp);
+}
+
+static DAT_RETURN call_rsp_create(void)
+{
+	DAT_RSP_HANDLE rsp;
+
+	return dat_rsp_create(left.pair->ia, left.pair->qual + 10007,
+			      DAT_HANDLE_NULL, left.pair->cr_evd, &rsp);
+}
+
+static DAT_RETURN call_srq_create(void)
+{
+	DAT_SRQ_ATTR attr = { 4, 1, 0 };
+	DAT_SRQ_HANDLE srq;
+
+	return dat_srq_create(left.pair->ia, left.pair->a.pz, &attr, &srq);
+}
+
+static DAT_RETURN call_srq_query(void)
+{
+	DAT_SRQ_PARAM param;
+
+	return dat_srq_query(left.srq, DAT_SRQ_FIELD_ALL, &param);
+}
+
+static DAT_RETURN call_srq_resize(void)
+{
+	return dat_srq_resize(left.srq, 2);
+}
+
+static DAT_RETURN call_srq_set_lw(void)
+{
+	return dat_srq_set_lw(left.srq, 1);
+}
+
+static DAT_RETURN call_srq_post_recv(void)
+{
+	DAT_DTO_COOKIE cookie = {};
+
+	return dat_srq_post_recv(left.srq, 0, NULL, cookie);
+}
+
+static const struct {
+	const char *name;
+	DAT_RETURN (*fn)(void);
+} calls[] = {
+	{ "ia_query", call_ia_query },
+	{ "evd_resize", call_evd_resize },
+	{ "ep_create", call_ep_create },
+	{ "ep_create_with_srq", call_ep_create_with_srq },
+	{ "ep_query", call_ep_query },
+	{ "ep_modify", call_ep_modify },
+	{ "ep_reset", call_ep_reset },
+	{ "ep_recv_query", call_ep_recv_query },
+	{ "ep_set_watermark", call_ep_set_watermark },
+	{ "ep_connect", call_ep_connect },
+	{ "ep_dup_connect", call_ep_dup_connect },
+	{ "ep_disconnect", call_ep_disconnect },
+	{ "post_recv", call_post_recv },
+	{ "post_send", call_post_send },
+	{ "post_read", call_post_read },
+	{ "lmr_create", call_lmr_create },
+	{ "lmr_query", call_lmr_query },
+	{ "lmr_sync_rdma_read", call_lmr_sync_rdma_read },
+	{ "lmr_sync_rdma_write", call_lmr_sync_rdma_write },
+	{ "rmr_create", call_rmr_create },
+	{ "psp_create", call_psp_create },
+	{ "psp_create_any", call_psp_create_any },
+	{ "rsp_create", call_rsp_create },
+	{ "srq_create", call_srq_create },
+	{ "srq_query", call_srq_query },
+	{ "srq_resize", call_srq_resize },
+	{ "srq_set_lw", call_srq_set_lw },
+	{ "srq_post_recv", call_srq_post_recv },
+};
+
+TEST_F(unplug, what_needs_the_device_says_that_it_has_gone)
+{
+	DAT_SRQ_ATTR attr = { 4, 1, 0 };
+	DAT_EVD_PARAM param;
+	DAT_EVENT event;
+	unsigned int i;
+
+	left.pair = &self->pair;
+	left.a = &self->a;
+	ASSERT_EQ(DAT_SUCCESS,
+		  soft_create(self->pair.ia, 8, DAT_HANDLE_NULL, &left.evd));
+	ASSERT_EQ(DAT_SUCCESS, soft_post(left.evd, 1));
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_create(self->pair.ia, self->pair.a.pz,
+					      &attr, &left.srq));
+	ASSERT_EQ(0, link_delete());
+	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.async_evd, &event));
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		EXPECT_EQ(DAT_INTERNAL_ERROR, DAT_GET_TYPE(calls[i].fn())) {
+			TH_LOG("%s", calls[i].name);
+		}
+	}
+	/* An EVD does not need it for what it holds. */
+	EXPECT_EQ(DAT_SUCCESS,
+		  dat_evd_query(left.evd, DAT_EVD_FIELD_ALL, &param));
+	EXPECT_EQ(8, param.evd_qlen);
+	EXPECT_EQ(1, soft_take(left.evd));
+	EXPECT_EQ(DAT_SUCCESS, dat_srq_free(left.srq));
 }
 
 TEST_F(unplug, every_open_instance_is_told_on_its_own_evd)
