@@ -1,22 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Holds Documentation/conformance to what there is: every row names a test, and every
-# test that it names exists.
+# Holds Documentation/conformance to what there is: every row names a test, every test
+# that it names exists, and every page that promises something has rows, some of them
+# held by programs.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 tests=$state_dir/tests.list
 
-# Prints `PROGRAM TEST` for the lines of kselftest_harness: TEST(t), TEST_F(fixture, t), ...
+# Prints `PROGRAM TEST program` for the lines of kselftest_harness: TEST(t), TEST_F(fixture, t), ...
 programs() {
 	local file
 	for file in selftests/*.c; do
-		sed -En 's/^TEST[_A-Z]*\(([a-z0-9_]+, *)?([a-z0-9_]+).*/\2/p' "$file" |
+		sed -En 's/^TEST[_A-Z]*\(([a-z0-9_]+, *)?([a-z0-9_]+).*/\2 program/p' "$file" |
 			sed "s/^/$(basename "$file" .c) /"
 	done
 }
 
-# Likewise for the tables of the test modules, whose sources Kbuild tells.
+# Prints `MODULE TEST` for the tables of the test modules, whose sources Kbuild tells.
 modules() {
 	local module objects object
 	sed -e ':a' -e '/\\$/ { N; s/\\\n//; ta' -e '}' selftests/modules/Kbuild |
@@ -33,8 +34,9 @@ modules() {
 
 { programs; modules; } | sort -u >"$tests"
 [ -s "$tests" ] || { echo "no test was found"; exit 1; }
+pages=$(grep -lx '.Sh RETURN VALUES' Documentation/man3dat/*.3dat)
 
-awk '
+awk -v pages="$pages" '
 function complain(what)
 {
 	print FILENAME ":" FNR ": " what
@@ -48,8 +50,11 @@ function end_of_row()
 	in_row = 0
 }
 
-NR == FNR { exists[$1 " " $2] = 1; next }
-FNR == 1 { in_row = 0 }
+NR == FNR { exists[$1 " " $2] = 1; program[$1 " " $2] = NF > 2; next }
+FNR == 1 { in_row = 0; call = "" }
+
+/^-+$/ { call = before }
+{ before = $0 }
 
 /^   \* - / {
 	end_of_row()
@@ -72,6 +77,8 @@ in_row {
 		sub(/:/, "", name)
 		if (!(name in exists))
 			complain("there is no test " name)
+		else if (program[name])
+			by_program[call] = 1
 	}
 }
 
@@ -80,6 +87,15 @@ END {
 	if (!rows) {
 		print "no row was found"
 		bad = 1
+	}
+	num = split(pages, page, "\n")
+	for (i = 1; i <= num; i++) {
+		call = page[i]
+		gsub(/.*\/|\.3dat/, "", call)
+		if (!(call in by_program)) {
+			print page[i] ": no row that a program holds"
+			bad = 1
+		}
 	}
 	exit bad
 }' "$tests" Documentation/conformance/*.rst
