@@ -3,7 +3,6 @@
  * unplug.c - the device goes away under an open IA, and comes back
  */
 #include "harness.h"
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -109,6 +108,7 @@ TEST_F(unplug, under_load_ends_every_connection_and_says_so)
 static struct {
 	struct pair *pair;
 	struct region *a;
+	DAT_IA_ADDRESS_PTR address;
 	DAT_EVD_HANDLE evd;
 	DAT_SRQ_HANDLE srq;
 } left;
@@ -175,10 +175,8 @@ static DAT_RETURN call_ep_set_watermark(void)
 
 static DAT_RETURN call_ep_connect(void)
 {
-	struct sockaddr_storage address = { .ss_family = AF_INET };
-
-	return dat_ep_connect(left.pair->a.ep, (DAT_IA_ADDRESS_PTR)&address,
-			      left.pair->qual, DAT_TIMEOUT_INFINITE, 0, NULL,
+	return dat_ep_connect(left.pair->a.ep, left.address, left.pair->qual,
+			      DAT_TIMEOUT_INFINITE, 0, NULL,
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
@@ -341,11 +339,16 @@ TEST_F(unplug, what_needs_the_device_says_that_it_has_gone)
 {
 	DAT_SRQ_ATTR attr = { 4, 1, 0 };
 	DAT_EVD_PARAM param;
+	DAT_IA_ATTR ia_attr;
 	DAT_EVENT event;
 	unsigned int i;
 
 	left.pair = &self->pair;
 	left.a = &self->a;
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_ALL, &ia_attr,
+			       0, NULL));
+	left.address = ia_attr.ia_address_ptr;
 	ASSERT_EQ(DAT_SUCCESS,
 		  soft_create(self->pair.ia, 8, DAT_HANDLE_NULL, &left.evd));
 	ASSERT_EQ(DAT_SUCCESS, soft_post(left.evd, 1));
