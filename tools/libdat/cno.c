@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "libdat.h"
+#include "foreign.h"
 
 /**
  * struct libdat_agent - an agent on duty
@@ -184,9 +185,14 @@ DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia_handle,
 		.size = sizeof(arg),
 		.ia = libdat_handle_in(ia_handle),
 	};
+	struct libdat_foreign foreign;
 	struct libdat_cno *cno;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA))
+		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_CNO, cno_handle,
+				    cno_create_func, ia_handle, agent,
+				    cno_handle);
 	if (!cno_handle)
 		return BAD_ARG(3);
 	cno = libdat_object_alloc(LIBDAT_CNO);
@@ -225,8 +231,12 @@ DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle,
 				DAT_OS_WAIT_PROXY_AGENT agent)
 {
 	__u32 cno = libdat_handle_in(cno_handle);
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, cno_handle, DAT_HANDLE_TYPE_CNO))
+		return FOREIGN_CALL(&foreign, cno_modify_agent_func, cno_handle,
+				    agent);
 	if (agent.proxy_agent_func)
 		return begin_agent(cno, &agent);
 	ret = set_agent(cno, 0);
@@ -253,9 +263,13 @@ DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno_handle,
 		.size = sizeof(arg),
 		.cno = libdat_handle_in(cno_handle),
 	};
+	struct libdat_foreign foreign;
 	struct libdat_cno *cno;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, cno_handle, DAT_HANDLE_TYPE_CNO))
+		return FOREIGN_CALL(&foreign, cno_query_func, cno_handle,
+				    cno_param_mask, cno_param);
 	if (cno_param_mask & ~DAT_CNO_FIELD_ALL)
 		return BAD_ARG(2);
 	if (!cno_param)
@@ -296,8 +310,12 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
 		.cno = libdat_handle_in(cno_handle),
 		.timeout = timeout,
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, cno_handle, DAT_HANDLE_TYPE_CNO))
+		return FOREIGN_CALL(&foreign, cno_wait_func, cno_handle,
+				    timeout, evd_handle);
 	if (!evd_handle)
 		return BAD_ARG(3);
 	ret = libdat_call(DAT_DEV_CNO_WAIT, &arg);
@@ -330,8 +348,11 @@ static void dismiss(__u32 handle, bool is_dismissed)
 DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle)
 {
 	__u32 handle = libdat_handle_in(cno_handle);
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, cno_handle, DAT_HANDLE_TYPE_CNO))
+		return FOREIGN_FREE(&foreign, cno_free_func, cno_handle);
 	dismiss(handle, true);
 	ret = libdat_free_call(DAT_DEV_CNO_FREE, cno_handle);
 	if (ret == DAT_SUCCESS)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libdat.h"
+#include "foreign.h"
 
 /* Whether the CR went now or was gone before: nobody may ask for it again. */
 static DAT_RETURN forget_if_gone(DAT_RETURN ret, __u32 cr)
@@ -22,6 +23,20 @@ static __u32 ep_of(__u32 cr)
 
 	return libdat_call(DAT_DEV_CR_QUERY, &arg) == DAT_SUCCESS ? arg.ep :
 								    NO_HANDLE;
+}
+
+/*
+ * The provider has made an EP for the request, of which the program may have
+ * learned nothing yet. It is the provider's as long as it is not accepted.
+ */
+static void learn_ep(struct libdat_foreign *cr)
+{
+	DAT_CR_PARAM param = { .local_ep_handle = DAT_HANDLE_NULL };
+
+	if (FOREIGN_CALL(cr, cr_query_func, cr->handle,
+			 DAT_CR_FIELD_LOCAL_EP_HANDLE, &param) == DAT_SUCCESS)
+		libdat_foreign_learn(cr, param.local_ep_handle,
+				     DAT_HANDLE_TYPE_EP);
 }
 
 /**
@@ -44,9 +59,20 @@ DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle,
 		.size = sizeof(arg),
 		.cr = libdat_handle_in(cr_handle),
 	};
+	struct libdat_foreign foreign;
 	struct libdat_cr *cr;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, cr_handle, DAT_HANDLE_TYPE_CR)) {
+		ret = FOREIGN_CALL(&foreign, cr_query_func, cr_handle,
+				   cr_param_mask, cr_param);
+		if (ret == DAT_SUCCESS &&
+		    (cr_param_mask & DAT_CR_FIELD_LOCAL_EP_HANDLE))
+			libdat_foreign_learn(&foreign,
+					     cr_param->local_ep_handle,
+					     DAT_HANDLE_TYPE_EP);
+		return ret;
+	}
 	if (cr_param_mask & ~DAT_CR_FIELD_ALL)
 		return BAD_ARG(2);
 	if (!cr_param)
@@ -98,7 +124,16 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 		.ep = libdat_handle_in(ep_handle),
 		.private_data_size = (__u32)private_data_size,
 	};
+	struct libdat_foreign foreign;
 
+	if (libdat_is_foreign(&foreign, cr_handle, DAT_HANDLE_TYPE_CR)) {
+		if (ep_handle == DAT_HANDLE_NULL)
+			learn_ep(&foreign);
+		libdat_foreign_beside(&foreign, ep_handle, DAT_HANDLE_TYPE_EP,
+				      DAT_INVALID_HANDLE_EP);
+		return FOREIGN_FREE(&foreign, cr_accept_func, cr_handle,
+				    ep_handle, private_data_size, private_data);
+	}
 	if (private_data_size < 0 ||
 	    (size_t)private_data_size > sizeof(arg.private_data))
 		return BAD_ARG(3);
@@ -122,9 +157,15 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
 {
 	__u32 cr = libdat_handle_in(cr_handle);
-	__u32 ep = ep_of(cr);
-	DAT_RETURN ret = libdat_free_call(DAT_DEV_CR_REJECT, cr_handle);
+	struct libdat_foreign foreign;
+	DAT_RETURN ret;
+	__u32 ep;
 
+	if (libdat_is_foreign(&foreign, cr_handle, DAT_HANDLE_TYPE_CR))
+		return FOREIGN_END(&foreign, cr_reject_func, cr_handle);
+
+	ep = ep_of(cr);
+	ret = libdat_free_call(DAT_DEV_CR_REJECT, cr_handle);
 	if (ret == DAT_SUCCESS)
 		libdat_ep_forget_if_gone(ep);
 	return forget_if_gone(ret, cr);
@@ -148,10 +189,16 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 		.cr = libdat_handle_in(cr_handle),
 		.conn_qual = handoff,
 	};
+	struct libdat_foreign foreign;
+	DAT_RETURN ret;
+	__u32 ep;
 
-	__u32 ep = ep_of(arg.cr);
-	DAT_RETURN ret = libdat_call(DAT_DEV_CR_HANDOFF, &arg);
+	if (libdat_is_foreign(&foreign, cr_handle, DAT_HANDLE_TYPE_CR))
+		return FOREIGN_END(&foreign, cr_handoff_func, cr_handle,
+				   handoff);
 
+	ep = ep_of(arg.cr);
+	ret = libdat_call(DAT_DEV_CR_HANDOFF, &arg);
 	if (ret == DAT_SUCCESS)
 		libdat_ep_forget_if_gone(ep);
 	return forget_if_gone(ret, arg.cr);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libdat.h"
+#include "foreign.h"
 
 /* What feeds the EVDs of an EP without notification: told of a change. */
 static void count_unnotified(const struct libdat_ep *ep, int count)
@@ -76,7 +77,26 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		.connect_evd = libdat_handle_in(connect_evd_handle),
 		.has_attr = ep_attributes ? 1 : 0,
 	};
+	struct libdat_foreign foreign;
 
+	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA)) {
+		libdat_foreign_beside(&foreign, pz_handle, DAT_HANDLE_TYPE_PZ,
+				      DAT_INVALID_HANDLE_PZ);
+		libdat_foreign_beside(&foreign, recv_evd_handle,
+				      DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_RECV);
+		libdat_foreign_beside(&foreign, request_evd_handle,
+				      DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_REQUEST);
+		libdat_foreign_beside(&foreign, connect_evd_handle,
+				      DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_CONN);
+		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_EP, ep_handle,
+				    ep_create_func, ia_handle, pz_handle,
+				    recv_evd_handle, request_evd_handle,
+				    connect_evd_handle, ep_attributes,
+				    ep_handle);
+	}
 	if (ep_attributes && !libdat_ep_attr_in(&arg.attr, ep_attributes))
 		return BAD_ARG(6);
 	if (!ep_handle)
@@ -118,7 +138,28 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle,
 		.has_attr = ep_attributes ? 1 : 0,
 		.srq = libdat_handle_in(srq_handle),
 	};
+	struct libdat_foreign foreign;
 
+	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA)) {
+		libdat_foreign_beside(&foreign, pz_handle, DAT_HANDLE_TYPE_PZ,
+				      DAT_INVALID_HANDLE_PZ);
+		libdat_foreign_beside(&foreign, recv_evd_handle,
+				      DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_RECV);
+		libdat_foreign_beside(&foreign, request_evd_handle,
+				      DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_REQUEST);
+		libdat_foreign_beside(&foreign, connect_evd_handle,
+				      DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_CONN);
+		libdat_foreign_beside(&foreign, srq_handle, DAT_HANDLE_TYPE_SRQ,
+				      DAT_INVALID_HANDLE_SRQ);
+		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_EP, ep_handle,
+				    ep_create_with_srq_func, ia_handle,
+				    pz_handle, recv_evd_handle,
+				    request_evd_handle, connect_evd_handle,
+				    srq_handle, ep_attributes, ep_handle);
+	}
 	/* To the kernel 0 means that there is none. */
 	if (srq_handle == DAT_HANDLE_NULL)
 		arg.srq = BAD_HANDLE;
@@ -164,9 +205,13 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
 		.size = sizeof(arg),
 		.ep = libdat_handle_in(ep_handle),
 	};
+	struct libdat_foreign foreign;
 	struct libdat_ep *ep;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
+		return FOREIGN_CALL(&foreign, ep_query_func, ep_handle,
+				    ep_param_mask, ep_param);
 	if (ep_param_mask & ~DAT_EP_FIELD_ALL)
 		return BAD_ARG(2);
 	if (!ep_param)
@@ -266,6 +311,31 @@ static void refresh(__u32 handle)
 	count_unnotified(&old, -1);
 }
 
+/* The handles in @param must be the same provider's. */
+static void check_param(struct libdat_foreign *ep, DAT_EP_PARAM_MASK mask,
+			const DAT_EP_PARAM *param)
+{
+	if (mask & DAT_EP_FIELD_PZ_HANDLE)
+		libdat_foreign_beside(ep, param->pz_handle, DAT_HANDLE_TYPE_PZ,
+				      DAT_INVALID_HANDLE_PZ);
+	if (mask & DAT_EP_FIELD_RECV_EVD_HANDLE)
+		libdat_foreign_beside(ep, param->recv_evd_handle,
+				      DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_RECV);
+	if (mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE)
+		libdat_foreign_beside(ep, param->request_evd_handle,
+				      DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE)
+		libdat_foreign_beside(ep, param->connect_evd_handle,
+				      DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_CONN);
+	if (mask & DAT_EP_FIELD_SRQ_HANDLE)
+		libdat_foreign_beside(ep, param->srq_handle,
+				      DAT_HANDLE_TYPE_SRQ,
+				      DAT_INVALID_HANDLE_SRQ);
+}
+
 /**
  * dat_ep_modify - change the parameters of an EP
  * @ep_handle: the EP
@@ -287,9 +357,16 @@ DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle,
 		.ep = libdat_handle_in(ep_handle),
 		.mask = mask_in(ep_param_mask),
 	};
+	struct libdat_foreign foreign;
 	DAT_EP_ATTR attr;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP)) {
+		if (ep_param)
+			check_param(&foreign, ep_param_mask, ep_param);
+		return FOREIGN_CALL(&foreign, ep_modify_func, ep_handle,
+				    ep_param_mask, ep_param);
+	}
 	if (ep_param_mask & ~DAT_EP_FIELD_ALL)
 		return BAD_ARG(2);
 	if (!ep_param)
@@ -326,8 +403,12 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 		.size = sizeof(arg),
 		.ep = libdat_handle_in(ep_handle),
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
+		return FOREIGN_CALL(&foreign, ep_get_status_func, ep_handle,
+				    ep_state, recv_idle, request_idle);
 	if (!ep_state)
 		return BAD_ARG(2);
 	if (!recv_idle)
@@ -364,8 +445,14 @@ DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle,
 		.size = sizeof(arg),
 		.ep = libdat_handle_in(ep_handle),
 	};
-	DAT_RETURN ret = libdat_call(DAT_DEV_EP_RECV_QUERY, &arg);
+	struct libdat_foreign foreign;
+	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
+		return FOREIGN_CALL(&foreign, ep_recv_query_func, ep_handle,
+				    nbufs_allocated, bufs_alloc_span);
+
+	ret = libdat_call(DAT_DEV_EP_RECV_QUERY, &arg);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	if (nbufs_allocated)
@@ -396,7 +483,11 @@ DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
 		.soft = (__u32)soft_high_watermark,
 		.hard = (__u32)hard_high_watermark,
 	};
+	struct libdat_foreign foreign;
 
+	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
+		return FOREIGN_CALL(&foreign, ep_set_watermark_func, ep_handle,
+				    soft_high_watermark, hard_high_watermark);
 	return libdat_call(DAT_DEV_EP_SET_WATERMARK, &arg);
 }
 
@@ -412,6 +503,10 @@ DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
  */
 DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 {
+	struct libdat_foreign foreign;
+
+	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
+		return FOREIGN_CALL(&foreign, ep_reset_func, ep_handle);
 	return libdat_free_call(DAT_DEV_EP_RESET, ep_handle);
 }
 
@@ -454,8 +549,12 @@ void libdat_ep_forget_if_gone(__u32 handle)
  */
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 {
-	DAT_RETURN ret = libdat_free_call(DAT_DEV_EP_FREE, ep_handle);
+	struct libdat_foreign foreign;
+	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
+		return FOREIGN_FREE(&foreign, ep_free_func, ep_handle);
+	ret = libdat_free_call(DAT_DEV_EP_FREE, ep_handle);
 	if (ret == DAT_SUCCESS)
 		forget(libdat_handle_in(ep_handle));
 	return ret;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libdat.h"
+#include "foreign.h"
 
 /**
  * dat_ep_connect - ask a remote service point for a connection
@@ -39,8 +40,14 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle,
 		.flags = connect_flags,
 		.private_data_size = (__u32)private_data_size,
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
+		return FOREIGN_CALL(&foreign, ep_connect_func, ep_handle,
+				    remote_ia_address, remote_conn_qual,
+				    timeout, private_data_size, private_data,
+				    qos, connect_flags);
 	if (!remote_ia_address)
 		return BAD_ARG(2);
 	if (private_data_size < 0 ||
@@ -85,7 +92,15 @@ DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle,
 		.qos = qos,
 		.private_data_size = (__u32)private_data_size,
 	};
+	struct libdat_foreign foreign;
 
+	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP)) {
+		libdat_foreign_beside(&foreign, ep_dup_handle,
+				      DAT_HANDLE_TYPE_EP, DAT_INVALID_HANDLE2);
+		return FOREIGN_CALL(&foreign, ep_dup_connect_func, ep_handle,
+				    ep_dup_handle, timeout, private_data_size,
+				    private_data, qos);
+	}
 	if (private_data_size < 0 ||
 	    (size_t)private_data_size > sizeof(arg.private_data))
 		return BAD_ARG(4);
@@ -116,6 +131,10 @@ DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle,
 		.ep = libdat_handle_in(ep_handle),
 		.flags = disconnect_flags,
 	};
+	struct libdat_foreign foreign;
 
+	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
+		return FOREIGN_CALL(&foreign, ep_disconnect_func, ep_handle,
+				    disconnect_flags);
 	return libdat_call(DAT_DEV_EP_DISCONNECT, &arg);
 }

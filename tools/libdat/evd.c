@@ -3,6 +3,7 @@
  * evd.c - event dispatchers: made, freed, emptied
  */
 #include "libdat.h"
+#include "foreign.h"
 
 static DAT_RETURN bad_evd(void)
 {
@@ -88,9 +89,17 @@ DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 		.flags = evd_flags,
 		.cno = libdat_handle_in(cno_handle),
 	};
+	struct libdat_foreign foreign;
 	struct libdat_evd *evd;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA)) {
+		libdat_foreign_beside(&foreign, cno_handle, DAT_HANDLE_TYPE_CNO,
+				      DAT_INVALID_HANDLE_CNO);
+		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_EVD, evd_handle,
+				    evd_create_func, ia_handle, evd_min_qlen,
+				    cno_handle, evd_flags, evd_handle);
+	}
 	if (evd_min_qlen < 0)
 		return BAD_ARG(2);
 	if (!evd_handle)
@@ -153,12 +162,18 @@ static DAT_RETURN count_events(struct libdat_evd *evd, __u32 wanted,
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	__u32 handle = libdat_handle_in(evd_handle);
+	struct libdat_foreign foreign;
 	struct dat_dev_event raw;
 	struct libdat_evd *evd;
 	DAT_RETURN ret;
 	__u32 count;
 	__u32 ia;
 
+	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD)) {
+		ret = FOREIGN_CALL(&foreign, evd_dequeue_func, evd_handle,
+				   event);
+		return libdat_foreign_event(&foreign, event, ret);
+	}
 	if (!event)
 		return BAD_ARG(2);
 	evd = libdat_object_lock(handle, LIBDAT_EVD);
@@ -262,12 +277,18 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
 			DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
 {
 	__u32 handle = libdat_handle_in(evd_handle);
+	struct libdat_foreign foreign;
 	struct dat_dev_event raw;
 	struct libdat_evd *evd;
 	DAT_RETURN ret;
 	__u32 count;
 	__u32 ia;
 
+	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD)) {
+		ret = FOREIGN_CALL(&foreign, evd_wait_func, evd_handle,
+				   timeout, threshold, event, nmore);
+		return libdat_foreign_event(&foreign, event, ret);
+	}
 	if (!event)
 		return BAD_ARG(4);
 	if (!nmore)
@@ -319,8 +340,12 @@ unlock:
  */
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 {
-	DAT_RETURN ret = libdat_free_call(DAT_DEV_EVD_FREE, evd_handle);
+	struct libdat_foreign foreign;
+	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD))
+		return FOREIGN_FREE(&foreign, evd_free_func, evd_handle);
+	ret = libdat_free_call(DAT_DEV_EVD_FREE, evd_handle);
 	if (ret == DAT_SUCCESS)
 		libdat_object_drop(libdat_handle_in(evd_handle), LIBDAT_EVD);
 	return ret;

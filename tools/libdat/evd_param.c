@@ -3,6 +3,7 @@
  * evd_param.c - event dispatchers: queried, and changed while in use
  */
 #include "libdat.h"
+#include "foreign.h"
 
 static DAT_EVD_STATE state_out(const struct libdat_evd *evd, __u32 state)
 {
@@ -40,9 +41,13 @@ DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle,
 		.size = sizeof(arg),
 		.evd = libdat_handle_in(evd_handle),
 	};
+	struct libdat_foreign foreign;
 	struct libdat_evd *evd;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD))
+		return FOREIGN_CALL(&foreign, evd_query_func, evd_handle,
+				    evd_param_mask, evd_param);
 	if (evd_param_mask & ~DAT_EVD_FIELD_ALL)
 		return BAD_ARG(2);
 	if (!evd_param)
@@ -80,9 +85,13 @@ DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 		.evd = libdat_handle_in(evd_handle),
 		.min_qlen = (__u32)evd_min_qlen,
 	};
+	struct libdat_foreign foreign;
 	struct libdat_evd *evd;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD))
+		return FOREIGN_CALL(&foreign, evd_resize_func, evd_handle,
+				    evd_min_qlen);
 	if (evd_min_qlen < 0)
 		return BAD_ARG(2);
 	evd = libdat_object_lock(arg.evd, LIBDAT_EVD);
@@ -113,7 +122,11 @@ DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
 		.size = sizeof(arg),
 		.evd = libdat_handle_in(evd_handle),
 	};
+	struct libdat_foreign foreign;
 
+	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD))
+		return FOREIGN_CALL(&foreign, evd_post_se_func, evd_handle,
+				    event);
 	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
 		return BAD_ARG(2);
 	arg.pointer =
@@ -139,7 +152,14 @@ DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle,
 		.evd = libdat_handle_in(evd_handle),
 		.cno = libdat_handle_in(cno_handle),
 	};
+	struct libdat_foreign foreign;
 
+	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD)) {
+		libdat_foreign_beside(&foreign, cno_handle, DAT_HANDLE_TYPE_CNO,
+				      DAT_INVALID_HANDLE_CNO);
+		return FOREIGN_CALL(&foreign, evd_modify_cno_func, evd_handle,
+				    cno_handle);
+	}
 	return libdat_call(DAT_DEV_EVD_MODIFY_CNO, &arg);
 }
 
@@ -165,6 +185,10 @@ static DAT_RETURN set(DAT_EVD_HANDLE evd_handle, __u32 mask, __u32 state)
  */
 DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle)
 {
+	struct libdat_foreign foreign;
+
+	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD))
+		return FOREIGN_CALL(&foreign, evd_enable_func, evd_handle);
 	return set(evd_handle, DAT_DEV_EVD_DISABLED, 0);
 }
 
@@ -178,6 +202,10 @@ DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle)
  */
 DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle)
 {
+	struct libdat_foreign foreign;
+
+	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD))
+		return FOREIGN_CALL(&foreign, evd_disable_func, evd_handle);
 	return set(evd_handle, DAT_DEV_EVD_DISABLED, DAT_DEV_EVD_DISABLED);
 }
 
@@ -192,6 +220,11 @@ DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle)
  */
 DAT_RETURN dat_evd_set_unwaitable(DAT_EVD_HANDLE evd_handle)
 {
+	struct libdat_foreign foreign;
+
+	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD))
+		return FOREIGN_CALL(&foreign, evd_set_unwaitable_func,
+				    evd_handle);
 	return set(evd_handle, DAT_DEV_EVD_UNWAITABLE, DAT_DEV_EVD_UNWAITABLE);
 }
 
@@ -205,5 +238,10 @@ DAT_RETURN dat_evd_set_unwaitable(DAT_EVD_HANDLE evd_handle)
  */
 DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle)
 {
+	struct libdat_foreign foreign;
+
+	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD))
+		return FOREIGN_CALL(&foreign, evd_clear_unwaitable_func,
+				    evd_handle);
 	return set(evd_handle, DAT_DEV_EVD_UNWAITABLE, 0);
 }

@@ -3,6 +3,7 @@
  * handle.c - what can be done with any handle
  */
 #include "libdat.h"
+#include "foreign.h"
 
 /* The kernel's type numbers, where they are not DAT 1.2's */
 #define DAT2_HANDLE_TYPE_SRQ	9
@@ -23,8 +24,12 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle,
 		.size = sizeof(arg),
 		.handle = libdat_handle_in(dat_handle),
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, dat_handle, LIBDAT_ANY_TYPE))
+		return FOREIGN_CALL(&foreign, get_handle_type_func, dat_handle,
+				    handle_type);
 	if (!handle_type)
 		return BAD_ARG(2);
 
@@ -60,7 +65,11 @@ DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context)
 		.set = 1,
 		.context = context.as_64,
 	};
+	struct libdat_foreign foreign;
 
+	if (libdat_is_foreign(&foreign, dat_handle, LIBDAT_ANY_TYPE))
+		return FOREIGN_CALL(&foreign, set_consumer_context_func,
+				    dat_handle, context);
 	return libdat_call(DAT_DEV_CONTEXT, &arg);
 }
 
@@ -79,8 +88,12 @@ DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context)
 		.size = sizeof(arg),
 		.handle = libdat_handle_in(dat_handle),
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, dat_handle, LIBDAT_ANY_TYPE))
+		return FOREIGN_CALL(&foreign, get_consumer_context_func,
+				    dat_handle, context);
 	if (!context)
 		return BAD_ARG(2);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libdat.h"
+#include "foreign.h"
 
 /* Solaris: the program copes with relaxed ordering. */
 static const char ro_aware[] = "RO_AWARE_";
@@ -90,7 +91,8 @@ static DAT_RETURN open_name(struct dat_dev_ia_open *arg, struct libdat_ia *ia,
  * @dat_minor: the same
  * @thread_safety: whether the program asks for it; it gets it anyway
  *
- * Thread safe. See dat_ia_open(3DAT).
+ * An IA of another provider is asked for first. Thread safe. See
+ * dat_ia_open(3DAT).
  *
  * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_HANDLE,
  * DAT_INVALID_PARAMETER, DAT_PROVIDER_NOT_FOUND, with DAT_NAME_NOT_REGISTERED
@@ -115,13 +117,20 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr,
 	struct libdat_ia *ia;
 	DAT_RETURN ret;
 
-	(void)thread_safety;
 	if (!name)
 		return BAD_ARG(1);
 	if (!async_evd_handle)
 		return BAD_ARG(3);
 	if (!ia_handle)
 		return BAD_ARG(4);
+
+	is_ro_aware = !strncmp(name, ro_aware, strlen(ro_aware));
+	if (is_ro_aware)
+		name += strlen(ro_aware);
+	if (libdat_provider_open(&ret, name, async_evd_min_qlen,
+				 async_evd_handle, ia_handle, dat_major,
+				 dat_minor, thread_safety))
+		return ret;
 	has_no_evd = *async_evd_handle == DAT_EVD_ASYNC_EXISTS;
 	if (has_no_evd)
 		arg.async_evd_qlen = 1;
@@ -130,10 +139,6 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr,
 	else if (*async_evd_handle != DAT_HANDLE_NULL)
 		return DAT_ERROR(DAT_INVALID_HANDLE,
 				 DAT_INVALID_HANDLE_EVD_ASYNC);
-
-	is_ro_aware = !strncmp(name, ro_aware, strlen(ro_aware));
-	if (is_ro_aware)
-		name += strlen(ro_aware);
 	if (strlen(name) >= sizeof(arg.name))
 		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND,
 				 DAT_NAME_NOT_REGISTERED);
@@ -178,8 +183,12 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr,
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
 {
 	__u32 ia = libdat_handle_in(ia_handle);
-	DAT_RETURN ret = close_ia(ia, ia_flags);
+	struct libdat_foreign foreign;
+	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA))
+		return libdat_provider_close(&foreign, ia_flags);
+	ret = close_ia(ia, ia_flags);
 	if (ret == DAT_SUCCESS)
 		libdat_object_drop_ia(ia);
 	return ret;
@@ -336,9 +345,15 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
 			DAT_PROVIDER_ATTR_MASK provider_attr_mask,
 			DAT_PROVIDER_ATTR *provider_attributes)
 {
+	struct libdat_foreign foreign;
 	struct dat_dev_ia_query arg;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA))
+		return FOREIGN_CALL(&foreign, ia_query_func, ia_handle,
+				    async_evd_handle, ia_attr_mask,
+				    ia_attributes, provider_attr_mask,
+				    provider_attributes);
 	if (ia_attr_mask & ~DAT_IA_FIELD_ALL)
 		return BAD_ARG(3);
 	if (ia_attr_mask && !ia_attributes)

@@ -19,8 +19,6 @@
 
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
-#define DAT_ERROR(type, subtype) \
-	((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
 #define BAD_ARG(number) \
 	DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG ## number)
 
@@ -308,6 +306,9 @@ void libdat_agent_put(struct libdat_agent *agent);
 
 /* ep.c */
 void libdat_ep_forget_if_gone(__u32 handle);
+
+/* registry.c */
+bool libdat_ia_is_listed(const char *name);
 
 /* post.c */
 DAT_RETURN libdat_post(struct dat_dev_dto *dto);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libdat.h"
+#include "foreign.h"
 
 /* One call synchronizes this many segments at most, longer arrays take more. */
 #define SYNC_CHUNK	64
@@ -121,8 +122,24 @@ DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 		.privileges = libdat_priv_in(mem_privileges),
 		.length = length,
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA)) {
+		libdat_foreign_beside(&foreign, pz_handle, DAT_HANDLE_TYPE_PZ,
+				      DAT_INVALID_HANDLE_PZ);
+		if (mem_type == DAT_MEM_TYPE_LMR)
+			libdat_foreign_beside(&foreign,
+					      region_description.for_lmr_handle,
+					      DAT_HANDLE_TYPE_LMR,
+					      DAT_INVALID_HANDLE_LMR);
+		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_LMR, lmr_handle,
+				    lmr_create_func, ia_handle, mem_type,
+				    region_description, length, pz_handle,
+				    mem_privileges, lmr_handle, lmr_context,
+				    rmr_context, registered_size,
+				    registered_address);
+	}
 	if (!lmr_handle)
 		return BAD_ARG(7);
 	if (!lmr_context)
@@ -193,8 +210,12 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle,
 		.size = sizeof(arg),
 		.lmr = libdat_handle_in(lmr_handle),
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, lmr_handle, DAT_HANDLE_TYPE_LMR))
+		return FOREIGN_CALL(&foreign, lmr_query_func, lmr_handle,
+				    lmr_param_mask, lmr_param);
 	if (lmr_param_mask & ~DAT_LMR_FIELD_ALL)
 		return BAD_ARG(2);
 	if (!lmr_param)
@@ -230,8 +251,12 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle,
  */
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
-	DAT_RETURN ret = libdat_free_call(DAT_DEV_LMR_FREE, lmr_handle);
+	struct libdat_foreign foreign;
+	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, lmr_handle, DAT_HANDLE_TYPE_LMR))
+		return FOREIGN_FREE(&foreign, lmr_free_func, lmr_handle);
+	ret = libdat_free_call(DAT_DEV_LMR_FREE, lmr_handle);
 	if (ret == DAT_SUCCESS)
 		libdat_object_drop(libdat_handle_in(lmr_handle), LIBDAT_LMR);
 	return ret;
@@ -299,6 +324,11 @@ DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
 				  const DAT_LMR_TRIPLET *local_segments,
 				  DAT_VLEN num_segments)
 {
+	struct libdat_foreign foreign;
+
+	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA))
+		return FOREIGN_CALL(&foreign, lmr_sync_rdma_read_func,
+				    ia_handle, local_segments, num_segments);
 	return sync_segments(ia_handle, local_segments, num_segments,
 			     DAT_DEV_SYNC_READ);
 }
@@ -317,6 +347,11 @@ DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
 				   const DAT_LMR_TRIPLET *local_segments,
 				   DAT_VLEN num_segments)
 {
+	struct libdat_foreign foreign;
+
+	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA))
+		return FOREIGN_CALL(&foreign, lmr_sync_rdma_write_func,
+				    ia_handle, local_segments, num_segments);
 	return sync_segments(ia_handle, local_segments, num_segments,
 			     DAT_DEV_SYNC_WRITE);
 }

@@ -3,6 +3,7 @@
  * post.c - posting DTOs
  */
 #include "libdat.h"
+#include "foreign.h"
 
 /**
  * libdat_post - post one DTO or bind
@@ -89,7 +90,12 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		.flags = completion_flags,
 		.cookie = user_cookie.as_64,
 	};
+	struct libdat_foreign foreign;
 
+	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
+		return FOREIGN_CALL(&foreign, ep_post_send_func, ep_handle,
+				    num_segments, local_iov, user_cookie,
+				    completion_flags);
 	return libdat_post_iov(&dto, num_segments, local_iov);
 }
 
@@ -117,7 +123,12 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		.flags = completion_flags,
 		.cookie = user_cookie.as_64,
 	};
+	struct libdat_foreign foreign;
 
+	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
+		return FOREIGN_CALL(&foreign, ep_post_recv_func, ep_handle,
+				    num_segments, local_iov, user_cookie,
+				    completion_flags);
 	return libdat_post_iov(&dto, num_segments, local_iov);
 }
 
@@ -148,7 +159,12 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle,
 		.flags = completion_flags,
 		.cookie = user_cookie.as_64,
 	};
+	struct libdat_foreign foreign;
 
+	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
+		return FOREIGN_CALL(&foreign, ep_post_rdma_read_func, ep_handle,
+				    num_segments, local_iov, user_cookie,
+				    remote_buffer, completion_flags);
 	return post_rdma(&dto, num_segments, local_iov, remote_buffer);
 }
 
@@ -179,6 +195,12 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
 		.flags = completion_flags,
 		.cookie = user_cookie.as_64,
 	};
+	struct libdat_foreign foreign;
 
+	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
+		return FOREIGN_CALL(&foreign, ep_post_rdma_write_func,
+				    ep_handle, num_segments, local_iov,
+				    user_cookie, remote_buffer,
+				    completion_flags);
 	return post_rdma(&dto, num_segments, local_iov, remote_buffer);
 }

@@ -3,6 +3,7 @@
  * psp.c - public service points
  */
 #include "libdat.h"
+#include "foreign.h"
 
 /**
  * dat_psp_create - listen for connection requests
@@ -28,8 +29,16 @@ DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 		.conn_qual = conn_qual,
 		.flags = psp_flags,
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA)) {
+		libdat_foreign_beside(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_CR);
+		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_PSP, psp_handle,
+				    psp_create_func, ia_handle, conn_qual,
+				    evd_handle, psp_flags, psp_handle);
+	}
 	if (!psp_handle)
 		return BAD_ARG(5);
 
@@ -50,6 +59,10 @@ DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
  */
 DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle)
 {
+	struct libdat_foreign foreign;
+
+	if (libdat_is_foreign(&foreign, psp_handle, DAT_HANDLE_TYPE_PSP))
+		return FOREIGN_FREE(&foreign, psp_free_func, psp_handle);
 	return libdat_free_call(DAT_DEV_PSP_FREE, psp_handle);
 }
 
@@ -77,8 +90,16 @@ DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
 		.evd = libdat_handle_in(evd_handle),
 		.flags = psp_flags,
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA)) {
+		libdat_foreign_beside(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_CR);
+		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_PSP, psp_handle,
+				    psp_create_any_func, ia_handle, conn_qual,
+				    evd_handle, psp_flags, psp_handle);
+	}
 	if (!conn_qual)
 		return BAD_ARG(2);
 	if (!psp_handle)
@@ -110,8 +131,12 @@ DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle,
 		.size = sizeof(arg),
 		.psp = libdat_handle_in(psp_handle),
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, psp_handle, DAT_HANDLE_TYPE_PSP))
+		return FOREIGN_CALL(&foreign, psp_query_func, psp_handle,
+				    psp_param_mask, psp_param);
 	if (psp_param_mask & ~DAT_PSP_FIELD_ALL)
 		return BAD_ARG(2);
 	if (!psp_param)

@@ -3,6 +3,7 @@
  * pz.c - protection zones
  */
 #include "libdat.h"
+#include "foreign.h"
 
 /**
  * dat_pz_create - make a PZ
@@ -20,8 +21,12 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 		.size = sizeof(arg),
 		.ia = libdat_handle_in(ia_handle),
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA))
+		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_PZ, pz_handle,
+				    pz_create_func, ia_handle, pz_handle);
 	if (!pz_handle)
 		return BAD_ARG(2);
 
@@ -49,8 +54,12 @@ DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle,
 		.size = sizeof(arg),
 		.pz = libdat_handle_in(pz_handle),
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, pz_handle, DAT_HANDLE_TYPE_PZ))
+		return FOREIGN_CALL(&foreign, pz_query_func, pz_handle,
+				    pz_param_mask, pz_param);
 	if (pz_param_mask & ~DAT_PZ_FIELD_ALL)
 		return BAD_ARG(2);
 	if (!pz_param)
@@ -72,5 +81,9 @@ DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle,
  */
 DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle)
 {
+	struct libdat_foreign foreign;
+
+	if (libdat_is_foreign(&foreign, pz_handle, DAT_HANDLE_TYPE_PZ))
+		return FOREIGN_FREE(&foreign, pz_free_func, pz_handle);
 	return libdat_free_call(DAT_DEV_PZ_FREE, pz_handle);
 }

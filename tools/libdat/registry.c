@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "libdat.h"
+#include "foreign.h"
 
 static DAT_RETURN list(struct dat_dev_ia_info *infos, __u32 max, __u32 *num)
 {
@@ -56,6 +57,55 @@ static __u32 add_aliases(struct dat_dev_ia_info *infos, __u32 num)
 	return (__u32)(info - infos);
 }
 
+/*
+ * All that the kernel knows, by all their names; to be freed, whatever is
+ * returned.
+ */
+static DAT_RETURN list_all(struct dat_dev_ia_info **infos, __u32 *num)
+{
+	size_t num_aliases;
+	DAT_RETURN ret;
+
+	*infos = NULL;
+	*num = 0;
+	if (libdat_open() != DAT_SUCCESS)
+		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+
+	/* The number first: a program may ask for as many as it likes. */
+	ret = list(NULL, 0, num);
+	if (!*num)
+		return ret;
+	libdat_aliases(&num_aliases);
+	*infos = calloc(*num + num_aliases, sizeof(**infos));
+	if (!*infos)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	ret = list(*infos, *num, num);
+	if (ret == DAT_SUCCESS)
+		*num = add_aliases(*infos, *num);
+	return ret;
+}
+
+/**
+ * libdat_ia_is_listed - does the kernel know an IA of this name?
+ * @name: the name
+ *
+ * Thread safe.
+ *
+ * Return: false also if the kernel cannot be asked.
+ */
+bool libdat_ia_is_listed(const char *name)
+{
+	struct dat_dev_ia_info *infos;
+	bool is_listed;
+	__u32 num;
+
+	is_listed = list_all(&infos, &num) == DAT_SUCCESS &&
+		    find(infos, num, name);
+	free(infos);
+	return is_listed;
+}
+
 static void info_out(DAT_PROVIDER_INFO *out, const struct dat_dev_ia_info *in)
 {
 	memset(out, 0, sizeof(*out));
@@ -79,50 +129,47 @@ static void info_out(DAT_PROVIDER_INFO *out, const struct dat_dev_ia_info *in)
  *
  * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_PARAMETER if
  * there are more than @max_to_return, DAT_INTERNAL_ERROR if /dev/dat cannot be
- * opened.
+ * opened and no other provider has registered itself.
  */
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
 				       DAT_COUNT *entries_returned,
 				       DAT_PROVIDER_INFO *dat_provider_list[])
 {
-	struct dat_dev_ia_info *infos = NULL;
+	struct dat_dev_ia_info *infos;
+	DAT_PROVIDER_INFO *others;
+	size_t num_others, i;
 	DAT_RETURN ret;
-	size_t num_aliases;
-	__u32 num, i;
+	__u32 num;
 
 	if (max_to_return < 0)
 		return BAD_ARG(1);
 	if (!entries_returned)
 		return BAD_ARG(2);
-	*entries_returned = 0;
-	if (libdat_open() != DAT_SUCCESS)
-		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 
-	/* The number first: a program may ask for as many as it likes. */
-	ret = list(NULL, 0, &num);
-	if (!num)
-		return ret;
-	libdat_aliases(&num_aliases);
-	infos = calloc(num + num_aliases, sizeof(*infos));
-	if (!infos)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-	ret = list(infos, num, &num);
-	if (ret == DAT_SUCCESS)
-		num = add_aliases(infos, num);
-	*entries_returned = libdat_count_out(num);
+	ret = list_all(&infos, &num);
+	if (!libdat_provider_list(&others, &num_others))
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				DAT_RESOURCE_MEMORY);
+	/* They need no device. */
+	if (others && DAT_GET_TYPE(ret) == DAT_INTERNAL_ERROR)
+		ret = DAT_SUCCESS;
+	*entries_returned = libdat_count_out(num + (__u32)num_others);
 	if (ret != DAT_SUCCESS)
 		goto free;
 	ret = BAD_ARG(3);
-	if (num > (__u32)max_to_return || (num && !dat_provider_list))
+	if (*entries_returned > max_to_return ||
+	    (*entries_returned && !dat_provider_list))
 		goto free;
-	for (i = 0; i < num; i++)
+	for (i = 0; i < num + num_others; i++)
 		if (!dat_provider_list[i])
 			goto free;
 	for (i = 0; i < num; i++)
 		info_out(dat_provider_list[i], &infos[i]);
+	for (i = 0; i < num_others; i++)
+		*dat_provider_list[num + i] = others[i];
 	ret = DAT_SUCCESS;
 free:
+	free(others);
 	free(infos);
 	return ret;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libdat.h"
+#include "foreign.h"
 
 /**
  * dat_rmr_create - make an RMR
@@ -22,8 +23,12 @@ DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
 		.size = sizeof(arg),
 		.pz = libdat_handle_in(pz_handle),
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, pz_handle, DAT_HANDLE_TYPE_PZ))
+		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_RMR, rmr_handle,
+				    rmr_create_func, pz_handle, rmr_handle);
 	if (!rmr_handle)
 		return BAD_ARG(2);
 
@@ -51,8 +56,12 @@ DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
 		.size = sizeof(arg),
 		.rmr = libdat_handle_in(rmr_handle),
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, rmr_handle, DAT_HANDLE_TYPE_RMR))
+		return FOREIGN_CALL(&foreign, rmr_query_func, rmr_handle,
+				    rmr_param_mask, rmr_param);
 	if (rmr_param_mask & ~DAT_RMR_FIELD_ALL)
 		return BAD_ARG(2);
 	if (!rmr_param)
@@ -108,8 +117,16 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
 		.rmr = libdat_handle_in(rmr_handle),
 		.privileges = libdat_priv_in(mem_privileges),
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, rmr_handle, DAT_HANDLE_TYPE_RMR)) {
+		libdat_foreign_beside(&foreign, ep_handle, DAT_HANDLE_TYPE_EP,
+				      DAT_INVALID_HANDLE_EP);
+		return FOREIGN_CALL(&foreign, rmr_bind_func, rmr_handle,
+				    lmr_triplet, mem_privileges, ep_handle,
+				    user_cookie, completion_flags, rmr_context);
+	}
 	if (!lmr_triplet || !libdat_segment_in(&segment, lmr_triplet))
 		return BAD_ARG(2);
 	if (!rmr_context)
@@ -131,5 +148,9 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
  */
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {
+	struct libdat_foreign foreign;
+
+	if (libdat_is_foreign(&foreign, rmr_handle, DAT_HANDLE_TYPE_RMR))
+		return FOREIGN_FREE(&foreign, rmr_free_func, rmr_handle);
 	return libdat_free_call(DAT_DEV_RMR_FREE, rmr_handle);
 }

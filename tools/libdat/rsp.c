@@ -3,6 +3,7 @@
  * rsp.c - reserved service points
  */
 #include "libdat.h"
+#include "foreign.h"
 
 /**
  * dat_rsp_create - listen for one connection request
@@ -29,8 +30,18 @@ DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 		.conn_qual = conn_qual,
 		.ep = libdat_handle_in(ep_handle),
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA)) {
+		libdat_foreign_beside(&foreign, ep_handle, DAT_HANDLE_TYPE_EP,
+				      DAT_INVALID_HANDLE_EP);
+		libdat_foreign_beside(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_CR);
+		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_RSP, rsp_handle,
+				    rsp_create_func, ia_handle, conn_qual,
+				    ep_handle, evd_handle, rsp_handle);
+	}
 	if (!rsp_handle)
 		return BAD_ARG(5);
 
@@ -59,8 +70,18 @@ DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle,
 		.size = sizeof(arg),
 		.rsp = libdat_handle_in(rsp_handle),
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, rsp_handle, DAT_HANDLE_TYPE_RSP)) {
+		ret = FOREIGN_CALL(&foreign, rsp_query_func, rsp_handle,
+				   rsp_param_mask, rsp_param);
+		if (ret == DAT_SUCCESS &&
+		    (rsp_param_mask & DAT_RSP_FIELD_EP_HANDLE))
+			libdat_foreign_learn(&foreign, rsp_param->ep_handle,
+					     DAT_HANDLE_TYPE_EP);
+		return ret;
+	}
 	if (rsp_param_mask & ~DAT_RSP_FIELD_ALL)
 		return BAD_ARG(2);
 	if (!rsp_param)
@@ -87,5 +108,9 @@ DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle,
  */
 DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle)
 {
+	struct libdat_foreign foreign;
+
+	if (libdat_is_foreign(&foreign, rsp_handle, DAT_HANDLE_TYPE_RSP))
+		return FOREIGN_FREE(&foreign, rsp_free_func, rsp_handle);
 	return libdat_free_call(DAT_DEV_RSP_FREE, rsp_handle);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libdat.h"
+#include "foreign.h"
 
 /* The kernel's, which are not DAT 1.2's: there is one more, and no order. */
 #define DAT2_SRQ_STATE_OPERATIONAL	1
@@ -29,8 +30,16 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		.ia = libdat_handle_in(ia_handle),
 		.pz = libdat_handle_in(pz_handle),
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA)) {
+		libdat_foreign_beside(&foreign, pz_handle, DAT_HANDLE_TYPE_PZ,
+				      DAT_INVALID_HANDLE_PZ);
+		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_SRQ, srq_handle,
+				    srq_create_func, ia_handle, pz_handle,
+				    srq_attr, srq_handle);
+	}
 	if (!srq_attr || srq_attr->max_recv_dtos < 0 ||
 	    srq_attr->max_recv_iov < 0 || srq_attr->low_watermark < 0)
 		return BAD_ARG(3);
@@ -64,8 +73,12 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle,
 		.size = sizeof(arg),
 		.srq = libdat_handle_in(srq_handle),
 	};
+	struct libdat_foreign foreign;
 	DAT_RETURN ret;
 
+	if (libdat_is_foreign(&foreign, srq_handle, DAT_HANDLE_TYPE_SRQ))
+		return FOREIGN_CALL(&foreign, srq_query_func, srq_handle,
+				    srq_param_mask, srq_param);
 	if (srq_param_mask & ~DAT_SRQ_FIELD_ALL)
 		return BAD_ARG(2);
 	if (!srq_param)
@@ -114,6 +127,11 @@ static DAT_RETURN set(unsigned long cmd, DAT_SRQ_HANDLE srq_handle,
  */
 DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto)
 {
+	struct libdat_foreign foreign;
+
+	if (libdat_is_foreign(&foreign, srq_handle, DAT_HANDLE_TYPE_SRQ))
+		return FOREIGN_CALL(&foreign, srq_resize_func, srq_handle,
+				    srq_max_recv_dto);
 	return set(DAT_DEV_SRQ_RESIZE, srq_handle, srq_max_recv_dto);
 }
 
@@ -128,6 +146,11 @@ DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto)
  */
 DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
 {
+	struct libdat_foreign foreign;
+
+	if (libdat_is_foreign(&foreign, srq_handle, DAT_HANDLE_TYPE_SRQ))
+		return FOREIGN_CALL(&foreign, srq_set_lw_func, srq_handle,
+				    low_watermark);
 	return set(DAT_DEV_SRQ_SET_LW, srq_handle, low_watermark);
 }
 
@@ -152,7 +175,11 @@ DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 		.ep = libdat_handle_in(srq_handle),
 		.cookie = user_cookie.as_64,
 	};
+	struct libdat_foreign foreign;
 
+	if (libdat_is_foreign(&foreign, srq_handle, DAT_HANDLE_TYPE_SRQ))
+		return FOREIGN_CALL(&foreign, srq_post_recv_func, srq_handle,
+				    num_segments, local_iov, user_cookie);
 	return libdat_post_iov(&dto, num_segments, local_iov);
 }
 
@@ -166,5 +193,9 @@ DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
  */
 DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 {
+	struct libdat_foreign foreign;
+
+	if (libdat_is_foreign(&foreign, srq_handle, DAT_HANDLE_TYPE_SRQ))
+		return FOREIGN_FREE(&foreign, srq_free_func, srq_handle);
 	return libdat_free_call(DAT_DEV_SRQ_FREE, srq_handle);
 }

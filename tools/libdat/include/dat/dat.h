@@ -51,7 +51,7 @@ typedef DAT_UINT32 DAT_TIMEOUT;			/* microseconds */
 #define DAT_TIMEOUT_INFINITE	((DAT_TIMEOUT)~0)
 
 /*
- * Handles. None of them is a pointer that anybody may follow: each is looked
+ * Handles. None of them is a pointer that a program may follow: each is looked
  * up, and one that was freed, forged or is of another type makes the call
  * return DAT_INVALID_HANDLE.
  */

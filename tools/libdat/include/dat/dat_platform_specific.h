@@ -40,6 +40,11 @@ typedef struct sockaddr_in6	DAT_SOCK_ADDR6;
 #define UINT64_C(c)		c ## ULL
 #endif
 
+/* How calls are called, for providers that say so */
+#ifndef DAT_API
+#define DAT_API
+#endif
+
 /* The direction of a parameter, as the specification's prototypes print it. */
 #ifndef IN
 #define IN
