@@ -14,6 +14,7 @@
 #include <dat/dat_linux.h>
 
 #include "faults.h"
+#include "mock.h"
 #include "soft.h"
 
 #define QLEN		8
@@ -63,6 +64,18 @@ static DAT_RETURN ia_list(void)
 	ret = dat_registry_list_providers(16, &num, list);
 	/* With none there it would have been another's list. */
 	return ret == DAT_SUCCESS && !num ? DAT_ABORT : ret;
+}
+
+static DAT_RETURN registry(void)
+{
+	DAT_PROVIDER_INFO info = {
+		.ia_name = "mock0",
+		.dapl_version_major = 1,
+		.dapl_version_minor = 2,
+	};
+
+	return dat_registry_add_provider(&mock_provider, &info) ?:
+	       dat_registry_remove_provider(&mock_provider, &info);
 }
 
 /*
@@ -347,6 +360,7 @@ static DAT_RETURN close_fd(void)
 static const struct step session[] = {
 	BEGIN(begin),
 	LOOK(ia_list),
+	LOOK(registry),
 	MAKE(cno_create),
 	SET(cno_query),
 	SET(cno_sleep),

@@ -308,7 +308,7 @@ void libdat_agent_put(struct libdat_agent *agent);
 void libdat_ep_forget_if_gone(__u32 handle);
 
 /* registry.c */
-bool libdat_ia_is_listed(const char *name);
+DAT_RETURN libdat_ia_is_new(const char *name);
 
 /* post.c */
 DAT_RETURN libdat_post(struct dat_dev_dto *dto);

@@ -71,15 +71,15 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 				     const DAT_PROVIDER_INFO *provider_info)
 {
 	struct libdat_registration **link, *reg;
-	DAT_RETURN ret = DAT_SUCCESS;
+	DAT_RETURN ret;
 
 	if (!provider || !provider->ia_open_func || !provider->ia_close_func)
 		return BAD_ARG(1);
 	if (!provider_info || !is_name(provider_info->ia_name))
 		return BAD_ARG(2);
-	if (libdat_ia_is_listed(provider_info->ia_name))
-		return DAT_ERROR(DAT_PROVIDER_ALREADY_REGISTERED,
-				 DAT_NO_SUBTYPE);
+	ret = libdat_ia_is_new(provider_info->ia_name);
+	if (ret != DAT_SUCCESS)
+		return ret;
 	reg = calloc(1, sizeof(*reg));
 	if (!reg)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,

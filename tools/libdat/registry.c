@@ -87,23 +87,29 @@ static DAT_RETURN list_all(struct dat_dev_ia_info **infos, __u32 *num)
 }
 
 /**
- * libdat_ia_is_listed - does the kernel know an IA of this name?
+ * libdat_ia_is_new - is a name free for another provider's IA?
  * @name: the name
  *
  * Thread safe.
  *
- * Return: false also if the kernel cannot be asked.
+ * Return: DAT_SUCCESS, also if the kernel cannot be asked,
+ * DAT_PROVIDER_ALREADY_REGISTERED if it has an IA of this name,
+ * DAT_INSUFFICIENT_RESOURCES.
  */
-bool libdat_ia_is_listed(const char *name)
+DAT_RETURN libdat_ia_is_new(const char *name)
 {
 	struct dat_dev_ia_info *infos;
-	bool is_listed;
+	DAT_RETURN ret;
 	__u32 num;
 
-	is_listed = list_all(&infos, &num) == DAT_SUCCESS &&
-		    find(infos, num, name);
+	ret = list_all(&infos, &num);
+	if (ret == DAT_SUCCESS && find(infos, num, name))
+		ret = DAT_ERROR(DAT_PROVIDER_ALREADY_REGISTERED,
+				DAT_NO_SUBTYPE);
+	else if (DAT_GET_TYPE(ret) == DAT_INTERNAL_ERROR)
+		ret = DAT_SUCCESS;
 	free(infos);
-	return is_listed;
+	return ret;
 }
 
 static void info_out(DAT_PROVIDER_INFO *out, const struct dat_dev_ia_info *in)
