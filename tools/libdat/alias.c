@@ -43,14 +43,25 @@ static char *read_file(const char *path, size_t *size)
 	return NULL;
 }
 
-static const char *find(const char *name)
+static struct libdat_alias *find(const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < num_aliases; i++)
 		if (!strcmp(aliases[i].name, name))
-			return aliases[i].ia;
+			return &aliases[i];
 	return NULL;
+}
+
+/* Our own lines come before those of other libraries, wherever they stand. */
+static void add(const struct libdat_alias *alias)
+{
+	struct libdat_alias *old = find(alias->name);
+
+	if (!old)
+		aliases[num_aliases++] = *alias;
+	else if (old->library && !alias->library)
+		*old = *alias;
 }
 
 static void read_conf(void)
@@ -77,8 +88,8 @@ static void read_conf(void)
 		if (conf.why)
 			fprintf(stderr, "libdat: %s:%u: %s\n", path, conf.line,
 				conf.why);
-		else if (!find(conf.alias.name))
-			aliases[num_aliases++] = conf.alias;
+		else
+			add(&conf.alias);
 	}
 }
 
@@ -104,9 +115,9 @@ const struct libdat_alias *libdat_aliases(size_t *num)
  *
  * Thread safe.
  *
- * Return: the name that the kernel knows the IA by, or NULL.
+ * Return: what the file says of it, or NULL.
  */
-const char *libdat_alias_find(const char *name)
+const struct libdat_alias *libdat_alias_find(const char *name)
 {
 	pthread_once(&once, read_conf);
 	return find(name);

@@ -128,21 +128,9 @@ static const char *read_ia_params(char *params, struct libdat_alias *alias)
 		       NULL : "the name in ia_params is too long";
 }
 
-/* What is wrong with @line; NULL if nothing, and then there may be an alias. */
-static const char *read_line(char *line, struct libdat_alias *alias)
+/* What is wrong with the fields before the library's own; NULL if nothing */
+static const char *check_fields(char *const *field)
 {
-	char *field[NUM_FIELDS];
-	const char *why = NULL;
-	unsigned int num = 0;
-
-	while (num < NUM_FIELDS && (field[num] = next_field(&line, &why)))
-		num++;
-	if (num > LIBRARY && !is_our_library(field[LIBRARY]))
-		return NULL;
-	if (!num || why)
-		return why;
-	if (num < NUM_FIELDS || next_field(&line, &why) || why)
-		return "there are not eight fields";
 	if (!is_version(field[API_VERSION]))
 		return "api_version is none, such as u1.2";
 	if (!is_either(field[THREAD_SAFETY], "threadsafe", "nonthreadsafe"))
@@ -151,11 +139,40 @@ static const char *read_line(char *line, struct libdat_alias *alias)
 		return "neither default nor nondefault";
 	if (!*field[IA_NAME] || strlen(field[IA_NAME]) >= DAT_NAME_MAX_LENGTH)
 		return "ia_name is empty or too long";
+	return NULL;
+}
+
+/*
+ * What is wrong with @line; NULL if nothing, and then there may be an alias. If
+ * libraries of others have more in their lines than we know, it is not wrong.
+ */
+static const char *read_line(char *line, struct libdat_alias *alias)
+{
+	char *field[NUM_FIELDS];
+	const char *why = NULL;
+	unsigned int num = 0;
+
+	while (num < NUM_FIELDS && (field[num] = next_field(&line, &why)))
+		num++;
+	alias->library = num > LIBRARY && !is_our_library(field[LIBRARY]) ?
+			 field[LIBRARY] : NULL;
+	if (alias->library && (why || num < NUM_FIELDS))
+		return NULL;
+	if (!num || why)
+		return why;
+	if (num < NUM_FIELDS || next_field(&line, &why) || why)
+		return alias->library ? NULL : "there are not eight fields";
+	why = check_fields(field);
+	if (why || (alias->library && !*alias->library))
+		return alias->library ? NULL : why;
 	if (!is_our_version(field[API_VERSION]) ||
 	    strcmp(field[IS_DEFAULT], "default"))
 		return NULL;
 	alias->name = field[IA_NAME];
-	return read_ia_params(field[IA_PARAMS], alias);
+	alias->minor = (unsigned int)(field[API_VERSION][3] - '0');
+	alias->is_thread_safe = !strcmp(field[THREAD_SAFETY], "threadsafe");
+	alias->ia = field[IA_PARAMS];
+	return alias->library ? NULL : read_ia_params(field[IA_PARAMS], alias);
 }
 
 /**

@@ -130,5 +130,13 @@ bool libdat_provider_open(DAT_RETURN *ret, const char *name, DAT_COUNT qlen,
 DAT_RETURN libdat_provider_close(struct libdat_foreign *ia,
 				 DAT_CLOSE_FLAGS flags);
 bool libdat_provider_list(DAT_PROVIDER_INFO **infos, size_t *num);
+bool libdat_provider_retire(const char *name);
+
+/* loader.c */
+bool libdat_provider_load(DAT_RETURN *ret, const char *name, DAT_COUNT qlen,
+			  DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia,
+			  DAT_UINT32 major, DAT_UINT32 minor,
+			  DAT_BOOLEAN thread_safety);
+void libdat_provider_unused(const char *name);
 
 #endif /* _LIBDAT_FOREIGN_H */

@@ -65,15 +65,58 @@ static DAT_RETURN open_name(struct dat_dev_ia_open *arg, struct libdat_ia *ia,
 			    struct libdat_evd *evd)
 {
 	DAT_RETURN ret = open_ia(arg, ia, evd);
-	const char *other;
+	const struct libdat_alias *other;
 
 	if (ret != DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED))
 		return ret;
 	other = libdat_alias_find(arg->name);
-	if (!other)
+	if (!other || other->library)
 		return ret;
-	memcpy(arg->name, other, strlen(other) + 1);
+	memcpy(arg->name, other->ia, strlen(other->ia) + 1);
 	return open_ia(arg, ia, evd);
+}
+
+/* Open an IA of the kernel's; the arguments are checked but for the EVD. */
+static DAT_RETURN open_ours(struct dat_dev_ia_open *arg, bool is_ro_aware,
+			    DAT_EVD_HANDLE *async_evd_handle,
+			    DAT_IA_HANDLE *ia_handle)
+{
+	bool has_no_evd = *async_evd_handle == DAT_EVD_ASYNC_EXISTS;
+	struct libdat_evd *evd;
+	struct libdat_ia *ia;
+	DAT_RETURN ret;
+
+	if (has_no_evd)
+		arg->async_evd_qlen = 1;
+	else if ((DAT_COUNT)arg->async_evd_qlen < 0)
+		return BAD_ARG(2);
+	else if (*async_evd_handle != DAT_HANDLE_NULL)
+		return DAT_ERROR(DAT_INVALID_HANDLE,
+				 DAT_INVALID_HANDLE_EVD_ASYNC);
+
+	ret = libdat_open();
+	if (ret != DAT_SUCCESS)
+		return ret;
+
+	ia = libdat_object_alloc(LIBDAT_IA);
+	evd = has_no_evd ? NULL : libdat_object_alloc(LIBDAT_EVD);
+	if (ia) {
+		ia->is_ro_aware = is_ro_aware;
+		ia->has_no_evd = has_no_evd;
+	}
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (ia && (evd || has_no_evd))
+		ret = open_name(arg, ia, evd);
+	if (ret != DAT_SUCCESS) {
+		libdat_object_discard(&evd->object);
+		libdat_object_discard(&ia->object);
+		return ret;
+	}
+
+	*async_evd_handle = has_no_evd ? DAT_EVD_OUT_OF_SCOPE :
+					 libdat_handle_out(arg->async_evd);
+	*ia_handle = libdat_handle_out(arg->ia);
+	return DAT_SUCCESS;
 }
 
 /**
@@ -112,9 +155,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr,
 		.async_evd_qlen = (__u32)async_evd_min_qlen,
 	};
 	const char *name = ia_name_ptr;
-	bool is_ro_aware, has_no_evd;
-	struct libdat_evd *evd;
-	struct libdat_ia *ia;
+	bool is_ro_aware;
 	DAT_RETURN ret;
 
 	if (!name)
@@ -127,46 +168,21 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr,
 	is_ro_aware = !strncmp(name, ro_aware, strlen(ro_aware));
 	if (is_ro_aware)
 		name += strlen(ro_aware);
-	if (libdat_provider_open(&ret, name, async_evd_min_qlen,
-				 async_evd_handle, ia_handle, dat_major,
-				 dat_minor, thread_safety))
-		return ret;
-	has_no_evd = *async_evd_handle == DAT_EVD_ASYNC_EXISTS;
-	if (has_no_evd)
-		arg.async_evd_qlen = 1;
-	else if (async_evd_min_qlen < 0)
-		return BAD_ARG(2);
-	else if (*async_evd_handle != DAT_HANDLE_NULL)
-		return DAT_ERROR(DAT_INVALID_HANDLE,
-				 DAT_INVALID_HANDLE_EVD_ASYNC);
 	if (strlen(name) >= sizeof(arg.name))
 		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND,
 				 DAT_NAME_NOT_REGISTERED);
 	memcpy(arg.name, name, strlen(name));
 
-	ret = libdat_open();
-	if (ret != DAT_SUCCESS)
+	if (libdat_provider_open(&ret, name, async_evd_min_qlen,
+				 async_evd_handle, ia_handle, dat_major,
+				 dat_minor, thread_safety))
 		return ret;
-
-	ia = libdat_object_alloc(LIBDAT_IA);
-	evd = has_no_evd ? NULL : libdat_object_alloc(LIBDAT_EVD);
-	if (ia) {
-		ia->is_ro_aware = is_ro_aware;
-		ia->has_no_evd = has_no_evd;
-	}
-	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	if (ia && (evd || has_no_evd))
-		ret = open_name(&arg, ia, evd);
-	if (ret != DAT_SUCCESS) {
-		libdat_object_discard(&evd->object);
-		libdat_object_discard(&ia->object);
-		return ret;
-	}
-
-	*async_evd_handle = has_no_evd ? DAT_EVD_OUT_OF_SCOPE :
-					 libdat_handle_out(arg.async_evd);
-	*ia_handle = libdat_handle_out(arg.ia);
-	return DAT_SUCCESS;
+	ret = open_ours(&arg, is_ro_aware, async_evd_handle, ia_handle);
+	if (DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND)
+		libdat_provider_load(&ret, name, async_evd_min_qlen,
+				     async_evd_handle, ia_handle, dat_major,
+				     dat_minor, thread_safety);
+	return ret;
 }
 
 /**

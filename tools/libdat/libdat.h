@@ -112,13 +112,19 @@ static inline DAT_COUNT libdat_count_out(__u32 count)
 /* conf.c */
 
 /**
- * struct libdat_alias - another name of an IA
+ * struct libdat_alias - a name that dat.conf(5) gives to an IA
  * @name: the name
- * @ia: what the kernel knows the IA by
+ * @library: what provides it; NULL if it is another name of one of the kernel's
+ * @ia: what the kernel knows the IA by, or what the library is to be told
+ * @minor: version of DAT 1 that the library speaks
+ * @is_thread_safe: whether it is
  */
 struct libdat_alias {
 	const char *name;
+	const char *library;
 	const char *ia;
+	unsigned int minor;
+	bool is_thread_safe;
 };
 
 /**
@@ -141,7 +147,7 @@ bool libdat_conf_next(struct libdat_conf *conf);
 
 /* alias.c */
 const struct libdat_alias *libdat_aliases(size_t *num);
-const char *libdat_alias_find(const char *name);
+const struct libdat_alias *libdat_alias_find(const char *name);
 
 /* table.c */
 

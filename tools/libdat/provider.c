@@ -15,12 +15,14 @@
  * @provider: its functions
  * @info: its name and version
  * @opens: how often it is open, or being opened
+ * @is_retired: it is about to be removed, and cannot be opened
  */
 struct libdat_registration {
 	struct libdat_registration *next;
 	const DAT_PROVIDER *provider;
 	DAT_PROVIDER_INFO info;
 	unsigned int opens;
+	bool is_retired;
 };
 
 /* Guards the list and what is in it; no provider is called with it held. */
@@ -191,6 +193,8 @@ static struct libdat_registration *hold(DAT_RETURN *ret, const char *name,
 
 	pthread_mutex_lock(&lock);
 	reg = *find(name);
+	if (reg && reg->is_retired)
+		reg = NULL;
 	if (reg) {
 		why = misfit(&reg->info, major, minor, thread_safety);
 		*ret = why ? DAT_ERROR(DAT_PROVIDER_NOT_FOUND, why) :
@@ -226,6 +230,28 @@ static DAT_RETURN open_held(struct libdat_registration *reg, DAT_COUNT qlen,
 	    libdat_foreign_find(&opened, *ia, DAT_HANDLE_TYPE_IA))
 		libdat_foreign_learn(&opened, *async_evd, DAT_HANDLE_TYPE_EVD);
 	return ret;
+}
+
+/**
+ * libdat_provider_retire - let nobody open an IA of another provider any more
+ * @name: its name
+ *
+ * Until it is removed, and registered again. Thread safe.
+ *
+ * Return: false if it is open, or not registered.
+ */
+bool libdat_provider_retire(const char *name)
+{
+	struct libdat_registration *reg;
+	bool may_go;
+
+	pthread_mutex_lock(&lock);
+	reg = *find(name);
+	may_go = reg && !reg->opens;
+	if (may_go)
+		reg->is_retired = true;
+	pthread_mutex_unlock(&lock);
+	return may_go;
 }
 
 /**
@@ -271,9 +297,15 @@ bool libdat_provider_open(DAT_RETURN *ret, const char *name, DAT_COUNT qlen,
 DAT_RETURN libdat_provider_close(struct libdat_foreign *ia,
 				 DAT_CLOSE_FLAGS flags)
 {
-	DAT_RETURN ret = FOREIGN_END(ia, ia_close_func, ia->handle, flags);
+	char name[DAT_NAME_MAX_LENGTH];
+	DAT_RETURN ret;
 
-	if (ret == DAT_SUCCESS)
+	ret = FOREIGN_END(ia, ia_close_func, ia->handle, flags);
+	if (ret == DAT_SUCCESS) {
+		/* Released, it can be removed. */
+		memcpy(name, ia->reg->info.ia_name, sizeof(name));
 		release(ia->reg);
+		libdat_provider_unused(name);
+	}
 	return ret;
 }

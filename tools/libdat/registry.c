@@ -47,7 +47,7 @@ static __u32 add_aliases(struct dat_dev_ia_info *infos, __u32 num)
 	size_t num_aliases;
 
 	for (alias = libdat_aliases(&num_aliases); num_aliases--; alias++) {
-		ia = find(infos, num, alias->ia);
+		ia = alias->library ? NULL : find(infos, num, alias->ia);
 		if (!ia || find(infos, num, alias->name))
 			continue;
 		*info = *ia;

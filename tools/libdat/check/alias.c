@@ -170,7 +170,7 @@ static const char sound[] =
 	"chain" OURS "one \"\"\n"
 	"fake0" OURS "\"fake1 2\" \"\"\n"
 	"fake1:2" OURS "\"\" \"\"\n"
-	"theirs u1.2 threadsafe default libdaplcma.so.1 v fake0 \"\"\n";
+	"theirs u2.0 threadsafe default libdaplofa.so.2 v fake0 \"\"\n";
 
 static const char malformed[] =
 	"\n"

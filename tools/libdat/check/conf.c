@@ -37,6 +37,7 @@ static void check_one(const char *text, const char *name, const char *ia)
 		CHECK(!conf.why);
 		CHECK(!strcmp(conf.alias.name, name));
 		CHECK(!strcmp(conf.alias.ia, ia));
+		CHECK(!conf.alias.library);
 	} else {
 		if (!conf.why)
 			fprintf(stderr, "nothing wrong with: %s", text);
@@ -49,6 +50,24 @@ static void check_one(const char *text, const char *name, const char *ia)
 static void check_bad(const char *text)
 {
 	check_one(text, NULL, NULL);
+}
+
+/* The one line of @text is @library's, to be told "rxe0 1". */
+static void check_other(const char *text, const char *library,
+			unsigned int minor, bool is_thread_safe)
+{
+	struct libdat_conf conf;
+	char *copy = start(&conf, text, strlen(text));
+
+	CHECK(libdat_conf_next(&conf));
+	CHECK(!conf.why);
+	CHECK(!strcmp(conf.alias.name, "a"));
+	CHECK(!strcmp(conf.alias.library, library));
+	CHECK(!strcmp(conf.alias.ia, "rxe0 1"));
+	CHECK(conf.alias.minor == minor);
+	CHECK(conf.alias.is_thread_safe == is_thread_safe);
+	CHECK(!libdat_conf_next(&conf));
+	free(copy);
 }
 
 static void check_nothing(const char *text)
@@ -149,7 +168,7 @@ static void check_libraries(void)
 	static const char *const theirs[] = {
 		"libdat2.so.2", "libdat.so1", "libdat.s", "libdat", "libdat.so/",
 		"/libdat.so/other.so", "xlibdat.so.1", "libdaplkdat.so.1",
-		"libdaplcma.so.1", "/usr/lib/libdaplofa.so.2", "\"\"",
+		"libdaplcma.so.1", "/usr/lib/libdaplofa.so.2",
 	};
 	char line[256];
 	size_t i;
@@ -161,10 +180,19 @@ static void check_libraries(void)
 	}
 	for (i = 0; i < ARRAY_SIZE(theirs); i++) {
 		snprintf(line, sizeof(line),
-			 "a u1.2 threadsafe default %s v rxe0 \"\"", theirs[i]);
-		check_nothing(line);
+			 "a u1.2 threadsafe default %s v \"rxe0 1\" \"\"",
+			 theirs[i]);
+		check_other(line, theirs[i], 2, true);
 	}
-	/* What else stands there is their business. */
+	check_other("a u1.0 nonthreadsafe default \"x y\" v \"rxe0 1\" \"\"",
+		    "x y", 0, false);
+	check_nothing("a u1.2 threadsafe default \"\" v rxe0 \"\"\n");
+	check_nothing("a u2.0 threadsafe default libofa.so v rxe0 \"\"\n");
+	check_nothing("a u1.2 threadsafe nondefault libofa.so v rxe0 \"\"\n");
+	/* What is wrong with them is their business. */
+	check_nothing("a u1.2 maybe default libofa.so v rxe0 \"\"\n");
+	check_nothing("a u1.2 threadsafe default libofa.so v rxe0\n");
+	check_nothing("a u1.2 threadsafe default libofa.so v rxe0 \"\" x\n");
 	check_nothing("a b c d libdaplcma.so.1\n");
 	check_nothing("a b c d libdaplcma.so.1 \"\n");
 	check_nothing("a b c d libdaplcma.so.1 e f g h i j k\n");
