@@ -22,6 +22,7 @@ step() {
 step 'W=1 and sparse, 6.1' "$check_dir/kbuild.sh" 6.1
 step 'W=1 and sparse, 6.12' "$check_dir/kbuild.sh" 6.12
 step 'checkpatch' "$check_dir/checkpatch.sh"
+step 'libdat alone' make -s -C tools/libdat "O=$state_dir/libdat" all check
 step 'layout of <linux/dat.h>' "$check_dir/layout.sh"
 step 'contexts' "$check_dir/contexts.sh"
 step 'conformance' "$check_dir/conformance.sh"
