@@ -15,7 +15,7 @@ release := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' $(KDIR)/include/gene
 out := $(BUILD_DIR)/$(release)
 
 .PHONY: all modules tools demo-programs selftests selftest-modules demo test check bench
-.PHONY: test-debug test-debug-siw
+.PHONY: test-debug test-debug-all
 .PHONY: install modules_install clean mirror
 
 all: modules tools
@@ -62,8 +62,9 @@ test:
 test-debug:
 	tools/vm/run-tests.sh --debug 6.1 6.12
 
-# The thorough set there; the above has the quick one.
-test-debug-siw:
+# The above has each device once.
+test-debug-all:
+	tools/vm/run-tests.sh --debug --rdma rxe 6.1 6.12
 	tools/vm/run-tests.sh --debug --rdma siw 6.1 6.12
 
 check:

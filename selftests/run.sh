@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Runs in the guest: every test program and test module, or those named, as TAP.
+# Runs in the guest: every test program and test module, or those named, as TAP;
+# `modules` names all of these.
 #
 # Programs are below /selftests, modules below /selftests/modules. A module runs
 # its tests when it is loaded and leaves their results, as TAP, in debugfs.
@@ -163,7 +164,11 @@ run_examples() {
 	end examples $rc
 }
 
-if [ $# -eq 0 ]; then
+if [ "$*" = modules ]; then
+	shift
+	modules=yes
+elif [ $# -eq 0 ]; then
+	modules=yes
 	for f in /selftests/*; do
 		if [ -f "$f" ] && [ -x "$f" ]; then
 			set -- "$@" "${f##*/}"
@@ -179,6 +184,8 @@ if [ $# -eq 0 ]; then
 			[ ! -x "$f" ] || set -- "$@" "i386/${f##*/}"
 		done
 	fi
+fi
+if [ -n "${modules-}" ]; then
 	for f in /selftests/modules/*_test.ko; do
 		[ -f "$f" ] || continue
 		f=${f##*/}

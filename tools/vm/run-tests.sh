@@ -7,24 +7,24 @@ set -euo pipefail
 usage() {
 	cat >&2 <<-EOT
 	usage: run-tests.sh [--debug] [--rdma rxe|siw] VERSION... [-- PROGRAM...]
-	  --debug         kernels with sanitizers, and on the last of them the long
-	                  form of the tests
-	  --rdma DRIVER   only on this device; default: rxe, with --debug also the
-	                  short form on siw of the first of them
+	  --debug         kernels with sanitizers: rxe on the last of them, with the
+	                  long form of the tests, siw on the others
+	  --rdma DRIVER   this device on all kernels
 	The programs are handed to selftests/run.sh; without any it runs them all,
-	and with --debug there is a wire between the first version and the last.
+	and with --debug there is a wire between the first version and the last, and
+	the modules alone run on rxe of the others, too.
 	Two kernels run at a time, or as many as KDAPL_JOBS says.
 	EOT
 	exit 2
 }
 
-debug='' versions=() drivers=() thorough=
+debug='' versions=() driver=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--debug) debug=debug ;;
 	--rdma)
 		[ $# -ge 2 ] || usage
-		drivers=("$2")
+		driver=$2
 		shift
 		;;
 	--)
@@ -37,14 +37,6 @@ while [ $# -gt 0 ]; do
 	shift
 done
 [ ${#versions[@]} -gt 0 ] || usage
-if [ ${#drivers[@]} -eq 0 ]; then
-	# Debian's kernels have no siw.
-	drivers=(rxe ${debug:+siw})
-	thorough=${debug:+rxe}
-else
-	thorough=${debug:+${drivers[0]}}
-fi
-
 # Sanitizers make everything several times slower.
 if [ -n "$debug" ]; then limit=2400; else limit=900; fi
 # Percent of the lines that all tests together must reach.
@@ -99,26 +91,41 @@ prepare() {
 }
 
 boot() {
-	local name=$1 version=$2 driver=$3 options=()
+	local name=$1 version=$2 rdma=$3 options=()
 	shift 3
 	[ -z "$debug" ] || options+=(--debug --coverage "$results/$name.gcda.tar.gz")
 	# The long form on one kernel is enough, and takes long enough.
-	if [ "$driver" = "$thorough" ] && [ "$version" = "${versions[-1]}" ]; then
+	if [ -n "$debug" ] && [ "$version" = "${versions[-1]}" ]; then
 		options+=(--env KDAPL_THOROUGH=1)
 	fi
-	"$vm_dir/boot.sh" --kernel "$version" --rdma "$driver" "${options[@]}" \
+	"$vm_dir/boot.sh" --kernel "$version" --rdma "$rdma" "${options[@]}" \
 		--timeout "$limit" --log "$results/$name.log" \
 		--insmod "$tmp/$version.ko" --lib "$top_dir/build/libdat" \
 		--add "$tmp/$version:/selftests" -- "$top_dir/selftests/run.sh" "$@" \
 		>"$results/$name.tap"
 }
 
-# One boot, as a background job. What it printed is shown when it is over.
+# One boot, or a wire. What it printed is shown when it is over.
 run() {
 	local name=$1 rc=0
-	step "$name: test" boot "$@" || rc=$?
+	step "$name: test" "${@:2}" || rc=$?
 	echo "$rc" >"$tmp/$name.rc"
 	flock "$tmp/rc.lock" cat "$results/$name.tap"
+}
+
+# The same as a background job, as soon as there is room for it.
+start() {
+	names+=("$1")
+	while [ "$(jobs -rp | wc -l)" -ge "$max_jobs" ]; do
+		wait -n || :
+	done
+	run "$@" &
+}
+
+# start_boot VERSION DRIVER [PROGRAM...]
+start_boot() {
+	local name=$1${debug:+-debug-$2}
+	start "$name" boot "$name" "$@"
 }
 
 count() {
@@ -147,14 +154,12 @@ complaint() {
 	fi
 }
 
-# The last job, as it takes two guests: wire CLIENT_VERSION SERVER_VERSION
+# wire NAME CLIENT_VERSION SERVER_VERSION
 wire() {
-	local name=wire-debug rc=0
-	names+=("$name")
-	step "$name: test" "$vm_dir/wire.sh" --debug --timeout "$limit" \
-		--log "$results/$name.log" "$@" >"$results/$name.tap" || rc=$?
-	echo "$rc" >"$tmp/$name.rc"
-	cat "$results/$name.tap"
+	local name=$1
+	shift
+	"$vm_dir/wire.sh" --debug --timeout "$limit" --log "$results/$name.log" "$@" \
+		>"$results/$name.tap"
 }
 
 # Adds up what a boot gave: judge NAME
@@ -198,24 +203,26 @@ names=() ready=()
 for version in "${versions[@]}"; do
 	prepare "$version" || continue
 	ready+=("$version")
-	for driver in "${drivers[@]}"; do
-		# Another transport matters more than another version of it, and
-		# each boot takes a quarter of an hour of two processors.
-		if [ "$driver" != "${drivers[0]}" ] && [ "$version" != "${versions[0]}" ]; then
-			continue
-		fi
-		while [ "$(jobs -rp | wc -l)" -ge "$max_jobs" ]; do
-			wait -n || :
-		done
-		name=$version${debug:+-debug-$driver}
-		names+=("$name")
-		run "$name" "$version" "$driver" "$@" &
-	done
+	# Debian's kernels have no siw. Each boot of a debug kernel takes a quarter
+	# of an hour of two processors: no device twice.
+	if [ -n "$driver" ]; then
+		start_boot "$version" "$driver" "$@"
+	elif [ -n "$debug" ] && [ "$version" != "${versions[-1]}" ]; then
+		start_boot "$version" siw "$@"
+	else
+		start_boot "$version" rxe "$@"
+	fi
 done
-wait
 if [ -n "$debug" ] && [ $# -eq 0 ] && [ ${#ready[@]} -gt 0 ]; then
-	wire "${ready[-1]}" "${ready[0]}"
+	# But what differs from version to version is in the kernel.
+	for version in "${ready[@]}"; do
+		if [ -z "$driver" ] && [ "$version" != "${versions[-1]}" ]; then
+			start_boot "$version" rxe modules
+		fi
+	done
+	start wire-debug wire wire-debug "${ready[-1]}" "${ready[0]}"
 fi
+wait
 for name in "${names[@]}"; do
 	judge "$name"
 done

@@ -254,7 +254,7 @@ DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle)
 
 unsigned int dat_limit(enum dat_limit which)
 {
-	return 65536;
+	return which == DAT_LIMIT_RING_BYTES ? 64 << 20 : 65536;
 }
 
 void dat_ustats_overflow(const struct dat_uevd *evd)
