@@ -695,9 +695,7 @@ TEST_F(lmr_use, an_odd_range_is_registered_to_the_byte)
 static DAT_RETURN reconnect(struct pair *pair)
 {
 	/* Else the end of the old one might be taken for that of the new. */
-	return wait_broken(pair->a.conn_evd) ?:
-	       wait_broken(pair->b.conn_evd) ?:
-	       pair_reconnect(pair);
+	return wait_refusal(pair) ?: pair_reconnect(pair);
 }
 
 TEST_F(lmr_use, a_peer_cannot_reach_a_byte_before_or_behind_the_range)
@@ -1147,8 +1145,7 @@ TEST_F(lmr_remote, a_peer_writes_only_if_that_was_asked_for)
 			       self->b.buf, PAGE));
 	EXPECT_TRUE(is_all(self->b.buf, PAGE, may ? 0xaa : 0xbb));
 	if (!may)
-		EXPECT_EQ(DAT_SUCCESS,
-			  wait_broken(self->pair.a.conn_evd));
+		EXPECT_EQ(DAT_SUCCESS, wait_refusal(&self->pair));
 }
 
 TEST_F(lmr_remote, a_peer_reads_only_if_that_was_asked_for)
@@ -1160,8 +1157,7 @@ TEST_F(lmr_remote, a_peer_reads_only_if_that_was_asked_for)
 			      self->b.buf, PAGE));
 	EXPECT_TRUE(is_all(self->a.buf, PAGE, may ? 0xbb : 0xaa));
 	if (!may)
-		EXPECT_EQ(DAT_SUCCESS,
-			  wait_broken(self->pair.a.conn_evd));
+		EXPECT_EQ(DAT_SUCCESS, wait_refusal(&self->pair));
 }
 
 TEST_HARNESS_MAIN

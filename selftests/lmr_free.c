@@ -193,7 +193,7 @@ TEST_F(lmr_free, an_rmr_uses_it_beyond_the_end_of_the_connection)
 	ASSERT_EQ(0, bound(p, self->rmr, &self->b, 4096, &context));
 	ASSERT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(p, &self->a, context, self->b.buf, 4097));
-	ASSERT_EQ(DAT_SUCCESS, wait_broken(p->b.conn_evd));
+	ASSERT_EQ(DAT_SUCCESS, wait_refusal(p));
 	EXPECT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
 	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
@@ -307,7 +307,7 @@ TEST_F(lmr_free, a_receive_posted_before_writes_nothing_afterwards)
 						 DAT_DTO_ERR_LOCAL_EP))
 		TH_LOG("status %d", status);
 	EXPECT_TRUE(is_all(self->b.buf, 65536, 0));
-	EXPECT_EQ(DAT_SUCCESS, wait_broken(p->b.conn_evd));
+	EXPECT_EQ(DAT_SUCCESS, wait_refusal(p));
 }
 
 TEST_F(lmr_free, a_send_posted_before_sends_nothing_afterwards)
@@ -363,8 +363,7 @@ TEST_F(lmr_free, remote_use_of_the_dead_rmr_context_breaks_the_connection)
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(&self->pair, &self->a, self->b.rmr_context,
 			       self->b.buf, 4096));
-	EXPECT_EQ(DAT_SUCCESS, wait_broken(self->pair.a.conn_evd));
-	EXPECT_EQ(DAT_SUCCESS, wait_broken(self->pair.b.conn_evd));
+	EXPECT_EQ(DAT_SUCCESS, wait_refusal(&self->pair));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.b.ep));
 }
@@ -377,7 +376,7 @@ TEST_F(lmr_free, remote_reads_of_the_dead_rmr_context_read_nothing)
 		  read_status(&self->pair, &self->a, self->b.rmr_context,
 			      self->b.buf, 4096));
 	EXPECT_TRUE(is_all(self->a.buf, 4096, 0));
-	EXPECT_EQ(DAT_SUCCESS, wait_broken(self->pair.a.conn_evd));
+	EXPECT_EQ(DAT_SUCCESS, wait_refusal(&self->pair));
 }
 
 TEST_F(lmr_free, only_the_connection_on_which_it_was_used_breaks)

@@ -87,6 +87,7 @@ DAT_RMR_TRIPLET remote(DAT_RMR_CONTEXT context, const void *addr, size_t len);
 
 DAT_RETURN wait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event);
 DAT_RETURN wait_broken(DAT_EVD_HANDLE evd);
+DAT_RETURN wait_refusal(struct pair *pair);
 DAT_RETURN wait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
 DAT_RETURN wait_both(struct pair *pair, DAT_EVENT_NUMBER number);
 DAT_RETURN next_cr(struct pair *pair, DAT_CR_HANDLE *cr);

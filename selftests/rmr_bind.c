@@ -454,7 +454,7 @@ TEST_F(rmr_bind, rmr_can_be_bound_on_another_ep_of_its_pz)
 		  write_status(&self->pair, &self->a, old, self->b.buf,
 			       4096));
 	/* The connection of the offender broke, the other did not. */
-	EXPECT_EQ(DAT_SUCCESS, wait_broken(self->pair.b.conn_evd));
+	EXPECT_EQ(DAT_SUCCESS, wait_refusal(&self->pair));
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(other.a.ep));
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(other.b.ep));
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(&other, &self->a, new,

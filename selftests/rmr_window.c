@@ -73,11 +73,7 @@ static int use(struct world *w, bool write, DAT_RMR_CONTEXT context,
 /* A new connection, once both sides have heard that the old one broke. */
 static DAT_RETURN recover(struct world *w)
 {
-	DAT_RETURN ret = wait_broken(w->pair.a.conn_evd);
-
-	if (!ret)
-		ret = wait_broken(w->pair.b.conn_evd);
-	return ret ?: pair_reconnect(&w->pair);
+	return wait_refusal(&w->pair) ?: pair_reconnect(&w->pair);
 }
 
 /*
@@ -352,8 +348,7 @@ static void expect_dead(struct __test_metadata *_metadata, struct world *w,
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, use(w, write, context, 0, 4096));
 	EXPECT_TRUE(all(w->a.buf, REGION, THEIRS));
 	EXPECT_TRUE(all(w->b.buf, REGION, OURS));
-	EXPECT_EQ(DAT_SUCCESS, wait_broken(w->pair.a.conn_evd));
-	EXPECT_EQ(DAT_SUCCESS, wait_broken(w->pair.b.conn_evd));
+	EXPECT_EQ(DAT_SUCCESS, wait_refusal(&w->pair));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(w->pair.a.ep));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(w->pair.b.ep));
 }

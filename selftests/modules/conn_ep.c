@@ -305,8 +305,7 @@ bool reset_makes_it_fit_for_another_connection(void)
 	CHECK(becomes(pair.b.ep, DAT_EP_STATE_DISCONNECTED));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_reset(pair.a.ep));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_reset(pair.b.ep));
-	CHECK(kwait_broken(pair.a.conn_evd));
-	CHECK(kwait_broken(pair.b.conn_evd));
+	CHECK(kwait_refusal(&pair));
 	CHECK(kpair_connect(&pair));
 	CHECK(talks(pair.a.ep, pair.b.ep));
 	CHECK(window_opens());

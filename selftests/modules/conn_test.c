@@ -321,8 +321,7 @@ static bool access_that_is_refused_breaks_both(void)
 	CHECK(connected());
 	CHECK(kwrite(&pair, &a, 0, 64, b.rmr_context ^ 0xff00, b.buf) !=
 	      DAT_DTO_SUCCESS);
-	CHECK(kwait_broken(pair.a.conn_evd));
-	CHECK(kwait_broken(pair.b.conn_evd));
+	CHECK(kwait_refusal(&pair));
 	return true;
 }
 

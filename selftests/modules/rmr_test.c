@@ -186,8 +186,7 @@ static bool old_context_is_dead_once_the_bind_has_completed(void)
 	CHECK_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		 kwrite(&pair, &a, 0, 4096, old, b.buf + 8192));
 	CHECK(!memchr_inv(b.buf + 8192, 0, 4096));
-	CHECK(kwait_broken(pair.a.conn_evd));
-	CHECK(kwait_broken(pair.b.conn_evd));
+	CHECK(kwait_refusal(&pair));
 	return true;
 }
 
