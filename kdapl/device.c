@@ -6,6 +6,7 @@
 #include <linux/kstrtox.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "device.h"
@@ -149,6 +150,24 @@ int dat_dev_max_send_sge(const struct ib_device *ibdev)
 struct ib_mr *dat_dev_alloc_mr(struct ib_pd *pd, u32 num_pages)
 {
 	return ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, num_pages + 1);
+}
+
+/**
+ * dat_dev_dereg_mr - deregister memory that peers may be writing to
+ * @mr: the MR; its keys are dead when this returns, and nothing is written any
+ *	more
+ *
+ * Context: process, may sleep.
+ */
+void dat_dev_dereg_mr(struct ib_mr *mr)
+{
+	bool is_written_late = dat_dev_quirks(mr->device) &
+			       DAT_QUIRK_LATE_WRITES;
+
+	ib_dereg_mr(mr);
+	/* A softirq that has begun counts as an RCU read-side section. */
+	if (is_written_late)
+		synchronize_rcu_expedited();
 }
 
 /* The rest of an IA's name behind the device's: "" or ":" and a port. */

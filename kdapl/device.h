@@ -11,7 +11,7 @@
 #include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
 
-#include <dat/kdat.h>
+#include <dat/dat_ib_extensions.h>
 
 struct dat_ia;
 struct net;
@@ -85,6 +85,22 @@ enum dat_quirk {
 #define DAT_MAX_FRWR_PAGES	511
 #define DAT_MAX_LMR_PAGES	65535
 
+/* Can peers do atomic operations on memory that is registered with it? */
+static inline bool dat_dev_has_atomics(const struct ib_device *ibdev)
+{
+	return ibdev->attrs.atomic_cap != IB_ATOMIC_NONE;
+}
+
+/* Can it let peers do all that? */
+static inline DAT_RETURN dat_dev_check_priv(const struct ib_device *ibdev,
+					    DAT_MEM_PRIV_FLAGS privileges)
+{
+	if (privileges & DAT_IB_MEM_PRIV_REMOTE_ATOMIC &&
+	    !dat_dev_has_atomics(ibdev))
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	return DAT_SUCCESS;
+}
+
 int dat_dev_register_client(void);
 void dat_dev_unregister_client(void);
 struct dat_dev *dat_dev_get(const char *name, struct net *net, u32 *port);
@@ -102,5 +118,6 @@ int dat_dev_max_send_sge(const struct ib_device *ibdev);
 u32 dat_dev_max_pages(const struct ib_device *ibdev);
 u32 dat_dev_max_lmr_pages(const struct ib_device *ibdev);
 struct ib_mr *dat_dev_alloc_mr(struct ib_pd *pd, u32 num_pages);
+void dat_dev_dereg_mr(struct ib_mr *mr);
 
 #endif /* _KDAPL_DEVICE_H */

@@ -191,7 +191,7 @@ static void slot_free_mr(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
 	if (!slot->mr)
 		return;
 	dat_lmr_remove_key(fmr->lmr, slot->mr->lkey);
-	ib_dereg_mr(slot->mr);
+	dat_dev_dereg_mr(slot->mr);
 	slot->mr = NULL;
 }
 

@@ -41,7 +41,7 @@ static void window_free_mr(struct dat_rmr *rmr, struct dat_window *w)
 	if (!w->mr)
 		return;
 	dat_rmr_remove_key(rmr, w->mr->rkey);
-	ib_dereg_mr(w->mr);
+	dat_dev_dereg_mr(w->mr);
 	w->mr = NULL;
 }
 
