@@ -71,32 +71,12 @@ static void accepted_by_peer(struct dat_ep *ep, struct rdma_cm_id *id,
 	}
 }
 
-/*
- * A QP that went to the error state before the peer took leave tells that the
- * connection broke: at our end, by an access that was refused, say. On iWARP,
- * where no message takes leave, it is in that state in any case, and events of
- * the QP or failed DTOs tell.
- */
-static bool qp_has_failed(struct dat_ep *ep)
-{
-	struct ib_qp_init_attr init;
-	struct ib_qp_attr attr;
-
-	if (ep->iwarp)
-		return READ_ONCE(ep->failed);
-	return !ib_query_qp(ep->qp, &attr, IB_QP_STATE, &init) &&
-	       attr.qp_state == IB_QPS_ERR;
-}
-
 /* No longer connected, or it never came to that. */
 static void ended(struct dat_ep *ep, DAT_EVENT_NUMBER if_connecting)
 {
-	DAT_EVENT_NUMBER number = qp_has_failed(ep) ?
-		DAT_CONNECTION_EVENT_BROKEN :
-		DAT_CONNECTION_EVENT_DISCONNECTED;
-
 	failed(ep, if_connecting);
-	dat_ep_end(ep, EP_IN(CONNECTED) | EP_IN(DISCONNECT_PENDING), number);
+	dat_ep_end(ep, EP_IN(CONNECTED) | EP_IN(DISCONNECT_PENDING),
+		   DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 static void disconnected(struct dat_ep *ep, struct rdma_cm_id *id)

@@ -50,12 +50,13 @@ static void ep_shutdown(struct dat_object *obj)
 
 	/* Under the mutex nobody is about to queue the works cancelled below. */
 	mutex_lock(&ep->mutex);
-	connected = dat_ep_move(ep, EP_IN(CONNECTED) |
-				    EP_IN(DISCONNECT_PENDING),
-				DAT_EP_STATE_DISCONNECTED);
+	/* In this order: a connection may be made meanwhile. */
 	connecting = dat_ep_move(ep, EP_IN(ACTIVE_CONNECTION_PENDING) |
 				     EP_IN(COMPLETION_PENDING),
 				 DAT_EP_STATE_DISCONNECTED);
+	connected = dat_ep_move(ep, EP_IN(CONNECTED) |
+				    EP_IN(DISCONNECT_PENDING),
+				DAT_EP_STATE_DISCONNECTED);
 	mutex_unlock(&ep->mutex);
 	/* Who frees the EP needs no event; who loses the device does. */
 	if (obj->ia->unplugged && connected)

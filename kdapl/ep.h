@@ -101,7 +101,7 @@ struct dat_ep_parts {
  * @rq: receives
  * @error_work: ends a broken connection
  * @notify_work: tells rdma_cm that data has come
- * @failed: a DTO has failed
+ * @failed: a DTO has failed, or the device said so, before the connection ended
  * @qp_failed: the QP is in the error state for good
  * @flushing: its connection has ended: it is notified of all receives, solicited
  *	or not
@@ -284,6 +284,7 @@ bool dat_watermarks_exceeded(struct dat_ep *ep);
 /* ep_qp.c */
 DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p);
 void dat_ep_qp_start(struct dat_ep *ep);
+bool dat_ep_is_idle(const struct dat_ep *ep);
 void dat_ep_qp_destroy(struct dat_ep *ep);
 int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id);
 

@@ -16,6 +16,18 @@
 /* What was posted may take this long before somebody may lose patience. */
 #define PATIENCE_MS	2000
 
+/*
+ * A QP in the error state completes what was posted at once. Connections of
+ * others may have to wait for us that long.
+ */
+#define SETTLE_TIME	msecs_to_jiffies(20)
+
+/*
+ * What broke a connection is seen by both sides, as long as the leave that one
+ * of them takes does not overtake it.
+ */
+#define LEAVE_DELAY_MS	20
+
 /* How often a graceful disconnect looks whether all is done. */
 #define DRAIN_INTERVAL	msecs_to_jiffies(2)
 
@@ -63,20 +75,73 @@ void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number)
 	dat_evd_post(ep->connect_evd, number, &data);
 }
 
+/*
+ * A QP that is in the error state before anybody took leave tells that the
+ * connection broke: at our end, by an access that was refused, say. On iWARP,
+ * where no message takes leave, it is in that state in any case, and events of
+ * the QP or failed DTOs tell.
+ */
+static bool qp_has_failed(struct dat_ep *ep)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	if (READ_ONCE(ep->failed))
+		return true;
+	return !ep->iwarp && !ib_query_qp(ep->qp, &attr, IB_QP_STATE, &init) &&
+	       attr.qp_state == IB_QPS_ERR;
+}
+
+static bool may_settle(struct dat_ep *ep)
+{
+	return !dat_ep_is_idle(ep) && !dat_evd_is_full(ep->request_evd) &&
+	       !dat_evd_is_full(ep->recv_evd);
+}
+
+/*
+ * rxe may be about to complete something successfully when its QP is told to
+ * fail. The event of the end comes after that, unless the consumer has left no
+ * room for it. On iWARP, where requests need not complete in order, not all do.
+ */
+static void ep_settle(struct dat_ep *ep)
+{
+	unsigned long limit = jiffies + SETTLE_TIME;
+
+	if (ep->iwarp)
+		return;
+	/* The last ones may have succeeded without a completion. */
+	if (!dat_workq_is_idle(&ep->sq))
+		dat_post_marker(ep);
+	for (;;) {
+		dat_ep_collect(ep);
+		if (!may_settle(ep) || time_after(jiffies, limit))
+			return;
+		usleep_range(50, 100);
+	}
+}
+
 /**
  * dat_ep_end - a connection, or the attempt to make one, has ended
  * @ep: the EP
  * @from: EP_IN() of the states in which this is news
- * @number: the event that says so
+ * @number: the event that says so; that the peer has disconnected is told only
+ *	if the connection has not failed before
  *
  * Context: process, may sleep.
  */
 void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number)
 {
+	bool broken;
+
 	if (!dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED))
 		return;
+	broken = qp_has_failed(ep);
 	dat_ep_begin_flush(ep);
 	dat_ep_fail_qp(ep);
+	ep_settle(ep);
+	if (number == DAT_CONNECTION_EVENT_DISCONNECTED &&
+	    (broken || READ_ONCE(ep->failed)))
+		number = DAT_CONNECTION_EVENT_BROKEN;
 	dat_ep_connect_event(ep, number);
 }
 
@@ -87,9 +152,12 @@ static void ep_disconnect(struct dat_ep *ep, unsigned int from,
 	if (ep->qp && dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED)) {
 		dat_ep_begin_flush(ep);
 		dat_ep_fail_qp(ep);
+		ep_settle(ep);
+		dat_ep_connect_event(ep, number);
+		if (number == DAT_CONNECTION_EVENT_BROKEN && !ep->iwarp)
+			msleep(LEAVE_DELAY_MS);
 		if (ep->cm_id)
 			rdma_disconnect(ep->cm_id);
-		dat_ep_connect_event(ep, number);
 	}
 	mutex_unlock(&ep->mutex);
 }
@@ -111,8 +179,10 @@ void dat_ep_break(struct dat_ep *ep)
  * @ep: the EP
  * @waited: how often that was done already
  *
- * For those who must not go before it has completed. Context: process, sleeps
- * for a millisecond.
+ * For those who must not go before it has completed.
+ *
+ * Context: process, sleeps for a millisecond; once, when it loses patience, for
+ * some forty.
  */
 void dat_ep_hurry(struct dat_ep *ep, unsigned int waited)
 {
@@ -152,8 +222,9 @@ void dat_ep_dto_failed(struct dat_ep *ep, enum ib_wc_status status)
 {
 	DAT_EP_STATE state = dat_ep_state(ep);
 
-	/* A peer that takes leave has the same effect there. */
-	if (ep->iwarp && status == IB_WC_WR_FLUSH_ERR)
+	/* Ending it has the same effect, and on iWARP a peer that takes leave. */
+	if (status == IB_WC_WR_FLUSH_ERR &&
+	    (ep->iwarp || state == DAT_EP_STATE_DISCONNECTED))
 		return;
 	/* Should it be established yet, it has failed already. */
 	WRITE_ONCE(ep->failed, true);

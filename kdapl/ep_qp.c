@@ -51,6 +51,9 @@ static int qp_to_init(struct dat_ep *ep, struct ib_qp *qp)
 				   IB_ACCESS_REMOTE_WRITE,
 	};
 
+	if (dat_dev_has_atomics(qp->device))
+		attr.qp_access_flags |= IB_ACCESS_REMOTE_ATOMIC;
+
 	/* iWARP's QPs take receives from the start, and have no partitions. */
 	if (ep->iwarp)
 		return ib_modify_qp(qp, &attr,
@@ -167,7 +170,13 @@ void dat_ep_qp_start(struct dat_ep *ep)
 	workq_use(&ep->rq, ep->qp);
 }
 
-static bool ep_is_idle(const struct dat_ep *ep)
+/**
+ * dat_ep_is_idle - has all that was posted completed?
+ * @ep: the EP
+ *
+ * What came from an SRQ is dat_srq_is_quiet()'s. Context: any.
+ */
+bool dat_ep_is_idle(const struct dat_ep *ep)
 {
 	return dat_workq_is_idle(&ep->sq) && dat_workq_is_idle(&ep->rq);
 }
@@ -203,7 +212,7 @@ void dat_ep_qp_destroy(struct dat_ep *ep)
 		/* Asked first: what is there by then is drained. */
 		quiet = dat_srq_is_quiet(ep, waited);
 		dat_ep_drain(ep);
-		if (ep_is_idle(ep) && quiet)
+		if (dat_ep_is_idle(ep) && quiet)
 			break;
 		usleep_range(1000, 1500);
 	}
