@@ -6,6 +6,8 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include <dat/dat_ib_extensions.h>
+
 #include "dto.h"
 #include "ep.h"
 #include "evd.h"
@@ -216,6 +218,12 @@ static void make_bind_entry(const struct dat_dto *dto,
 	data->status = to_dto_status(status);
 }
 
+/* Does it register memory, or the reverse? */
+static bool is_registration(const struct dat_dto *dto)
+{
+	return dto->op == DAT_DTO_LMR_FMR || dto->op == DAT_DTO_LMR_INVALIDATE;
+}
+
 static void make_dto_entry(const struct dat_ep *ep, const struct dat_dto *dto,
 			   const struct ib_wc *wc, enum ib_wc_status status,
 			   struct dat_evd_entry *entry)
@@ -223,16 +231,26 @@ static void make_dto_entry(const struct dat_ep *ep, const struct dat_dto *dto,
 	DAT_DTO_COMPLETION_EVENT_DATA *data =
 		&entry->data.dto_completion_event_data;
 
-	entry->number = DAT_DTO_COMPLETION_EVENT;
+	entry->number = dto->op < DAT_IB_DTO_RDMA_WRITE_IMMED ?
+				DAT_DTO_COMPLETION_EVENT : DAT_IB_DTO_EVENT;
 	data->ep_handle = ep->obj.handle;
 	data->user_cookie = dto->cookie;
-	data->status = likely(dto->op < DAT_DTO_LMR_FMR) ?
-			       to_dto_status(status) : to_mm_status(status);
+	data->status = likely(!is_registration(dto)) ? to_dto_status(status) :
+						       to_mm_status(status);
 	data->operation = dto->op;
 	data->transfered_length = dto->length;
 	data->rmr_context = 0;
 	if (dto->op == DAT_DTO_RECEIVE && wc->status == IB_WC_SUCCESS) {
 		data->transfered_length = wc->byte_len;
+		if (unlikely(wc->wc_flags & IB_WC_WITH_IMM)) {
+			entry->number = DAT_IB_DTO_EVENT;
+			data->operation = wc->opcode == IB_WC_RECV ?
+				DAT_IB_DTO_RECV_MSG_IMMED :
+				DAT_IB_DTO_RECV_IMMED;
+			/* Where nothing else is, see dat_evd_extend(). */
+			data->rmr_context =
+				(__force u32)wc->ex.imm_data;
+		}
 		if (unlikely(wc->wc_flags & IB_WC_WITH_INVALIDATE)) {
 			data->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 			data->rmr_context = wc->ex.invalidate_rkey;

@@ -333,7 +333,8 @@ EXPORT_SYMBOL_GPL(dat_evd_kcreate);
 /**
  * dat_evd_dequeue - take the first event out of an EVD
  * @evd_handle: the EVD
- * @event: out: the event; event_extension_data is left alone
+ * @event: out: the event; event_extension_data is left alone but by
+ *	DAT_IB_DTO_EVENT
  *
  * Specification: dat_evd_dequeue().
  *
@@ -357,9 +358,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 		rcu_read_unlock();
 		return dat_foreign_evd_dequeue(evd_handle, event);
 	} else if (dat_evd_pop(to_evd(obj), &entry)) {
-		event->event_number = entry.number;
-		event->evd_handle = evd_handle;
-		event->event_data = entry.data;
+		dat_evd_event(&entry, evd_handle, event);
 		ret = DAT_SUCCESS;
 	} else {
 		ret = DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);

@@ -12,6 +12,8 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include <dat/dat_ib_extensions.h>
+
 #include "object.h"
 
 /**
@@ -149,7 +151,22 @@ bool dat_evd_post_unless_full(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 struct dat_evd_entry *dat_evd_swap_ring(struct dat_evd *evd,
 					struct dat_evd_entry *ring,
 					u32 entries, DAT_COUNT qlen);
+bool dat_evd_owes_upcall(const struct dat_evd *evd);
 bool dat_evd_is_full(struct dat_evd *evd);
+
+/* evd_event.c */
+void dat_evd_extend(DAT_EVENT *event);
+
+/* An event as its consumer gets it */
+static inline void dat_evd_event(const struct dat_evd_entry *entry,
+				 DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	event->event_number = entry->number;
+	event->evd_handle = handle;
+	event->event_data = entry->data;
+	if (unlikely(entry->number == DAT_IB_DTO_EVENT))
+		dat_evd_extend(event);
+}
 
 /* upcall.c */
 void dat_evd_upcall_init(struct dat_evd *evd);

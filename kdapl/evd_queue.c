@@ -12,7 +12,8 @@
 
 static bool ring_is_full(const struct dat_evd *evd)
 {
-	return evd->tail - evd->head > evd->mask - evd->spare;
+	return READ_ONCE(evd->tail) - READ_ONCE(evd->head) >
+	       evd->mask - evd->spare;
 }
 
 /*
@@ -289,6 +290,24 @@ unlock:
 	*more = evd->notify;
 	spin_unlock_bh(&evd->lock);
 	return ok;
+}
+
+/**
+ * dat_evd_owes_upcall - is there something in the ring to make an upcall for?
+ * @evd: the EVD, which makes upcalls
+ *
+ * Without its lock: for whoever will look again when something is queued.
+ *
+ * Context: any.
+ * Return: true if dat_evd_pop_for_upcall() would find it.
+ */
+bool dat_evd_owes_upcall(const struct dat_evd *evd)
+{
+	bool is_empty = READ_ONCE(evd->tail) == READ_ONCE(evd->head);
+
+	return !is_empty &&
+	       (READ_ONCE(evd->notify) || READ_ONCE(evd->deliver_silent) ||
+		ring_is_full(evd));
 }
 
 /**

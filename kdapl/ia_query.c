@@ -5,6 +5,8 @@
 #include <linux/kernel.h>
 #include <linux/limits.h>
 
+#include <dat/dat_ib_extensions.h>
+
 #include "device.h"
 #include "ep.h"
 #include "evd.h"
@@ -69,6 +71,24 @@ static DAT_RETURN fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	return DAT_SUCCESS;
 }
 
+/* What a device has that lacks one has nothing behind that, either. */
+static DAT_NAMED_ATTR extensions[] = {
+	{ DAT_IB_ATTR_IMMED_DATA, "TRUE" },
+	{ DAT_IB_ATTR_FETCH_AND_ADD, "TRUE" },
+	{ DAT_IB_ATTR_CMP_AND_SWAP, "TRUE" },
+};
+
+static void fill_extensions(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
+{
+	attr->provider_specific_attr = extensions;
+	if (rdma_protocol_iwarp(dat_ia_ibdev(ia), ia->port))
+		attr->num_provider_specific_attr = 0;
+	else if (dat_dev_has_atomics(dat_ia_ibdev(ia)))
+		attr->num_provider_specific_attr = ARRAY_SIZE(extensions);
+	else
+		attr->num_provider_specific_attr = 1;
+}
+
 static void fill_provider_attr(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
 {
 	memset(attr, 0, sizeof(*attr));
@@ -123,6 +143,7 @@ static void fill_provider_attr(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	/* Each device that can be an IA has fast registrations. */
 	attr->fmr_supported = DAT_TRUE;
 	attr->lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ;
+	fill_extensions(ia, attr);
 }
 
 /**

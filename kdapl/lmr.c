@@ -3,7 +3,6 @@
  * lmr.c - making, querying and freeing local memory regions
  */
 #include <linux/kernel.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "device.h"
@@ -20,12 +19,8 @@ static void lmr_shutdown(struct dat_object *obj)
 	/* Not there yet if it could not be inserted. */
 	dat_lmr_remove(lmr);
 	dat_lmr_wait_for_syncs(lmr);
-	/* Both keys are dead when this returns. */
 	if (lmr->mr)
-		ib_dereg_mr(lmr->mr);
-	/* A softirq that has begun counts as an RCU read-side section. */
-	if (dat_dev_quirks(dat_ia_ibdev(obj->ia)) & DAT_QUIRK_LATE_WRITES)
-		synchronize_rcu_expedited();
+		dat_dev_dereg_mr(lmr->mr);
 	dat_lmr_unmap(lmr);
 	dat_lmr_let_go_of_base(lmr);
 	dat_object_unuse(&lmr->pz->obj);
@@ -208,7 +203,8 @@ static DAT_RETURN lmr_publish(struct dat_lmr *lmr)
 			 DAT_MEM_OPTIMIZE_MIN_EXPOSURE | \
 			 DAT_MEM_OPTIMIZE_EXACT_EXPOSURE)
 
-#define PRIV_FLAGS	(DAT_MEM_PRIV_ALL_FLAG | DAT_MEM_PRIV_RELAXED_FLAG)
+#define PRIV_FLAGS	(DAT_MEM_PRIV_ALL_FLAG | DAT_MEM_PRIV_RELAXED_FLAG | \
+			 DAT_IB_MEM_PRIV_REMOTE_ATOMIC)
 
 /* A region may be an LMR, which has to be the provider's too. */
 static bool is_foreign_region(const struct dat_foreign *ia, DAT_MEM_TYPE type,
@@ -305,7 +301,7 @@ DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 	DAT_RETURN ret;
 
 	might_sleep();
-	if (mem_privileges & ~PRIV_FLAGS)
+	if (mem_privileges & ~PRIV_FLAGS || !dat_lmr_priv_agree(mem_privileges))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 	if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
@@ -340,7 +336,8 @@ DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 	lmr->privileges = mem_privileges;
 	lmr->va_type = va_type;
 	lmr->optimization = mem_optimization;
-	ret = dat_lmr_describe(lmr);
+	ret = dat_dev_check_priv(dat_ia_ibdev(to_ia(ia_obj)), mem_privileges) ?:
+	      dat_lmr_describe(lmr);
 	if (!ret)
 		ret = lmr_register(lmr);
 	if (ret) {

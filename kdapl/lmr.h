@@ -8,6 +8,8 @@
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
 
+#include <dat/dat_ib_extensions.h>
+
 #include "object.h"
 
 struct dat_fmr;
@@ -88,13 +90,23 @@ static inline int dat_lmr_access(DAT_MEM_PRIV_FLAGS privileges)
 		access |= IB_ACCESS_REMOTE_WRITE;
 	if (privileges & DAT_MEM_PRIV_REMOTE_READ_FLAG)
 		access |= IB_ACCESS_REMOTE_READ;
+	if (privileges & DAT_IB_MEM_PRIV_REMOTE_ATOMIC)
+		access |= IB_ACCESS_REMOTE_ATOMIC;
 	if (privileges & DAT_MEM_PRIV_RELAXED_FLAG)
 		access |= IB_ACCESS_RELAXED_ORDERING;
 	return access;
 }
 
+/* Who changes a number writes. */
+static inline bool dat_lmr_priv_agree(DAT_MEM_PRIV_FLAGS privileges)
+{
+	return !(privileges & DAT_IB_MEM_PRIV_REMOTE_ATOMIC) ||
+	       privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+}
+
 #define DAT_MEM_PRIV_REMOTE_FLAGS \
-	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG | \
+	 DAT_IB_MEM_PRIV_REMOTE_ATOMIC)
 
 /**
  * struct dat_lmr_fit - how memory fits into a fast registration

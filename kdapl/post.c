@@ -33,13 +33,19 @@ static int cut_iov(struct ib_sge *iov, u32 length)
 	return num;
 }
 
-/*
- * What needs segments of our own: those of the reserved LMR, and those of a
- * read that does not fill them.
+/**
+ * dat_post_copied - post a request that needs segments of our own
+ * @ep: the EP, as for dat_post_dto()
+ * @post: what it is
+ * @wr: the work request: with segments of the reserved LMR, or a read that does
+ *	not fill them
+ *
+ * Context: process or softirq.
+ * Return: as dat_post_dto(), DAT_INSUFFICIENT_RESOURCES.
  */
-static noinline DAT_RETURN post_copied(struct dat_ep *ep,
-				       const struct dat_post *post,
-				       struct ib_send_wr *wr)
+noinline DAT_RETURN dat_post_copied(struct dat_ep *ep,
+				    const struct dat_post *post,
+				    struct ib_send_wr *wr)
 {
 	struct ib_sge *iov;
 	DAT_RETURN ret;
@@ -107,7 +113,7 @@ post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	if (likely(!ret))
 		ret = dat_post_dto(ep, &post, &wr);
 	else if (ret == dat_iov_reserved())
-		ret = post_copied(ep, &post, &wr);
+		ret = dat_post_copied(ep, &post, &wr);
 	rcu_read_unlock();
 	return ret;
 }
@@ -301,7 +307,7 @@ static DAT_RETURN post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	} else if (unlikely(post.length != local)) {
 		copied = true;
 	}
-	ret = unlikely(copied) ? post_copied(ep, &post, &wr.wr) :
+	ret = unlikely(copied) ? dat_post_copied(ep, &post, &wr.wr) :
 				 dat_post_dto(ep, &post, &wr.wr);
 unlock:
 	rcu_read_unlock();

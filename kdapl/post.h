@@ -60,6 +60,10 @@ static inline DAT_RETURN dat_iov_reserved(void)
 	return DAT_ERROR(DAT_RESERVED_LMR, DAT_NO_SUBTYPE);
 }
 
+/* post.c */
+DAT_RETURN dat_post_copied(struct dat_ep *ep, const struct dat_post *post,
+			   struct ib_send_wr *wr);
+
 /* post_queue.c */
 DAT_RETURN dat_post_check_state(struct dat_ep *ep);
 bool dat_post_allows(const struct dat_ep *ep, DAT_COMPLETION_FLAGS flags);

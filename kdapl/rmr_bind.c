@@ -20,6 +20,8 @@
 			 DAT_COMPLETION_UNSIGNALLED_FLAG | \
 			 DAT_COMPLETION_BARRIER_FENCE_FLAG)
 
+#define PRIV_FLAGS	(DAT_MEM_PRIV_ALL_FLAG | DAT_IB_MEM_PRIV_REMOTE_ATOMIC)
+
 /**
  * struct bind - what the consumer wants
  * @lmr: the LMR; DAT_HANDLE_NULL for the one that the triplet names
@@ -46,6 +48,8 @@ static int window_access(DAT_MEM_PRIV_FLAGS privileges)
 		access |= IB_ACCESS_REMOTE_READ;
 	if (privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
+	if (privileges & DAT_IB_MEM_PRIV_REMOTE_ATOMIC)
+		access |= IB_ACCESS_REMOTE_ATOMIC;
 	return access;
 }
 
@@ -80,7 +84,8 @@ static DAT_RETURN find_lmr(struct dat_rmr *rmr, const struct bind *bind,
 	if (!lmr || (bind->lmr && bind->lmr != lmr->obj.handle))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	*lmrp = lmr;
-	return check_privileges(lmr, bind->privileges);
+	return dat_dev_check_priv(dat_ia_ibdev(ia), bind->privileges) ?:
+	       check_privileges(lmr, bind->privileges);
 }
 
 static DAT_RETURN no_window(void)
@@ -315,7 +320,8 @@ static DAT_RETURN do_bind(DAT_RMR_HANDLE rmr_handle, DAT_EP_HANDLE ep_handle,
 
 	if (!bind->triplet)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (bind->privileges & ~DAT_MEM_PRIV_ALL_FLAG)
+	if (bind->privileges & ~PRIV_FLAGS ||
+	    !dat_lmr_priv_agree(bind->privileges))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	if (bind->flags & ~BIND_FLAGS)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);

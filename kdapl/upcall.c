@@ -65,9 +65,7 @@ static bool evd_upcall(struct dat_evd *evd)
 	if (unlikely(READ_ONCE(evd->policy) == DAT_UPCALL_MANY) && more)
 		evd_call_helper(evd);
 
-	event.event_number = entry.number;
-	event.evd_handle = evd->obj.handle;
-	event.event_data = entry.data;
+	dat_evd_event(&entry, evd->obj.handle, &event);
 	upcall.upcall_func(upcall.instance_data, &event,
 			   more ? DAT_TRUE : DAT_FALSE);
 	return true;
@@ -85,13 +83,20 @@ static enum ib_cq_notify_flags notify_flags(const struct dat_evd *evd)
 	       !READ_ONCE(evd->watchers) ? IB_CQ_SOLICITED : IB_CQ_NEXT_COMP;
 }
 
-/* Is there something to do yet, that no interrupt will tell of? */
+/* Is there something to do yet, that nobody will tell of? */
 static bool rearm(struct dat_evd *evd, struct ib_cq *cq)
 {
 	bool upcalls = dat_evd_makes_upcalls(evd);
 
 	if (!upcalls && likely(!READ_ONCE(evd->watchers)))
 		return false;
+	/*
+	 * Who queued something in the meantime has kicked us in vain. Pairs with
+	 * irq_poll_sched() in dat_evd_kick().
+	 */
+	smp_mb();
+	if (upcalls && unlikely(dat_evd_owes_upcall(evd)))
+		return true;
 	if (ib_req_notify_cq(cq, notify_flags(evd) |
 				 IB_CQ_REPORT_MISSED_EVENTS) <= 0)
 		return false;
