@@ -5,6 +5,8 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include <dat/dat_ib_extensions.h>
+
 #include "usp.h"
 
 static void translate_dto(const DAT_DTO_COMPLETION_EVENT_DATA *data,
@@ -147,7 +149,10 @@ void dat_uevd_upcall(DAT_PVOID instance_data, const DAT_EVENT *kevent,
 	struct dat_dev_event event = { .number = kevent->event_number };
 	struct dat_uevd *evd = instance_data;
 
-	switch (kevent->event_number) {
+	switch ((u32)kevent->event_number) {
+	case DAT_IB_DTO_EVENT:
+		BUILD_BUG_ON(DAT_DEV_IB_DTO_EVENT != DAT_IB_DTO_EVENT);
+		fallthrough;
 	case DAT_DTO_COMPLETION_EVENT:
 		translate_dto(&data->dto_completion_event_data, &event);
 		break;

@@ -35,6 +35,7 @@ union dat_ioctl_arg {
 	struct dat_dev_ep_set_watermark ep_set_watermark;
 	struct dat_dev_cr_handoff cr_handoff;
 	struct dat_dev_rsp_create rsp_create;
+	struct dat_dev_csp_create csp_create;
 	struct dat_dev_srq_create srq_create;
 	struct dat_dev_srq_query srq_query;
 	struct dat_dev_srq_set srq_set;
@@ -156,6 +157,15 @@ static const struct dat_ioctl_op dat_ioctl_ops[] = {
 	OP(DAT_DEV_CNO_FREE, dat_dev_free, __reserved, cno_free, READ),
 	OP(DAT_DEV_FD, dat_dev_fd, fd, fd, READ),
 	OP(DAT_DEV_IA_LIST, dat_dev_ia_list, __reserved, ia_list, NONE),
+	OP(DAT_DEV_RMR_CREATE_FOR_EP, dat_dev_rmr_create, __reserved,
+	   rmr_create_for_ep, READ),
+	OP(DAT_DEV_CR_REJECT_WITH_DATA, dat_dev_cr_accept, private_data,
+	   cr_reject_with_data, READ),
+	OP(DAT_DEV_CSP_CREATE, dat_dev_csp_create, address, csp_create, READ),
+	OP(DAT_DEV_CSP_QUERY, dat_dev_csp_create, address, csp_query, READ),
+	OP(DAT_DEV_CSP_FREE, dat_dev_free, __reserved, csp_free, READ),
+	OP(DAT_DEV_EP_COMMON_CONNECT, dat_dev_ep_connect, private_data,
+	   ep_common_connect, READ),
 };
 
 static int call_op(struct dat_file *file, const struct dat_ioctl_op *op,

@@ -9,7 +9,6 @@
  */
 #include <linux/capability.h>
 #include <linux/mm.h>
-#include <linux/overflow.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -66,25 +65,21 @@ static void uncharge_user(struct dat_pin *pin)
  * dat_pin - pin memory of the current process
  * @pin: to be filled in
  * @address: where it begins
- * @length: bytes, not 0
+ * @length: bytes, not 0; it does not wrap around
  * @writable: it will be written to
  *
  * Context: process, may sleep.
  * Return: 0, -EFAULT (not all of it is memory, or not writable), -EDQUOT
- * (RLIMIT_MEMLOCK, for the process or for its user), -ENOMEM, -EINTR, -EINVAL
- * (wraps around), or another of pin_user_pages_fast().
+ * (RLIMIT_MEMLOCK, for the process or for its user), -ENOMEM, -EINTR, or
+ * another of pin_user_pages_fast().
  */
 int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 {
 	unsigned int flags = FOLL_LONGTERM |
 			     (writable ? FOLL_WRITE : DAT_PIN_TO_READ);
 	unsigned long start, num_pages, done = 0;
-	u64 end;
 	int ret;
 
-	/* On 32 bit an address may be larger than there can be. */
-	if (check_add_overflow(address, length, &end) || end > ULONG_MAX)
-		return -EINVAL;
 	start = untagged_addr((unsigned long)address) & PAGE_MASK;
 	num_pages = PFN_UP(offset_in_page(address) + length);
 	pin->mm = current->mm;

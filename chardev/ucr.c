@@ -102,21 +102,42 @@ int dat_ioctl_cr_handoff(struct dat_file *file, void *arg)
 	return 0;
 }
 
+static DAT_RETURN reject(struct dat_file *file, u32 handle, u32 data_size,
+			 const void *data)
+{
+	struct dat_uobj *cr = dat_uobj_get(file, handle, DAT_HANDLE_TYPE_CR);
+	DAT_RETURN ret;
+
+	if (!cr)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	ret = dat_cr_reject(cr->khandle, data_size, data);
+	if (!ret)
+		remove_cr(cr);
+	dat_uobj_put(cr);
+	return ret;
+}
+
 /* dat_cr_reject() */
 int dat_ioctl_cr_reject(struct dat_file *file, void *arg)
 {
 	struct dat_dev_free *p = arg;
-	struct dat_uobj *cr;
 
 	if (p->__reserved)
 		return -EOPNOTSUPP;
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
-	cr = dat_uobj_get(file, p->handle, DAT_HANDLE_TYPE_CR);
-	if (!cr)
+	p->result = reject(file, p->handle, 0, NULL);
+	return 0;
+}
+
+/* The same of DAT 2.0 */
+int dat_ioctl_cr_reject_with_data(struct dat_file *file, void *arg)
+{
+	struct dat_dev_cr_accept *p = arg;
+
+	if (p->__reserved || p->ep)
+		return -EOPNOTSUPP;
+	p->result = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (p->private_data_size > sizeof(p->private_data))
 		return 0;
-	p->result = dat_cr_reject(cr->khandle, 0, NULL);
-	if (!p->result)
-		remove_cr(cr);
-	dat_uobj_put(cr);
+	p->result = reject(file, p->cr, p->private_data_size, p->private_data);
 	return 0;
 }

@@ -27,6 +27,7 @@ static const struct {
 	{ DAT_UOBJ_CNO, "cno" },
 	{ DAT_HANDLE_TYPE_PSP, "psp" },
 	{ DAT_HANDLE_TYPE_RSP, "rsp" },
+	{ DAT_HANDLE_TYPE_CSP, "csp" },
 	{ DAT_HANDLE_TYPE_CR, "cr" },
 	{ DAT_HANDLE_TYPE_EP, "ep" },
 	{ DAT_HANDLE_TYPE_SRQ, "srq" },

@@ -3,6 +3,9 @@
  * uia.c - the ioctls of IAs
  */
 #include <linux/slab.h>
+#include <linux/string.h>
+
+#include <dat/dat_ib_extensions.h>
 
 #include "uaddr.h"
 #include "ucno.h"
@@ -139,6 +142,27 @@ put:
 	return 0;
 }
 
+static u32 extensions(const DAT_PROVIDER_ATTR *attr)
+{
+	static const struct {
+		const char *name;
+		u32 bit;
+	} known[] = {
+		{ DAT_IB_ATTR_IMMED_DATA, DAT_DEV_EXT_WRITE_IMMED },
+		{ DAT_IB_ATTR_FETCH_AND_ADD, DAT_DEV_EXT_FETCH_ADD },
+		{ DAT_IB_ATTR_CMP_AND_SWAP, DAT_DEV_EXT_CMP_SWAP },
+	};
+	u32 bits = 0;
+	int i, j;
+
+	for (i = 0; i < attr->num_provider_specific_attr; i++)
+		for (j = 0; j < ARRAY_SIZE(known); j++)
+			if (!strcmp(attr->provider_specific_attr[i].name,
+				    known[j].name))
+				bits |= known[j].bit;
+	return bits;
+}
+
 static void fill_ia_query(struct dat_dev_ia_query *p, const DAT_IA_ATTR *ia,
 			  const DAT_PROVIDER_ATTR *pr)
 {
@@ -193,6 +217,7 @@ static void fill_ia_query(struct dat_dev_ia_query *p, const DAT_IA_ATTR *ia,
 	p->ep_recv_info_supported = pr->ep_recv_info_supported;
 	p->dto_async_return_guaranteed = pr->dto_async_return_guaranteed;
 	p->rdma_write_for_rdma_read_req = pr->rdma_write_for_rdma_read_req;
+	p->extensions = extensions(pr);
 }
 
 /* dat_ia_query() */

@@ -5,6 +5,8 @@
 #include <linux/mm.h>
 #include <linux/overflow.h>
 
+#include <dat/dat_ib_extensions.h>
+
 #include "pin.h"
 #include "ushare.h"
 #include "usimple.h"
@@ -65,18 +67,24 @@ static DAT_RETURN pin_error(int err)
 	}
 }
 
-/* What the kernel API would refuse is refused before it costs anything. */
+/*
+ * What the kernel API would refuse is refused before it costs anything. Nobody
+ * behind this looks again for memory that wraps around; on 32 bit an address may
+ * be larger than there can be.
+ */
 static DAT_RETURN check_create(const struct dat_dev_lmr_create *p)
 {
 	u64 end;
 
 	if (p->mem_type > DAT_DEV_MEM_SHARED)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (p->privileges & ~(DAT_MEM_PRIV_ALL_FLAG | DAT_DEV_PRIV_RELAXED))
+	if (p->privileges & ~(DAT_MEM_PRIV_ALL_FLAG | DAT_DEV_PRIV_RELAXED |
+			      DAT_DEV_PRIV_ZERO_BASED | DAT_DEV_PRIV_ATOMIC))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 	if (p->mem_type == DAT_DEV_MEM_LMR)
 		return DAT_SUCCESS;
-	if (!p->length || check_add_overflow(p->address, p->length, &end))
+	if (!p->length || check_add_overflow(p->address, p->length, &end) ||
+	    end > ULONG_MAX)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
 	return DAT_SUCCESS;
 }
@@ -85,9 +93,14 @@ static DAT_RETURN kcreate(struct dat_dev_lmr_create *p, struct dat_ulmr *lmr,
 			  DAT_PZ_HANDLE kpz, DAT_MEM_TYPE type,
 			  DAT_REGION_DESCRIPTION desc, DAT_LMR_HANDLE *khandle)
 {
+	bool zero_based = p->privileges & DAT_DEV_PRIV_ZERO_BASED;
+
 	BUILD_BUG_ON(DAT_DEV_PRIV_RELAXED != DAT_MEM_PRIV_RELAXED_FLAG);
+	BUILD_BUG_ON(DAT_DEV_PRIV_ATOMIC != DAT_IB_MEM_PRIV_REMOTE_ATOMIC);
 	return dat_lmr_kcreate(lmr->uobj.ia->uobj.khandle, type, desc,
-			       p->length, kpz, p->privileges, DAT_VA_TYPE_VA,
+			       p->length, kpz,
+			       p->privileges & ~DAT_DEV_PRIV_ZERO_BASED,
+			       zero_based ? DAT_VA_TYPE_ZB : DAT_VA_TYPE_VA,
 			       DAT_MEM_OPTIMIZE_DONT_CARE, khandle,
 			       &p->lmr_context, &p->rmr_context,
 			       &p->registered_size, &p->registered_address);
@@ -216,6 +229,8 @@ int dat_ioctl_lmr_query(struct dat_file *file, void *arg)
 		p->pz = dat_uobj_user_handle(param.pz_handle);
 		p->mem_type = lmr->mem_type;
 		p->privileges = param.mem_priv;
+		if (param.va_type == DAT_VA_TYPE_ZB)
+			p->privileges |= DAT_DEV_PRIV_ZERO_BASED;
 		p->address = lmr->address;
 		p->length = lmr->length;
 		p->base = lmr->base ? lmr->base->uobj.handle : 0;

@@ -8,6 +8,8 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
+#include <dat/dat_ib_extensions.h>
+
 #include "file.h"
 
 /* As many as any device takes in one work request. */
@@ -27,6 +29,7 @@ static DAT_RETURN post_dto(DAT_EP_HANDLE kep, struct dat_dev_dto *dto,
 		.segment_length = dto->remote_length,
 		.rmr_context = dto->remote_context,
 	};
+	DAT_RMR_TRIPLET local = {};
 
 	switch (dto->opcode) {
 	case DAT_DEV_SEND:
@@ -38,6 +41,29 @@ static DAT_RETURN post_dto(DAT_EP_HANDLE kep, struct dat_dev_dto *dto,
 	case DAT_DEV_RDMA_WRITE:
 		return dat_ep_post_rdma_write(kep, dto->num_segments, segments,
 					      cookie, &remote, dto->flags);
+	case DAT_DEV_SEND_INVALIDATE:
+		return dat_ep_post_send_with_invalidate(kep, dto->num_segments,
+							segments, cookie,
+							dto->flags, DAT_TRUE,
+							dto->remote_context);
+	case DAT_DEV_RDMA_READ_TO_RMR:
+		local.virtual_address = segments->virtual_address;
+		local.segment_length = segments->segment_length;
+		local.rmr_context = segments->lmr_context;
+		return dat_ep_post_rdma_read_to_rmr(kep, &local, cookie,
+						    &remote, dto->flags);
+	case DAT_DEV_RDMA_WRITE_IMMED:
+		return dat_ib_post_rdma_write_immed(kep, dto->num_segments,
+						    segments, cookie, &remote,
+						    dto->immediate, dto->flags);
+	case DAT_DEV_FETCH_ADD:
+		return dat_ib_post_fetch_and_add(kep, dto->compare_add,
+						 segments, cookie, &remote,
+						 dto->flags);
+	case DAT_DEV_CMP_SWAP:
+		return dat_ib_post_cmp_and_swap(kep, dto->compare_add,
+						dto->swap, segments, cookie,
+						&remote, dto->flags);
 	default:
 		return dat_ep_post_rdma_read(kep, dto->num_segments, segments,
 					     cookie, &remote, dto->flags);
@@ -48,11 +74,19 @@ static DAT_RETURN post_bind(struct dat_file *file, DAT_EP_HANDLE kep,
 			    struct dat_dev_dto *dto,
 			    const DAT_LMR_TRIPLET *segment)
 {
+	DAT_RMR_HANDLE krmr = dat_uobj_khandle(file, dto->rmr,
+					       DAT_HANDLE_TYPE_RMR);
 	DAT_CONTEXT cookie = { .as_64 = dto->cookie };
 
-	return dat_rmr_bind(dat_uobj_khandle(file, dto->rmr,
-					     DAT_HANDLE_TYPE_RMR),
-			    segment, dto->privileges, kep, cookie,
+	if (dto->privileges & DAT_DEV_PRIV_ZERO_BASED)
+		return dat_rmr_bind(krmr,
+				    dat_uobj_khandle(file, dto->remote_context,
+						     DAT_HANDLE_TYPE_LMR),
+				    segment,
+				    dto->privileges & ~DAT_DEV_PRIV_ZERO_BASED,
+				    DAT_VA_TYPE_ZB, kep, cookie, dto->flags,
+				    &dto->rmr_context);
+	return dat_rmr_bind(krmr, segment, dto->privileges, kep, cookie,
 			    dto->flags, &dto->rmr_context);
 }
 
@@ -79,6 +113,19 @@ static DAT_RETURN post_one(struct dat_file *file, struct dat_dev_dto *dto,
 	return post_dto(kep, dto, segments);
 }
 
+static bool has_one_segment(const struct dat_dev_dto *dto)
+{
+	switch (dto->opcode) {
+	case DAT_DEV_RMR_BIND:
+	case DAT_DEV_RDMA_READ_TO_RMR:
+	case DAT_DEV_FETCH_ADD:
+	case DAT_DEV_CMP_SWAP:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Copies one DTO in, posts it, and copies out what it returns. */
 static int copy_and_post(struct dat_file *file, struct dat_dev_post *p,
 			 void __user *udto)
@@ -92,14 +139,14 @@ static int copy_and_post(struct dat_file *file, struct dat_dev_post *p,
 	ret = copy_struct_from_user(&dto, sizeof(dto), udto, p->dto_size);
 	if (ret)
 		return ret;
-	if (dto.__reserved)
+	if (dto.__reserved && dto.opcode != DAT_DEV_CMP_SWAP)
 		return -EOPNOTSUPP;
-	if (dto.opcode > DAT_DEV_SRQ_RECV ||
+	if (dto.opcode > DAT_DEV_CMP_SWAP ||
 	    (dto.opcode == DAT_DEV_SRQ_RECV && dto.flags))
 		return -EOPNOTSUPP;
 	p->result = bad_count();
 	if (dto.num_segments > MAX_SEGMENTS ||
-	    (dto.opcode == DAT_DEV_RMR_BIND && dto.num_segments != 1))
+	    (has_one_segment(&dto) && dto.num_segments != 1))
 		return 0;
 	if (copy_from_user(segments, u64_to_user_ptr(dto.segments),
 			   dto.num_segments * sizeof(segments[0])))

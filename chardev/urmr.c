@@ -10,10 +10,9 @@ static void urmr_release(struct dat_uobj *uobj)
 	atomic_dec(&uobj->file->num_rmrs);
 }
 
-/* dat_rmr_create() */
-int dat_ioctl_rmr_create(struct dat_file *file, void *arg)
+static int create(struct dat_file *file, struct dat_dev_rmr_create *p,
+		  DAT_RETURN (*make)(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr))
 {
-	struct dat_dev_rmr_create *p = arg;
 	struct dat_uobj *pz, *rmr;
 	DAT_RMR_HANDLE khandle;
 
@@ -33,13 +32,25 @@ int dat_ioctl_rmr_create(struct dat_file *file, void *arg)
 		dat_uobj_unreserve(rmr);
 		goto put_pz;
 	}
-	p->result = dat_rmr_create(pz->khandle, &khandle);
+	p->result = make(pz->khandle, &khandle);
 	if (!p->result)
 		p->rmr = rmr->handle;
 	dat_usimple_finish(rmr, p->result, khandle);
 put_pz:
 	dat_uobj_put(pz);
 	return 0;
+}
+
+/* dat_rmr_create() */
+int dat_ioctl_rmr_create(struct dat_file *file, void *arg)
+{
+	return create(file, arg, dat_rmr_create);
+}
+
+/* dat_rmr_create_for_ep() */
+int dat_ioctl_rmr_create_for_ep(struct dat_file *file, void *arg)
+{
+	return create(file, arg, dat_rmr_create_for_ep);
 }
 
 /* dat_rmr_query() */
@@ -58,6 +69,10 @@ int dat_ioctl_rmr_query(struct dat_file *file, void *arg)
 	p->pz = dat_uobj_user_handle(param.pz_handle);
 	p->ia = dat_uobj_user_handle(param.ia_handle);
 	p->privileges = param.mem_priv;
+	if (param.va_type == DAT_VA_TYPE_ZB)
+		p->privileges |= DAT_DEV_PRIV_ZERO_BASED;
+	if (param.rmr_scope == DAT_RMR_SCOPE_EP)
+		p->privileges |= DAT_DEV_PRIV_FOR_EP;
 	p->segment.virtual_address = param.lmr_triplet.virtual_address;
 	p->segment.length = param.lmr_triplet.segment_length;
 	p->segment.lmr_context = param.lmr_triplet.lmr_context;

@@ -50,6 +50,8 @@ static DAT_RETURN_SUBTYPE bad_handle(DAT_HANDLE_TYPE type)
 	switch (type) {
 	case DAT_HANDLE_TYPE_CR:
 		return DAT_INVALID_HANDLE_CR;
+	case DAT_HANDLE_TYPE_CSP:
+		return DAT_INVALID_HANDLE_CSP;
 	case DAT_HANDLE_TYPE_EP:
 		return DAT_INVALID_HANDLE_EP;
 	case DAT_HANDLE_TYPE_LMR:

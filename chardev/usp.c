@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * usp.c - the ioctls of PSPs and RSPs
+ * usp.c - the ioctls of service points
  */
+#include "uaddr.h"
 #include "usimple.h"
 #include "usp.h"
 
@@ -207,4 +208,105 @@ int dat_ioctl_rsp_query(struct dat_file *file, void *arg)
 int dat_ioctl_rsp_free(struct dat_file *file, void *arg)
 {
 	return dat_usimple_free(file, arg, DAT_HANDLE_TYPE_RSP, dat_rsp_free);
+}
+
+static u64 addr_port(const struct dat_dev_addr *addr)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr->bytes;
+
+	/* In the same place in both families. */
+	BUILD_BUG_ON(offsetof(struct sockaddr_in, sin_port) !=
+		     offsetof(struct sockaddr_in6, sin6_port));
+	return ntohs(in6->sin6_port);
+}
+
+static DAT_RETURN csp_create(struct dat_dev_csp_create *p, struct dat_usp *sp,
+			     DAT_IA_HANDLE kia, DAT_CSP_HANDLE *khandle)
+{
+	DAT_COMM comm = {
+		.domain = p->domain,
+		.type = p->type,
+		.protocol = p->protocol,
+	};
+	DAT_CSP_PARAM param;
+	DAT_RETURN ret;
+
+	ret = dat_csp_create(kia, &comm, (DAT_IA_ADDRESS_PTR)p->address.bytes,
+			     sp->evd->uobj.khandle, khandle);
+	if (ret || sp->conn_qual)
+		return ret;
+	ret = dat_csp_query(*khandle, DAT_CSP_FIELD_ALL, &param);
+	if (ret) {
+		dat_csp_free(*khandle);
+		return ret;
+	}
+	dat_uaddr_to_user(param.address_ptr, &p->address);
+	spin_lock_bh(&sp->evd->lock);
+	sp->conn_qual = addr_port(&p->address);
+	spin_unlock_bh(&sp->evd->lock);
+	return DAT_SUCCESS;
+}
+
+/* dat_csp_create() */
+int dat_ioctl_csp_create(struct dat_file *file, void *arg)
+{
+	struct dat_dev_csp_create *p = arg;
+	struct dat_uobj *ia, *evd;
+	DAT_CSP_HANDLE khandle;
+	struct dat_usp *sp;
+
+	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	ia = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
+	if (!ia)
+		return 0;
+	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
+	evd = dat_uobj_get(file, p->evd, DAT_HANDLE_TYPE_EVD);
+	if (!evd)
+		goto put_ia;
+	/* There is at most one whose qualifier is not known. */
+	mutex_lock(&to_uevd(evd)->mutex);
+	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	sp = usp_alloc(file, DAT_HANDLE_TYPE_CSP, ia, evd,
+		       addr_port(&p->address));
+	if (!sp)
+		goto unlock;
+	p->result = csp_create(p, sp, ia->khandle, &khandle);
+	if (!p->result)
+		p->csp = sp->uobj.handle;
+	dat_usimple_finish(&sp->uobj, p->result, khandle);
+unlock:
+	mutex_unlock(&to_uevd(evd)->mutex);
+	dat_uobj_put(evd);
+put_ia:
+	dat_uobj_put(ia);
+	return 0;
+}
+
+/* dat_csp_query() */
+int dat_ioctl_csp_query(struct dat_file *file, void *arg)
+{
+	struct dat_dev_csp_create *p = arg;
+	DAT_CSP_PARAM param;
+
+	/* The parameters' memory may go with the CSP, but not before this. */
+	rcu_read_lock();
+	p->result = dat_csp_query(dat_uobj_khandle(file, p->csp,
+						   DAT_HANDLE_TYPE_CSP),
+				  DAT_CSP_FIELD_ALL, &param);
+	if (!p->result) {
+		p->ia = dat_uobj_user_handle(param.ia_handle);
+		p->evd = dat_uobj_user_handle(param.evd_handle);
+		p->domain = param.comm->domain;
+		p->type = param.comm->type;
+		p->protocol = param.comm->protocol;
+		dat_uaddr_to_user(param.address_ptr, &p->address);
+	}
+	rcu_read_unlock();
+	return 0;
+}
+
+/* dat_csp_free() */
+int dat_ioctl_csp_free(struct dat_file *file, void *arg)
+{
+	return dat_usimple_free(file, arg, DAT_HANDLE_TYPE_CSP, dat_csp_free);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * usp.h - service points of a process: PSPs and RSPs
+ * usp.h - service points of a process: PSPs, RSPs and CSPs
  */
 #ifndef _CHARDEV_USP_H
 #define _CHARDEV_USP_H
@@ -8,7 +8,7 @@
 #include "uevd.h"
 
 /**
- * struct dat_usp - a PSP or RSP
+ * struct dat_usp - a PSP, RSP or CSP
  * @uobj: head
  * @evd: its EVD, referenced
  * @node: in evd->sps, from before the first request can come

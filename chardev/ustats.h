@@ -9,7 +9,7 @@
 #include <linux/dat.h>
 
 /* ioctl.c sees to it that none is left out. */
-#define DAT_NUM_IOCTLS	(DAT_DEV_CMD_IA_LIST + 1)
+#define DAT_NUM_IOCTLS	(DAT_DEV_CMD_EP_COMMON_CONNECT + 1)
 
 struct dat_uevd;
 

@@ -98,12 +98,19 @@ enum {
 	DAT_DEV_CMD_CNO_FREE,
 	DAT_DEV_CMD_FD,
 	DAT_DEV_CMD_IA_LIST,
+	DAT_DEV_CMD_RMR_CREATE_FOR_EP,
+	DAT_DEV_CMD_CR_REJECT_WITH_DATA,
+	DAT_DEV_CMD_CSP_CREATE,
+	DAT_DEV_CMD_CSP_QUERY,
+	DAT_DEV_CMD_CSP_FREE,
+	DAT_DEV_CMD_EP_COMMON_CONNECT,
 };
 
 /**
  * struct dat_dev_free - free an object (DAT_DEV_PZ_FREE, _EVD_FREE, _CNO_FREE,
- *	_PSP_FREE, _RSP_FREE, _EP_FREE, _SRQ_FREE, _LMR_FREE, _RMR_FREE), reject
- *	a CR (DAT_DEV_CR_REJECT) or reset an EP (DAT_DEV_EP_RESET)
+ *	_PSP_FREE, _RSP_FREE, _CSP_FREE, _EP_FREE, _SRQ_FREE, _LMR_FREE,
+ *	_RMR_FREE), reject a CR (DAT_DEV_CR_REJECT) or reset an EP
+ *	(DAT_DEV_EP_RESET)
  * @size: sizeof(struct dat_dev_free)
  * @result: out: DAT_RETURN
  * @handle: the object
@@ -126,6 +133,7 @@ struct dat_dev_free {
 #define DAT_DEV_EP_RESET _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_RESET)
 #define DAT_DEV_RSP_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RSP_FREE)
 #define DAT_DEV_SRQ_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_SRQ_FREE)
+#define DAT_DEV_CSP_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CSP_FREE)
 #define DAT_DEV_CNO_FREE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CNO_FREE)
 
 #define DAT_DEV_NAME_MAX 256
@@ -189,7 +197,7 @@ struct dat_dev_addr {
  *
  * The rest is the fields of DAT_IA_ATTR and DAT_PROVIDER_ATTR that have the
  * same name; all are filled in. @evd_merging has bit 6 * row + column set
- * where the two event streams may share an EVD.
+ * where the two event streams may share an EVD. @extensions is DAT_DEV_EXT_*.
  */
 struct dat_dev_ia_query {
 	__u32 size;
@@ -241,7 +249,14 @@ struct dat_dev_ia_query {
 	__u32 ep_recv_info_supported;
 	__u32 dto_async_return_guaranteed;
 	__u32 rdma_write_for_rdma_read_req;
+	__u32 extensions;
+	__u32 __reserved;
 };
+
+/* @extensions: what InfiniBand has more, and this IA */
+#define DAT_DEV_EXT_WRITE_IMMED		0x1
+#define DAT_DEV_EXT_FETCH_ADD		0x2
+#define DAT_DEV_EXT_CMP_SWAP		0x4
 
 #define DAT_DEV_IA_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_IA_QUERY)
 
@@ -312,7 +327,8 @@ struct dat_dev_pz_create {
  *	pointer of a software event
  * @length: transferred length of a DTO, private data size of a connection event
  * @operation: DAT_DTOS of a DTO
- * @rmr_context: rmr_context of a DTO
+ * @rmr_context: rmr_context of a DTO; the immediate data of a receive that has
+ *	any, whose number is DAT_IB_DTO_EVENT
  * @flags: DAT_DEV_EVENT_*
  * @__reserved: 0
  */
@@ -328,6 +344,9 @@ struct dat_dev_event {
 	__u32 flags;
 	__u64 __reserved[3];
 };
+
+/* The number of what completes DAT_DEV_RDMA_WRITE_IMMED and atomic operations */
+#define DAT_DEV_IB_DTO_EVENT	0x40000
 
 #define DAT_DEV_EVENT_TRUNCATED	1	/* private data of a CR was cut */
 
@@ -656,6 +675,35 @@ struct dat_dev_rsp_create {
 #define DAT_DEV_RSP_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RSP_CREATE)
 #define DAT_DEV_RSP_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RSP_QUERY)
 
+/**
+ * struct dat_dev_csp_create - listen as a socket would; also queries
+ *	(DAT_DEV_CSP_QUERY: @csp is in, all the rest is out)
+ * @size: sizeof(struct dat_dev_csp_create)
+ * @result: out: DAT_RETURN
+ * @ia: the IA
+ * @evd: where connection requests go
+ * @domain: arguments of socket()
+ * @type: the same
+ * @protocol: the same
+ * @csp: out: handle
+ * @address: of the IA, with the port; DAT_DEV_CSP_QUERY tells the one that was
+ *	chosen if it is 0
+ */
+struct dat_dev_csp_create {
+	__u32 size;
+	__u32 result;
+	__u32 ia;
+	__u32 evd;
+	__s32 domain;
+	__s32 type;
+	__s32 protocol;
+	__u32 csp;
+	struct dat_dev_addr address;
+};
+
+#define DAT_DEV_CSP_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CSP_CREATE)
+#define DAT_DEV_CSP_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CSP_QUERY)
+
 #define DAT_DEV_PRIVATE_DATA_MAX 256
 
 /**
@@ -705,6 +753,12 @@ struct dat_dev_cr_accept {
 };
 
 #define DAT_DEV_CR_ACCEPT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CR_ACCEPT)
+
+/*
+ * DAT_DEV_CR_REJECT_WITH_DATA takes struct dat_dev_cr_accept too, @ep is 0:
+ * DAT_DEV_CR_REJECT with private data.
+ */
+#define DAT_DEV_CR_REJECT_WITH_DATA _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CR_REJECT_WITH_DATA)
 
 /**
  * struct dat_dev_cr_handoff - pass a connection request on
@@ -880,6 +934,12 @@ struct dat_dev_ep_connect {
 };
 
 #define DAT_DEV_EP_CONNECT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_CONNECT)
+
+/*
+ * DAT_DEV_EP_COMMON_CONNECT takes struct dat_dev_ep_connect too: the port is in
+ * @remote_address, and @conn_qual, @qos and @flags are 0.
+ */
+#define DAT_DEV_EP_COMMON_CONNECT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_COMMON_CONNECT)
 
 /**
  * struct dat_dev_ep_dup_connect - connect an EP where another one is connected
@@ -1077,6 +1137,11 @@ enum dat_dev_opcode {
 	DAT_DEV_RDMA_READ,
 	DAT_DEV_RMR_BIND,
 	DAT_DEV_SRQ_RECV,
+	DAT_DEV_SEND_INVALIDATE,
+	DAT_DEV_RDMA_READ_TO_RMR,
+	DAT_DEV_RDMA_WRITE_IMMED,
+	DAT_DEV_FETCH_ADD,
+	DAT_DEV_CMP_SWAP,
 };
 
 /**
@@ -1084,16 +1149,23 @@ enum dat_dev_opcode {
  * @opcode: enum dat_dev_opcode
  * @ep: the EP; the SRQ of DAT_DEV_SRQ_RECV
  * @flags: DAT_COMPLETION_FLAGS; 0 for DAT_DEV_SRQ_RECV
- * @num_segments: number of @segments; 1 for a bind
+ * @num_segments: number of @segments; 1 for a bind, an atomic operation, and a
+ *	read to an RMR, whose segment has the rmr_context in the place of the
+ *	lmr_context
  * @segments: address of an array of struct dat_dev_segment
  * @cookie: comes back in the completion event
  * @remote_address: RDMA: where in the remote region
  * @remote_length: RDMA: bytes there
- * @remote_context: RDMA: rmr_context of the remote region
+ * @remote_context: RDMA: rmr_context of the remote region; DAT_DEV_SEND_INVALIDATE:
+ *	what the peer shall lose; DAT_DEV_PRIV_ZERO_BASED: the LMR
  * @rmr: bind: the RMR
- * @privileges: bind: DAT_MEM_PRIV_FLAGS
+ * @privileges: bind: DAT_MEM_PRIV_FLAGS, DAT_DEV_PRIV_ZERO_BASED
  * @rmr_context: bind, out: the new context
  * @__reserved: 0
+ * @immediate: DAT_DEV_RDMA_WRITE_IMMED: what the peer is told; its bytes go
+ *	over the wire as they are
+ * @compare_add: atomic operations: what to add, or to compare with
+ * @swap: DAT_DEV_CMP_SWAP: the new value
  */
 struct dat_dev_dto {
 	__u32 opcode;
@@ -1105,10 +1177,21 @@ struct dat_dev_dto {
 	__u64 remote_address;
 	__u32 remote_length;
 	__u32 remote_context;
-	__u32 rmr;
-	__u32 privileges;
-	__u32 rmr_context;
-	__u32 __reserved;
+	union {
+		struct {
+			__u32 rmr;
+			__u32 privileges;
+		};
+		__u32 immediate;
+		__u64 compare_add;
+	};
+	union {
+		struct {
+			__u32 rmr_context;
+			__u32 __reserved;
+		};
+		__u64 swap;
+	};
 };
 
 /**
@@ -1142,7 +1225,8 @@ struct dat_dev_post {
  * @ia: the IA
  * @pz: the PZ
  * @mem_type: DAT_DEV_MEM_*
- * @privileges: DAT_MEM_PRIV_FLAGS, DAT_DEV_PRIV_RELAXED
+ * @privileges: DAT_MEM_PRIV_FLAGS, DAT_DEV_PRIV_ATOMIC, DAT_DEV_PRIV_RELAXED,
+ *	DAT_DEV_PRIV_ZERO_BASED
  * @address: where the region begins; nothing for DAT_DEV_MEM_LMR
  * @length: bytes; nothing for DAT_DEV_MEM_LMR
  * @lmr: out: handle
@@ -1175,8 +1259,14 @@ struct dat_dev_lmr_create {
 #define DAT_DEV_MEM_LMR		1	/* that of another LMR */
 #define DAT_DEV_MEM_SHARED	2	/* a shared mapping */
 
+/* Peers may do atomic operations: DAT_IB_MEM_PRIV_REMOTE_ATOMIC */
+#define DAT_DEV_PRIV_ATOMIC	0x40
 /* What a peer writes may become visible in any order. */
 #define DAT_DEV_PRIV_RELAXED	0x200
+/* DAT_VA_TYPE_ZB: whoever uses the context counts from 0. */
+#define DAT_DEV_PRIV_ZERO_BASED	0x400
+/* DAT_DEV_RMR_QUERY: it was made by DAT_DEV_RMR_CREATE_FOR_EP. */
+#define DAT_DEV_PRIV_FOR_EP	0x800
 
 #define DAT_DEV_LMR_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_LMR_CREATE)
 
@@ -1216,7 +1306,8 @@ struct dat_dev_lmr_sync {
  * @pz: in for DAT_DEV_RMR_CREATE, out for DAT_DEV_RMR_QUERY
  * @rmr: out for DAT_DEV_RMR_CREATE, in for DAT_DEV_RMR_QUERY
  * @ia: out for DAT_DEV_RMR_QUERY
- * @privileges: out for DAT_DEV_RMR_QUERY: DAT_MEM_PRIV_FLAGS of the last bind
+ * @privileges: out for DAT_DEV_RMR_QUERY: DAT_MEM_PRIV_FLAGS of the last
+ *	bind, DAT_DEV_PRIV_ZERO_BASED, DAT_DEV_PRIV_FOR_EP
  * @segment: out for DAT_DEV_RMR_QUERY: what it is bound to, length 0 if it is
  *	not bound
  * @rmr_context: out for DAT_DEV_RMR_QUERY
@@ -1235,6 +1326,8 @@ struct dat_dev_rmr_create {
 };
 
 #define DAT_DEV_RMR_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RMR_CREATE)
+/* The same, of an RMR that goes with the EP on which it is bound */
+#define DAT_DEV_RMR_CREATE_FOR_EP _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RMR_CREATE_FOR_EP)
 #define DAT_DEV_RMR_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RMR_QUERY)
 
 /**
