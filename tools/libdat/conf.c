@@ -142,10 +142,7 @@ static const char *check_fields(char *const *field)
 	return NULL;
 }
 
-/*
- * What is wrong with @line; NULL if nothing, and then there may be an alias. If
- * libraries of others have more in their lines than we know, it is not wrong.
- */
+/* What is wrong with @line; NULL if nothing, and then there may be an alias. */
 static const char *read_line(char *line, struct libdat_alias *alias)
 {
 	char *field[NUM_FIELDS];
@@ -154,18 +151,17 @@ static const char *read_line(char *line, struct libdat_alias *alias)
 
 	while (num < NUM_FIELDS && (field[num] = next_field(&line, &why)))
 		num++;
-	alias->library = num > LIBRARY && !is_our_library(field[LIBRARY]) ?
-			 field[LIBRARY] : NULL;
-	if (alias->library && (why || num < NUM_FIELDS))
-		return NULL;
+	if (num > LIBRARY && !is_our_library(field[LIBRARY]))
+		alias->library = field[LIBRARY];
 	if (!num || why)
 		return why;
 	if (num < NUM_FIELDS || next_field(&line, &why) || why)
-		return alias->library ? NULL : "there are not eight fields";
+		return "there are not eight fields";
 	why = check_fields(field);
-	if (why || (alias->library && !*alias->library))
-		return alias->library ? NULL : why;
-	if (!is_our_version(field[API_VERSION]) ||
+	if (why)
+		return why;
+	if ((alias->library && !*alias->library) ||
+	    !is_our_version(field[API_VERSION]) ||
 	    strcmp(field[IS_DEFAULT], "default"))
 		return NULL;
 	alias->name = field[IA_NAME];
@@ -195,10 +191,14 @@ bool libdat_conf_next(struct libdat_conf *conf)
 		conf->text = newline + 1;
 		conf->line++;
 		conf->alias.name = NULL;
+		conf->alias.library = NULL;
 		if (line + strlen(line) != newline)
 			conf->why = "there is a zero byte";
 		else
 			conf->why = read_line(line, &conf->alias);
+		/* Others may have more in their lines than we know. */
+		if (conf->alias.library)
+			conf->why = NULL;
 		if (conf->why || conf->alias.name)
 			return true;
 	}

@@ -147,6 +147,26 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 }
 
 /**
+ * libdat_cr_dismiss - refuse a connection request, or pass it on
+ * @cmd: the ioctl that does it
+ * @arg: its structure
+ * @cr: the CR that it is about
+ *
+ * An EP that came with the request goes with it. Thread safe.
+ *
+ * Return: as libdat_call().
+ */
+DAT_RETURN libdat_cr_dismiss(unsigned long cmd, void *arg, __u32 cr)
+{
+	__u32 ep = ep_of(cr);
+	DAT_RETURN ret = libdat_call(cmd, arg);
+
+	if (ret == DAT_SUCCESS)
+		libdat_ep_forget_if_gone(ep);
+	return forget_if_gone(ret, cr);
+}
+
+/**
  * dat_cr_reject - refuse a connection request
  * @cr_handle: the CR; gone on DAT_SUCCESS
  *
@@ -156,19 +176,15 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
  */
 DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
 {
-	__u32 cr = libdat_handle_in(cr_handle);
+	struct dat_dev_free arg = {
+		.size = sizeof(arg),
+		.handle = libdat_handle_in(cr_handle),
+	};
 	struct libdat_foreign foreign;
-	DAT_RETURN ret;
-	__u32 ep;
 
 	if (libdat_is_foreign(&foreign, cr_handle, DAT_HANDLE_TYPE_CR))
 		return FOREIGN_END(&foreign, cr_reject_func, cr_handle);
-
-	ep = ep_of(cr);
-	ret = libdat_free_call(DAT_DEV_CR_REJECT, cr_handle);
-	if (ret == DAT_SUCCESS)
-		libdat_ep_forget_if_gone(ep);
-	return forget_if_gone(ret, cr);
+	return libdat_cr_dismiss(DAT_DEV_CR_REJECT, &arg, arg.handle);
 }
 
 /**
@@ -190,16 +206,9 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 		.conn_qual = handoff,
 	};
 	struct libdat_foreign foreign;
-	DAT_RETURN ret;
-	__u32 ep;
 
 	if (libdat_is_foreign(&foreign, cr_handle, DAT_HANDLE_TYPE_CR))
 		return FOREIGN_END(&foreign, cr_handoff_func, cr_handle,
 				   handoff);
-
-	ep = ep_of(arg.cr);
-	ret = libdat_call(DAT_DEV_CR_HANDOFF, &arg);
-	if (ret == DAT_SUCCESS)
-		libdat_ep_forget_if_gone(ep);
-	return forget_if_gone(ret, arg.cr);
+	return libdat_cr_dismiss(DAT_DEV_CR_HANDOFF, &arg, arg.cr);
 }

@@ -46,6 +46,36 @@ static DAT_RETURN create(struct dat_dev_ep_create *arg,
 	return DAT_SUCCESS;
 }
 
+/* The handles of @mask in @param must be of the same provider as @foreign. */
+static void check_param(struct libdat_foreign *foreign, DAT_EP_PARAM_MASK mask,
+			const DAT_EP_PARAM *param)
+{
+	if (mask & DAT_EP_FIELD_PZ_HANDLE)
+		libdat_foreign_beside(foreign, param->pz_handle,
+				      DAT_HANDLE_TYPE_PZ,
+				      DAT_INVALID_HANDLE_PZ);
+	if (mask & DAT_EP_FIELD_RECV_EVD_HANDLE)
+		libdat_foreign_beside(foreign, param->recv_evd_handle,
+				      DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_RECV);
+	if (mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE)
+		libdat_foreign_beside(foreign, param->request_evd_handle,
+				      DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE)
+		libdat_foreign_beside(foreign, param->connect_evd_handle,
+				      DAT_HANDLE_TYPE_EVD,
+				      DAT_INVALID_HANDLE_EVD_CONN);
+	if (mask & DAT_EP_FIELD_SRQ_HANDLE)
+		libdat_foreign_beside(foreign, param->srq_handle,
+				      DAT_HANDLE_TYPE_SRQ,
+				      DAT_INVALID_HANDLE_SRQ);
+}
+
+#define PARTS	(DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE | \
+		 DAT_EP_FIELD_REQUEST_EVD_HANDLE | \
+		 DAT_EP_FIELD_CONNECT_EVD_HANDLE)
+
 /**
  * dat_ep_create - make an EP
  * @ia_handle: the IA
@@ -77,20 +107,16 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		.connect_evd = libdat_handle_in(connect_evd_handle),
 		.has_attr = ep_attributes ? 1 : 0,
 	};
+	const DAT_EP_PARAM param = {
+		.pz_handle = pz_handle,
+		.recv_evd_handle = recv_evd_handle,
+		.request_evd_handle = request_evd_handle,
+		.connect_evd_handle = connect_evd_handle,
+	};
 	struct libdat_foreign foreign;
 
 	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA)) {
-		libdat_foreign_beside(&foreign, pz_handle, DAT_HANDLE_TYPE_PZ,
-				      DAT_INVALID_HANDLE_PZ);
-		libdat_foreign_beside(&foreign, recv_evd_handle,
-				      DAT_HANDLE_TYPE_EVD,
-				      DAT_INVALID_HANDLE_EVD_RECV);
-		libdat_foreign_beside(&foreign, request_evd_handle,
-				      DAT_HANDLE_TYPE_EVD,
-				      DAT_INVALID_HANDLE_EVD_REQUEST);
-		libdat_foreign_beside(&foreign, connect_evd_handle,
-				      DAT_HANDLE_TYPE_EVD,
-				      DAT_INVALID_HANDLE_EVD_CONN);
+		check_param(&foreign, PARTS, &param);
 		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_EP, ep_handle,
 				    ep_create_func, ia_handle, pz_handle,
 				    recv_evd_handle, request_evd_handle,
@@ -138,22 +164,18 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle,
 		.has_attr = ep_attributes ? 1 : 0,
 		.srq = libdat_handle_in(srq_handle),
 	};
+	const DAT_EP_PARAM param = {
+		.pz_handle = pz_handle,
+		.recv_evd_handle = recv_evd_handle,
+		.request_evd_handle = request_evd_handle,
+		.connect_evd_handle = connect_evd_handle,
+		.srq_handle = srq_handle,
+	};
 	struct libdat_foreign foreign;
 
 	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA)) {
-		libdat_foreign_beside(&foreign, pz_handle, DAT_HANDLE_TYPE_PZ,
-				      DAT_INVALID_HANDLE_PZ);
-		libdat_foreign_beside(&foreign, recv_evd_handle,
-				      DAT_HANDLE_TYPE_EVD,
-				      DAT_INVALID_HANDLE_EVD_RECV);
-		libdat_foreign_beside(&foreign, request_evd_handle,
-				      DAT_HANDLE_TYPE_EVD,
-				      DAT_INVALID_HANDLE_EVD_REQUEST);
-		libdat_foreign_beside(&foreign, connect_evd_handle,
-				      DAT_HANDLE_TYPE_EVD,
-				      DAT_INVALID_HANDLE_EVD_CONN);
-		libdat_foreign_beside(&foreign, srq_handle, DAT_HANDLE_TYPE_SRQ,
-				      DAT_INVALID_HANDLE_SRQ);
+		check_param(&foreign, PARTS | DAT_EP_FIELD_SRQ_HANDLE,
+			    &param);
 		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_EP, ep_handle,
 				    ep_create_with_srq_func, ia_handle,
 				    pz_handle, recv_evd_handle,
@@ -275,7 +297,7 @@ static void pick_attr(DAT_EP_ATTR *out, DAT_EP_PARAM_MASK mask,
 #undef PICK
 }
 
-/* DAT 2.0 has put a field in between, behind the state. */
+/* DAT 2.0, and so the kernel, has put a field in between, behind the state. */
 static __u64 mask_in(DAT_EP_PARAM_MASK mask)
 {
 	const DAT_EP_PARAM_MASK first = DAT_EP_FIELD_IA_HANDLE |
@@ -288,7 +310,7 @@ static __u64 mask_in(DAT_EP_PARAM_MASK mask)
 		DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE |
 		DAT_EP_FIELD_CONNECT_EVD_HANDLE | DAT_EP_FIELD_SRQ_HANDLE;
 
-	return (mask & first) | (mask & moved) << 1 |
+	return (mask & first) | (mask & moved) << (DAT_VERSION_MAJOR < 2) |
 	       (mask & DAT_EP_FIELD_EP_ATTR_ALL);
 }
 
@@ -309,31 +331,6 @@ static void refresh(__u32 handle)
 	libdat_object_unlock(handle);
 	count_unnotified(&new, 1);
 	count_unnotified(&old, -1);
-}
-
-/* The handles in @param must be the same provider's. */
-static void check_param(struct libdat_foreign *ep, DAT_EP_PARAM_MASK mask,
-			const DAT_EP_PARAM *param)
-{
-	if (mask & DAT_EP_FIELD_PZ_HANDLE)
-		libdat_foreign_beside(ep, param->pz_handle, DAT_HANDLE_TYPE_PZ,
-				      DAT_INVALID_HANDLE_PZ);
-	if (mask & DAT_EP_FIELD_RECV_EVD_HANDLE)
-		libdat_foreign_beside(ep, param->recv_evd_handle,
-				      DAT_HANDLE_TYPE_EVD,
-				      DAT_INVALID_HANDLE_EVD_RECV);
-	if (mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE)
-		libdat_foreign_beside(ep, param->request_evd_handle,
-				      DAT_HANDLE_TYPE_EVD,
-				      DAT_INVALID_HANDLE_EVD_REQUEST);
-	if (mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE)
-		libdat_foreign_beside(ep, param->connect_evd_handle,
-				      DAT_HANDLE_TYPE_EVD,
-				      DAT_INVALID_HANDLE_EVD_CONN);
-	if (mask & DAT_EP_FIELD_SRQ_HANDLE)
-		libdat_foreign_beside(ep, param->srq_handle,
-				      DAT_HANDLE_TYPE_SRQ,
-				      DAT_INVALID_HANDLE_SRQ);
 }
 
 /**

@@ -113,6 +113,11 @@ void libdat_event_out(DAT_EVENT *out, const struct dat_dev_event *in,
 	out->evd_handle = libdat_handle_out(evd);
 
 	switch (in->number) {
+	case DAT_DEV_IB_DTO_EVENT:
+		/* To a program that knows no immediate data it is a receive. */
+		out->event_number = DAT_DTO_COMPLETION_EVENT;
+		dto_out(&data->dto_completion_event_data, in);
+		break;
 	case DAT_DTO_COMPLETION_EVENT:
 		dto_out(&data->dto_completion_event_data, in);
 		break;
@@ -140,4 +145,5 @@ void libdat_event_out(DAT_EVENT *out, const struct dat_dev_event *in,
 		async_out(&data->asynch_error_event_data, in);
 		break;
 	}
+	libdat_event_more(out, in);
 }

@@ -37,26 +37,23 @@ static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct libdat_entry *buckets[NUM_BUCKETS];
 static unsigned long last_serial;
 
-/* The child of fork() gets no lock that another thread holds. */
+/*
+ * The child of fork() gets no lock that another thread writes under. One that is
+ * held for writing would know its thread, which is another one in the child.
+ */
 static void before_fork(void)
 {
-	pthread_rwlock_wrlock(&lock);
+	pthread_rwlock_rdlock(&lock);
 }
 
-static void after_fork_in_parent(void)
+static void after_fork(void)
 {
 	pthread_rwlock_unlock(&lock);
 }
 
-/* The lock knows its writer, and the child is another thread. */
-static void after_fork_in_child(void)
-{
-	pthread_rwlock_init(&lock, NULL);
-}
-
 static void __attribute__((constructor)) foreign_init(void)
 {
-	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+	pthread_atfork(before_fork, after_fork, after_fork);
 }
 
 static struct libdat_entry **bucket_of(DAT_HANDLE handle)

@@ -13,12 +13,90 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <dat/udat.h>
+
+#define LIBDAT_ANY_TYPE	(-1)
+
+#if DAT_VERSION_MAJOR >= 2
+
+/* tools/libdaplkdat: what other providers have libdat2 gives to these. */
+struct libdat_foreign {
+	DAT_HANDLE handle;
+};
+
+#define FOREIGN_CALL(...)	DAT_ABORT
+#define FOREIGN_MAKE(...)	DAT_ABORT
+#define FOREIGN_FREE(...)	DAT_ABORT
+#define FOREIGN_END(...)	DAT_ABORT
+
+static inline bool libdat_is_foreign(struct libdat_foreign *foreign,
+				     DAT_HANDLE handle, int type)
+{
+	(void)foreign;
+	(void)handle;
+	(void)type;
+	return false;
+}
+
+static inline void libdat_foreign_beside(struct libdat_foreign *foreign,
+					 DAT_HANDLE handle, int type,
+					 int subtype)
+{
+	(void)foreign;
+	(void)handle;
+	(void)type;
+	(void)subtype;
+}
+
+static inline void libdat_foreign_learn(const struct libdat_foreign *foreign,
+					DAT_HANDLE handle, int type)
+{
+	(void)foreign;
+	(void)handle;
+	(void)type;
+}
+
+static inline DAT_RETURN
+libdat_foreign_event(const struct libdat_foreign *foreign,
+		     const DAT_EVENT *event, DAT_RETURN ret)
+{
+	(void)foreign;
+	(void)event;
+	return ret;
+}
+
+static inline DAT_RETURN libdat_provider_close(struct libdat_foreign *ia,
+					       DAT_CLOSE_FLAGS flags)
+{
+	(void)ia;
+	(void)flags;
+	return DAT_ABORT;
+}
+
+static inline bool libdat_provider_open(DAT_RETURN *ret, const char *name,
+					DAT_COUNT qlen, DAT_EVD_HANDLE *evd,
+					DAT_IA_HANDLE *ia, DAT_UINT32 major,
+					DAT_UINT32 minor, DAT_BOOLEAN safe)
+{
+	(void)ret;
+	(void)name;
+	(void)qlen;
+	(void)evd;
+	(void)ia;
+	(void)major;
+	(void)minor;
+	(void)safe;
+	return false;
+}
+
+#define libdat_provider_load	libdat_provider_open
+
+#else
+
 #include <dat/dat_registry.h>
 
 struct libdat_registration;
 struct libdat_entry;
-
-#define LIBDAT_ANY_TYPE	(-1)
 
 /**
  * struct libdat_foreign - what is known of a foreign handle, and a call with it
@@ -138,5 +216,7 @@ bool libdat_provider_load(DAT_RETURN *ret, const char *name, DAT_COUNT qlen,
 			  DAT_UINT32 major, DAT_UINT32 minor,
 			  DAT_BOOLEAN thread_safety);
 void libdat_provider_unused(const char *name);
+
+#endif
 
 #endif /* _LIBDAT_FOREIGN_H */

@@ -7,6 +7,7 @@
 
 /* The kernel's type numbers, where they are not DAT 1.2's */
 #define DAT2_HANDLE_TYPE_SRQ	9
+#define DAT2_HANDLE_TYPE_CSP	10
 
 /**
  * dat_get_handle_type - what type of object a handle names
@@ -43,6 +44,10 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle,
 		*handle_type = DAT_HANDLE_TYPE_SRQ;
 	else if (arg.type == DAT_DEV_HANDLE_TYPE_CNO)
 		*handle_type = DAT_HANDLE_TYPE_CNO;
+#if DAT_VERSION_MAJOR >= 2
+	else if (arg.type == DAT2_HANDLE_TYPE_CSP)
+		*handle_type = DAT_HANDLE_TYPE_CSP;
+#endif
 	else
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	return DAT_SUCCESS;

@@ -217,14 +217,18 @@ static void name_out(char out[DAT_NAME_MAX_LENGTH],
 	out[DAT_NAME_MAX_LENGTH - 1] = '\0';
 }
 
-/* The address may have changed since it was last asked for. */
+/*
+ * The address may have changed since it was last asked for. If not, others may be
+ * looking at it.
+ */
 static DAT_IA_ADDRESS_PTR addr_out(const struct dat_dev_ia_query *in)
 {
 	struct libdat_ia *ia = libdat_object_lock(in->ia, LIBDAT_IA);
 
 	if (!ia)
 		return NULL;
-	ia->addr.dev = in->ia_address;
+	if (memcmp(&ia->addr.dev, &in->ia_address, sizeof(in->ia_address)))
+		ia->addr.dev = in->ia_address;
 	libdat_object_unlock(in->ia);
 	return &ia->addr.generic;
 }

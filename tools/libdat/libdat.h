@@ -5,6 +5,9 @@
  * The library keeps no copy of what the kernel knows. It remembers, in one
  * table keyed by handle (table.c), only what has to live in the process: the
  * mapped ring of an EVD, and the memory that DAT lets it hand out pointers to.
+ *
+ * Most files are also compiled for the provider of libdat2 in tools/libdaplkdat,
+ * with a <dat/udat.h> that has the types and numbers of DAT 2.0.
  */
 #ifndef _LIBDAT_H
 #define _LIBDAT_H
@@ -35,6 +38,8 @@ void libdat_unmap_ring(struct dat_dev_ring *ring, __u32 entries);
 
 /* error.c */
 DAT_RETURN libdat_return_in(__u32 kernel);
+
+/* errno.c */
 DAT_RETURN libdat_errno_in(int err);
 
 /* convert.c */
@@ -62,6 +67,15 @@ bool libdat_ep_attr_in(struct dat_dev_ep_attr *out, const DAT_EP_ATTR *in);
 void libdat_ep_attr_out(DAT_EP_ATTR *out, const struct dat_dev_ep_attr *in);
 DAT_RETURN libdat_addr_in(struct dat_dev_addr *out, const DAT_SOCK_ADDR *in);
 
+#if DAT_VERSION_MAJOR >= 2
+
+/* tools/libdaplkdat: there handles are pointers, and events say more. */
+__u32 libdat_handle_in(DAT_HANDLE handle);
+DAT_HANDLE libdat_handle_out(__u32 handle);
+void libdat_event_more(DAT_EVENT *out, const struct dat_dev_event *in);
+
+#else
+
 /**
  * libdat_handle_in - the kernel's name of an object
  * @handle: what the program passed
@@ -84,6 +98,15 @@ static inline DAT_HANDLE libdat_handle_out(__u32 handle)
 	return (DAT_HANDLE)(uintptr_t)handle;
 }
 
+static inline void libdat_event_more(DAT_EVENT *out,
+				     const struct dat_dev_event *in)
+{
+	(void)out;
+	(void)in;
+}
+
+#endif
+
 /**
  * libdat_priv_in - memory privileges for the kernel
  * @flags: what the program passed
@@ -96,6 +119,20 @@ static inline DAT_HANDLE libdat_handle_out(__u32 handle)
 static inline __u32 libdat_priv_in(DAT_MEM_PRIV_FLAGS flags)
 {
 	return (__u32)flags & ~(__u32)DAT_MEM_PRIV_RO_DISABLE_FLAG;
+}
+
+/**
+ * libdat_priv_is_wrong - are there bits that are not a program's to set?
+ * @flags: as libdat_priv_in() returns them
+ */
+static inline bool libdat_priv_is_wrong(__u32 flags)
+{
+	/* DAT 2.0 has atomic operations, and the other is an argument there. */
+	if (DAT_VERSION_MAJOR >= 2)
+		flags &= ~(__u32)(DAT_DEV_PRIV_ZERO_BASED |
+				  DAT_DEV_PRIV_ATOMIC);
+	return flags & (DAT_DEV_PRIV_RELAXED | DAT_DEV_PRIV_ZERO_BASED |
+			DAT_DEV_PRIV_ATOMIC);
 }
 
 /**
@@ -160,6 +197,7 @@ enum libdat_kind {
 	LIBDAT_CR,
 	LIBDAT_CNO,
 	LIBDAT_LMR,
+	LIBDAT_CSP,
 };
 
 /**
@@ -281,6 +319,20 @@ struct libdat_lmr {
 	char cookie[DAT_LMR_COOKIE_SIZE];
 };
 
+/**
+ * struct libdat_csp - a CSP; DAT 1.2 has none
+ * @object: head
+ * @comm: where comm points
+ * @address: where address_ptr points
+ */
+struct libdat_csp {
+	struct libdat_object object;
+#if DAT_VERSION_MAJOR >= 2
+	DAT_COMM comm;
+#endif
+	union libdat_addr address;
+};
+
 void *libdat_object_alloc(enum libdat_kind kind);
 void libdat_object_discard(struct libdat_object *object);
 void libdat_object_add(struct libdat_object *object, __u32 handle,
@@ -297,6 +349,9 @@ void libdat_ring_check(struct libdat_evd *evd);
 void libdat_ring_consume(struct libdat_evd *evd, struct dat_dev_event *event);
 bool libdat_ring_has_waiter(const struct libdat_evd *evd);
 bool libdat_ring_is_unwaitable(const struct libdat_evd *evd);
+
+/* cr.c */
+DAT_RETURN libdat_cr_dismiss(unsigned long cmd, void *arg, __u32 cr);
 
 /* event.c */
 void libdat_event_out(DAT_EVENT *out, const struct dat_dev_event *in,

@@ -144,8 +144,7 @@ DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 		return BAD_ARG(7);
 	if (!lmr_context)
 		return BAD_ARG(8);
-	/* That bit is the kernel's. */
-	if (arg.privileges & DAT_DEV_PRIV_RELAXED)
+	if (libdat_priv_is_wrong(arg.privileges))
 		return BAD_ARG(6);
 	ret = region_in(&arg, mem_type, &region_description);
 	if (ret != DAT_SUCCESS)

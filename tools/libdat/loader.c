@@ -64,17 +64,19 @@ static struct libdat_loaded *find(const char *name)
 	return loaded;
 }
 
-static struct libdat_loaded *load(const struct libdat_alias *alias)
+/* Returns false if there is no memory; @out may be NULL in any case. */
+static bool load(const struct libdat_alias *alias, struct libdat_loaded **out)
 {
 	struct libdat_loaded *loaded = calloc(1, sizeof(*loaded));
 
+	*out = NULL;
 	if (!loaded)
-		return NULL;
+		return false;
 	loaded->handle = dlopen(alias->library, RTLD_NOW | RTLD_LOCAL);
 	if (!loaded->handle) {
 		complain(alias->name, dlerror());
 		free(loaded);
-		return NULL;
+		return true;
 	}
 	memcpy(loaded->info.ia_name, alias->name, strlen(alias->name) + 1);
 	loaded->info.dapl_version_major = 1;
@@ -83,7 +85,8 @@ static struct libdat_loaded *load(const struct libdat_alias *alias)
 							      DAT_FALSE;
 	loaded->next = all_loaded;
 	all_loaded = loaded;
-	return loaded;
+	*out = loaded;
+	return true;
 }
 
 static void begin(struct libdat_loaded *loaded, const char *params)
@@ -129,8 +132,11 @@ bool libdat_provider_load(DAT_RETURN *ret, const char *name, DAT_COUNT qlen,
 		return false;
 	pthread_mutex_lock(&lock);
 	loaded = find(name);
-	if (!loaded)
-		loaded = load(alias);
+	if (!loaded && !load(alias, &loaded)) {
+		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+		is_known = true;
+	}
 	if (loaded && !loaded->is_begun)
 		begin(loaded, alias->ia);
 	/* With the lock, so that nobody who closes it takes it away again. */

@@ -77,7 +77,8 @@ DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
 	rmr_param->lmr_triplet.lmr_context = arg.segment.lmr_context;
 	rmr_param->lmr_triplet.virtual_address = arg.segment.virtual_address;
 	rmr_param->lmr_triplet.segment_length = arg.segment.length;
-	rmr_param->mem_priv = (DAT_MEM_PRIV_FLAGS)arg.privileges;
+	rmr_param->mem_priv = (DAT_MEM_PRIV_FLAGS)(arg.privileges &
+						      DAT_MEM_PRIV_ALL_FLAG);
 	rmr_param->rmr_context = arg.rmr_context;
 	return DAT_SUCCESS;
 }
@@ -129,6 +130,8 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
 	}
 	if (!lmr_triplet || !libdat_segment_in(&segment, lmr_triplet))
 		return BAD_ARG(2);
+	if (libdat_priv_is_wrong(dto.privileges))
+		return BAD_ARG(3);
 	if (!rmr_context)
 		return BAD_ARG(7);
 

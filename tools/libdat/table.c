@@ -87,6 +87,7 @@ void *libdat_object_alloc(enum libdat_kind kind)
 		[LIBDAT_CR] = sizeof(struct libdat_cr),
 		[LIBDAT_CNO] = sizeof(struct libdat_cno),
 		[LIBDAT_LMR] = sizeof(struct libdat_lmr),
+		[LIBDAT_CSP] = sizeof(struct libdat_csp),
 	};
 	struct libdat_object *object = calloc(1, size[kind]);
 
