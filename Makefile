@@ -42,13 +42,18 @@ selftest-modules: modules
 	$(MAKE) -C $(KDIR) M=$(out)/selftests/modules \
 		KBUILD_EXTRA_SYMBOLS=$(out)/Module.symvers modules
 
+# The provider needs the headers of Debian's libdapl-dev.
+has_dat2 := $(wildcard /usr/include/dat2/udat.h)
+
 tools:
 	$(MAKE) -C tools/libdat O=$(BUILD_DIR)/libdat
+	$(if $(has_dat2),$(MAKE) -C tools/libdaplkdat O=$(BUILD_DIR)/libdaplkdat)
 	$(MAKE) -C tools/dat-info O=$(BUILD_DIR)/dat-info LIBDAT=$(BUILD_DIR)/libdat
 
 selftests: tools
 	kselftest=$$(tools/vm/borrow.sh) && \
-	$(MAKE) -C selftests O=$(BUILD_DIR)/selftests LIBDAT=$(BUILD_DIR)/libdat KSELFTEST=$$kselftest
+	$(MAKE) -C selftests O=$(BUILD_DIR)/selftests LIBDAT=$(BUILD_DIR)/libdat \
+		LIBDAPLKDAT=$(BUILD_DIR)/libdaplkdat KSELFTEST=$$kselftest
 
 demo-programs: tools
 	$(MAKE) -C tools/demo O=$(BUILD_DIR)/demo LIBDAT=$(BUILD_DIR)/libdat
@@ -71,10 +76,12 @@ check:
 	@tools/check/check.sh
 
 bench:
-	@echo "make bench does not exist yet" >&2; exit 1
+	tools/vm/bench.sh 6.1 6.12
 
 install: tools
 	$(MAKE) -C tools/libdat O=$(BUILD_DIR)/libdat DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
+	$(if $(has_dat2),$(MAKE) -C tools/libdaplkdat O=$(BUILD_DIR)/libdaplkdat \
+		DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install)
 	$(MAKE) -C tools/dat-info O=$(BUILD_DIR)/dat-info LIBDAT=$(BUILD_DIR)/libdat \
 		DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
 	install -D -m 644 tools/udev/70-kdapl.rules \

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ia.c - interface adapters, by the names of dat.conf
+ */
+#include <stdio.h>
+
+#include "kdat.h"
+
+/* A program often shows but a number; this is for whoever reads it. */
+static DAT_RETURN explain(const char *name, const char *ia, bool is_open,
+			  DAT_RETURN ret)
+{
+	const char *why;
+
+	if (DAT_GET_TYPE(ret) != DAT_PROVIDER_NOT_FOUND)
+		return ret;
+	if (is_open)
+		why = "the kernel has no such IA; dat-info lists them";
+	else if (DAT_GET_SUBTYPE(ret) == DAT_NAME_NOT_REGISTERED)
+		why = "there is no /dev/dat; is kdapl.ko loaded?";
+	else
+		why = "no permission to open /dev/dat";
+	fprintf(stderr, "libdaplkdat: cannot open %s (%s): %s\n", name, ia,
+		why);
+	return ret;
+}
+
+static DAT_RETURN open_named(const char *name, DAT_BOOLEAN is_thread_safe,
+			     DAT_COUNT async_evd_min_qlen,
+			     DAT_EVD_HANDLE *async_evd_handle,
+			     DAT_IA_HANDLE *ia_handle)
+{
+	const DAT_PROVIDER *provider;
+	const char *ia;
+	DAT_RETURN ret;
+
+	if (!name)
+		return BAD_ARG(1);
+	provider = kdat_find(name, is_thread_safe, &ia);
+	if (!provider)
+		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND,
+				 DAT_NAME_NOT_REGISTERED);
+	ret = libdat_open();
+	if (ret != DAT_SUCCESS)
+		return explain(name, ia, false, ret);
+	ret = dat_ia_openv((DAT_NAME_PTR)ia, async_evd_min_qlen,
+			   async_evd_handle, ia_handle, DAT_VERSION_MAJOR,
+			   DAT_VERSION_MINOR, is_thread_safe);
+	if (ret != DAT_SUCCESS)
+		return explain(name, ia, true, ret);
+	kdat_handle_set_provider(*ia_handle, provider);
+	kdat_handle_set_ia(*ia_handle, *ia_handle);
+	if (*async_evd_handle != DAT_EVD_ASYNC_EXISTS)
+		kdat_handle_set_ia(*async_evd_handle, *ia_handle);
+	return DAT_SUCCESS;
+}
+
+/**
+ * kdat_ia_open - dat_ia_open() of a line with threadsafe
+ * @name: what dat.conf calls the IA
+ * @async_evd_min_qlen: minimum queue length of its asynchronous EVD
+ * @async_evd_handle: in: DAT_HANDLE_NULL, out: the asynchronous EVD
+ * @ia_handle: out
+ *
+ * Thread safe.
+ *
+ * Return: as libdat's dat_ia_openv().
+ */
+DAT_RETURN kdat_ia_open(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
+			DAT_EVD_HANDLE *async_evd_handle,
+			DAT_IA_HANDLE *ia_handle)
+{
+	return open_named(name, DAT_TRUE, async_evd_min_qlen, async_evd_handle,
+			  ia_handle);
+}
+
+/**
+ * kdat_ia_open_unsafe - dat_ia_open() of a line with nonthreadsafe
+ * @name: what dat.conf calls the IA
+ * @async_evd_min_qlen: minimum queue length of its asynchronous EVD
+ * @async_evd_handle: in: DAT_HANDLE_NULL, out: the asynchronous EVD
+ * @ia_handle: out
+ *
+ * It is only libdat2 that must not confuse the two. Thread safe.
+ *
+ * Return: as libdat's dat_ia_openv().
+ */
+DAT_RETURN kdat_ia_open_unsafe(const DAT_NAME_PTR name,
+			       DAT_COUNT async_evd_min_qlen,
+			       DAT_EVD_HANDLE *async_evd_handle,
+			       DAT_IA_HANDLE *ia_handle)
+{
+	return open_named(name, DAT_FALSE, async_evd_min_qlen, async_evd_handle,
+			  ia_handle);
+}
+
+/* What an IA has that lacks one has nothing behind that, either; all have the first. */
+static const struct {
+	__u32 bit;
+	const char *name;
+} extensions[] = {
+	{ 0, DAT_IB_ATTR_COUNTERS },
+	{ DAT_DEV_EXT_WRITE_IMMED, DAT_IB_ATTR_IMMED_DATA },
+	{ DAT_DEV_EXT_FETCH_ADD, DAT_IB_ATTR_FETCH_AND_ADD },
+	{ DAT_DEV_EXT_CMP_SWAP, DAT_IB_ATTR_CMP_AND_SWAP },
+};
+
+static DAT_NAMED_ATTR extension_attrs[ARRAY_SIZE(extensions)];
+
+static void __attribute__((constructor)) ia_init(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(extensions); i++) {
+		extension_attrs[i].name = extensions[i].name;
+		extension_attrs[i].value = "TRUE";
+	}
+}
+
+static DAT_COUNT num_extensions(DAT_IA_HANDLE ia_handle)
+{
+	struct dat_dev_ia_query arg = {
+		.size = sizeof(arg),
+		.ia = libdat_handle_in(ia_handle),
+	};
+	size_t i;
+
+	if (libdat_call(DAT_DEV_IA_QUERY, &arg) != DAT_SUCCESS)
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(extensions); i++)
+		if ((arg.extensions & extensions[i].bit) != extensions[i].bit)
+			break;
+	return (DAT_COUNT)i;
+}
+
+static void ia_attr_more(DAT_IA_ATTR *out, DAT_COUNT num)
+{
+	out->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;
+	out->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
+	out->zb_supported = DAT_TRUE;
+	out->extension_supported = num ? DAT_EXTENSION_IB : DAT_EXTENSION_NONE;
+	out->extension_version = num ? DAT_IB_EXTENSION_VERSION : 0;
+}
+
+/* By the first three libdat2 finds the line of dat.conf when it closes the IA. */
+static void provider_attr_more(DAT_PROVIDER_ATTR *out,
+			       const DAT_PROVIDER_INFO *info, DAT_COUNT num)
+{
+	out->dapl_version_major = info->dapl_version_major;
+	out->dapl_version_minor = info->dapl_version_minor;
+	out->is_thread_safe = info->is_thread_safe;
+	out->supports_multipath = DAT_FALSE;
+	out->rmr_scope_supported = DAT_RMR_SCOPE_ANY;
+	out->is_signal_safe = DAT_FALSE;
+	out->ha_supported = DAT_FALSE;
+	out->ha_loadbalancing = DAT_HA_LB_NONE;
+	out->num_provider_specific_attr = num;
+	out->provider_specific_attr = extension_attrs;
+}
+
+/**
+ * kdat_ia_query - dat_ia_query()
+ * @ia_handle: the IA
+ * @async_evd_handle: out: its asynchronous EVD; may be NULL
+ * @ia_attr_mask: which of @ia_attributes are wanted; all are filled in
+ * @ia_attributes: out; may be NULL if @ia_attr_mask is 0
+ * @provider_attr_mask: which of @provider_attributes are wanted; all are
+ *	filled in
+ * @provider_attributes: out; may be NULL if @provider_attr_mask is 0
+ *
+ * Thread safe.
+ *
+ * Return: as libdat's.
+ */
+DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle,
+			 DAT_EVD_HANDLE *async_evd_handle,
+			 DAT_IA_ATTR_MASK ia_attr_mask,
+			 DAT_IA_ATTR *ia_attributes,
+			 DAT_PROVIDER_ATTR_MASK provider_attr_mask,
+			 DAT_PROVIDER_ATTR *provider_attributes)
+{
+	DAT_RETURN ret = dat_ia_query(ia_handle, async_evd_handle, ia_attr_mask,
+				      ia_attributes, provider_attr_mask,
+				      provider_attributes);
+	DAT_COUNT num;
+
+	if (ret != DAT_SUCCESS)
+		return ret;
+	num = num_extensions(ia_handle);
+	if (ia_attr_mask)
+		ia_attr_more(ia_attributes, num);
+	if (provider_attr_mask)
+		provider_attr_more(provider_attributes, kdat_info(ia_handle),
+				   num);
+	return DAT_SUCCESS;
+}
+
+/**
+ * kdat_ia_close - dat_ia_close()
+ * @ia_handle: the IA
+ * @ia_flags: DAT_CLOSE_ABRUPT_FLAG frees all its objects with it
+ *
+ * Thread safe.
+ *
+ * Return: as libdat's.
+ */
+DAT_RETURN kdat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
+{
+	DAT_RETURN ret = dat_ia_close(ia_handle, ia_flags);
+
+	if (ret == DAT_SUCCESS)
+		kdat_handles_sweep();
+	return ret;
+}
+
+/**
+ * kdat_ia_ha_related - dat_ia_ha_related()
+ * @ia_handle: the IA
+ * @name: another one
+ * @answer: out: DAT_FALSE: none takes over for another
+ *
+ * Thread safe.
+ *
+ * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER.
+ */
+DAT_RETURN kdat_ia_ha_related(DAT_IA_HANDLE ia_handle, const DAT_NAME_PTR name,
+			      DAT_BOOLEAN *answer)
+{
+	(void)ia_handle;
+	if (!name)
+		return BAD_ARG(2);
+	if (!answer)
+		return BAD_ARG(3);
+	*answer = DAT_FALSE;
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * memory.c - LMRs and RMRs, as far as DAT 2.0 has changed their calls
+ */
+#include "kdat.h"
+
+/* The argument has moved back by @places, as have all behind it. */
+static DAT_RETURN move_arg(DAT_RETURN ret, DAT_RETURN_SUBTYPE first,
+			   unsigned int places)
+{
+	if (DAT_GET_TYPE(ret) != DAT_INVALID_PARAMETER ||
+	    DAT_GET_SUBTYPE(ret) < first ||
+	    DAT_GET_SUBTYPE(ret) + places > DAT_INVALID_ARG10)
+		return ret;
+	return ret + places;
+}
+
+/* As the kernel has it */
+static DAT_MEM_PRIV_FLAGS with_va_type(DAT_MEM_PRIV_FLAGS privileges,
+				       DAT_VA_TYPE va_type)
+{
+	int flags = privileges;
+
+	if (va_type == DAT_VA_TYPE_ZB)
+		flags |= DAT_DEV_PRIV_ZERO_BASED;
+	return (DAT_MEM_PRIV_FLAGS)flags;
+}
+
+static DAT_VA_TYPE va_type_out(__u32 privileges)
+{
+	if (privileges & DAT_DEV_PRIV_ZERO_BASED)
+		return DAT_VA_TYPE_ZB;
+	return DAT_VA_TYPE_VA;
+}
+
+/**
+ * kdat_lmr_create - dat_lmr_create()
+ * @ia_handle: the IA
+ * @mem_type: DAT_MEM_TYPE_VIRTUAL, DAT_MEM_TYPE_LMR, DAT_MEM_TYPE_SHARED_VIRTUAL
+ * @region_description: which memory
+ * @length: bytes; not looked at for DAT_MEM_TYPE_LMR
+ * @pz_handle: the PZ
+ * @mem_privileges: who may do what
+ * @va_type: how peers and triplets count; DAT_VA_TYPE_ZB for memory that begins
+ *	with a page
+ * @lmr_handle: out
+ * @lmr_context: out
+ * @rmr_context: out, may be NULL
+ * @registered_size: out, may be NULL
+ * @registered_address: out, may be NULL
+ *
+ * Thread safe.
+ *
+ * Return: as libdat's, DAT_MODEL_NOT_SUPPORTED if the memory does not begin with
+ * a page and @va_type wants it to.
+ */
+DAT_RETURN kdat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
+			   DAT_REGION_DESCRIPTION region_description,
+			   DAT_VLEN length, DAT_PZ_HANDLE pz_handle,
+			   DAT_MEM_PRIV_FLAGS mem_privileges,
+			   DAT_VA_TYPE va_type, DAT_LMR_HANDLE *lmr_handle,
+			   DAT_LMR_CONTEXT *lmr_context,
+			   DAT_RMR_CONTEXT *rmr_context,
+			   DAT_VLEN *registered_size,
+			   DAT_VADDR *registered_address)
+{
+	DAT_RETURN ret;
+
+	if (mem_type > DAT_MEM_TYPE_SHARED_VIRTUAL)
+		return BAD_ARG(2);
+	if (mem_privileges & DAT_DEV_PRIV_ZERO_BASED)
+		return BAD_ARG(6);
+	if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
+		return BAD_ARG(7);
+
+	/*
+	 * Elsewhere memory can always be read locally, and programs rely on it:
+	 * Debian's dtest sends what it has registered for writing only.
+	 */
+	mem_privileges |= DAT_MEM_PRIV_LOCAL_READ_FLAG;
+	ret = dat_lmr_create(ia_handle, mem_type, region_description, length,
+			     pz_handle, with_va_type(mem_privileges, va_type),
+			     lmr_handle, lmr_context,
+			     rmr_context, registered_size, registered_address);
+	kdat_count_made(ret, lmr_handle, ia_handle, DCNT_IA_LMR_CREATE);
+	return move_arg(ret, DAT_INVALID_ARG7, 1);
+}
+
+/**
+ * kdat_lmr_query - dat_lmr_query()
+ * @lmr_handle: the LMR
+ * @lmr_param_mask: what is wanted; all is filled in
+ * @lmr_param: out
+ *
+ * Thread safe.
+ *
+ * Return: as libdat's.
+ */
+DAT_RETURN kdat_lmr_query(DAT_LMR_HANDLE lmr_handle,
+			  DAT_LMR_PARAM_MASK lmr_param_mask,
+			  DAT_LMR_PARAM *lmr_param)
+{
+	struct dat_dev_lmr_create arg = {
+		.size = sizeof(arg),
+		.lmr = libdat_handle_in(lmr_handle),
+	};
+	DAT_RETURN ret = dat_lmr_query(lmr_handle, lmr_param_mask, lmr_param);
+
+	if (ret == DAT_SUCCESS)
+		ret = libdat_call(DAT_DEV_LMR_QUERY, &arg);
+	if (ret == DAT_SUCCESS)
+		lmr_param->va_type = va_type_out(arg.privileges);
+	return ret;
+}
+
+/**
+ * kdat_rmr_create_for_ep - dat_rmr_create_for_ep()
+ * @pz_handle: the PZ
+ * @rmr_handle: out: an RMR that is bound on one EP at a time
+ *
+ * Thread safe.
+ *
+ * Return: as dat_rmr_create().
+ */
+DAT_RETURN kdat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
+				  DAT_RMR_HANDLE *rmr_handle)
+{
+	struct dat_dev_rmr_create arg = {
+		.size = sizeof(arg),
+		.pz = libdat_handle_in(pz_handle),
+	};
+	DAT_RETURN ret;
+
+	if (!rmr_handle)
+		return BAD_ARG(2);
+	ret = libdat_call(DAT_DEV_RMR_CREATE_FOR_EP, &arg);
+	if (ret == DAT_SUCCESS)
+		*rmr_handle = libdat_handle_out(arg.rmr);
+	return kdat_count_made(ret, rmr_handle, pz_handle, DCNT_IA_RMR_CREATE);
+}
+
+/**
+ * kdat_rmr_query - dat_rmr_query()
+ * @rmr_handle: the RMR
+ * @rmr_param_mask: what is wanted; all is filled in
+ * @rmr_param: out
+ *
+ * Thread safe.
+ *
+ * Return: as libdat's.
+ */
+DAT_RETURN kdat_rmr_query(DAT_RMR_HANDLE rmr_handle,
+			  DAT_RMR_PARAM_MASK rmr_param_mask,
+			  DAT_RMR_PARAM *rmr_param)
+{
+	struct dat_dev_rmr_create arg = {
+		.size = sizeof(arg),
+		.rmr = libdat_handle_in(rmr_handle),
+	};
+	DAT_RETURN ret = dat_rmr_query(rmr_handle, rmr_param_mask, rmr_param);
+
+	if (ret == DAT_SUCCESS)
+		ret = libdat_call(DAT_DEV_RMR_QUERY, &arg);
+	if (ret == DAT_SUCCESS) {
+		rmr_param->rmr_scope = arg.privileges & DAT_DEV_PRIV_FOR_EP ?
+			DAT_RMR_SCOPE_EP : DAT_RMR_SCOPE_PZ;
+		rmr_param->va_type = va_type_out(arg.privileges);
+	}
+	return ret;
+}
+
+/* The kernel looks for the LMR by its context, unless peers count from 0. */
+static DAT_RETURN bind_zero_based(DAT_RMR_HANDLE rmr_handle, __u32 lmr,
+				  const DAT_LMR_TRIPLET *lmr_triplet,
+				  DAT_MEM_PRIV_FLAGS mem_privileges,
+				  DAT_EP_HANDLE ep_handle,
+				  DAT_RMR_COOKIE user_cookie,
+				  DAT_COMPLETION_FLAGS completion_flags,
+				  DAT_RMR_CONTEXT *rmr_context)
+{
+	struct dat_dev_segment segment;
+	struct dat_dev_dto dto = {
+		.opcode = DAT_DEV_RMR_BIND,
+		.ep = libdat_handle_in(ep_handle),
+		.flags = completion_flags,
+		.num_segments = 1,
+		.segments = (uintptr_t)&segment,
+		.cookie = user_cookie.as_64,
+		.remote_context = lmr,
+		.rmr = libdat_handle_in(rmr_handle),
+		.privileges = libdat_priv_in(mem_privileges) |
+			      DAT_DEV_PRIV_ZERO_BASED,
+	};
+	DAT_RETURN ret;
+
+	if (!libdat_segment_in(&segment, lmr_triplet))
+		return BAD_ARG(3);
+	ret = libdat_post(&dto);
+	if (ret == DAT_SUCCESS)
+		*rmr_context = dto.rmr_context;
+	return ret;
+}
+
+/**
+ * kdat_rmr_bind - dat_rmr_bind()
+ * @rmr_handle: the RMR
+ * @lmr_handle: the LMR, which @lmr_triplet names, too
+ * @lmr_triplet: the range; a length of 0 withdraws the one before
+ * @mem_privileges: what the peer may do
+ * @va_type: how the peer counts
+ * @ep_handle: the EP that the bind is posted to
+ * @user_cookie: comes back in the completion event
+ * @completion_flags: how it is to be completed
+ * @rmr_context: out: for the peer
+ *
+ * Thread safe.
+ *
+ * Return: as libdat's, DAT_MODEL_NOT_SUPPORTED if the range does not begin with
+ * a page and @va_type wants it to, DAT_INVALID_HANDLE if @lmr_handle is that of
+ * no LMR any more.
+ */
+DAT_RETURN kdat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
+			 const DAT_LMR_TRIPLET *lmr_triplet,
+			 DAT_MEM_PRIV_FLAGS mem_privileges, DAT_VA_TYPE va_type,
+			 DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE user_cookie,
+			 DAT_COMPLETION_FLAGS completion_flags,
+			 DAT_RMR_CONTEXT *rmr_context)
+{
+	__u32 lmr = libdat_handle_in(lmr_handle);
+	DAT_RETURN ret;
+
+	if (!lmr_triplet)
+		return BAD_ARG(3);
+	if (mem_privileges & DAT_DEV_PRIV_ZERO_BASED)
+		return BAD_ARG(4);
+	if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
+		return BAD_ARG(5);
+	if (!rmr_context)
+		return BAD_ARG(9);
+	/* What withdraws needs no LMR; else the context says which it is. */
+	if (lmr_triplet->segment_length &&
+	    (lmr == NO_HANDLE || lmr == BAD_HANDLE))
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+
+	if (va_type == DAT_VA_TYPE_ZB && lmr_triplet->segment_length)
+		return bind_zero_based(rmr_handle, lmr, lmr_triplet,
+				       mem_privileges, ep_handle, user_cookie,
+				       completion_flags, rmr_context);
+	ret = dat_rmr_bind(rmr_handle, lmr_triplet, mem_privileges, ep_handle,
+			   user_cookie, completion_flags, rmr_context);
+	return move_arg(move_arg(ret, DAT_INVALID_ARG4, 1), DAT_INVALID_ARG2,
+			1);
+}
