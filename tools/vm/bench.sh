@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Measures kdapl beside raw verbs and libdaplofa: a line for each case, a table, a plot.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+usage() {
+	cat >&2 <<-EOT
+	usage: bench.sh [--times NUMBER] VERSION...
+	  --times NUMBER   so often without the counting clock, on two processors;
+	                   default 5, 0 for not at all
+	What it finds is in build/bench.
+	EOT
+	exit 2
+}
+
+times=5 versions=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--times)
+		[ $# -ge 2 ] || usage
+		times=$2
+		shift
+		;;
+	-*) usage ;;
+	*) versions+=("$1") ;;
+	esac
+	shift
+done
+[ ${#versions[@]} -gt 0 ] || usage
+out=$top_dir/build/bench
+mkdir -p "$out"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM HUP
+
+# run VERSION RESULTS TIMES OPTION...
+run() {
+	local version=$1 results=$2 times=$3 release
+	shift 3
+	release=$(sed -n 's/^release=//p' "$tmp/$version.kernel")
+	"$vm_dir/boot.sh" --kernel "$version" --mem 1536M --timeout 1500 "$@" \
+		--log "$out/$version.log" \
+		--insmod "$top_dir/build/$release/kdapl.ko" --lib "$top_dir/build/libdat" \
+		--add "$top_dir/build/selftests/dat2:/selftests/dat2" \
+		--add "$top_dir/build/selftests/bench:/selftests/bench" \
+		--add "$tmp/$version:/selftests/modules" \
+		-- "$top_dir/selftests/bench/run.sh" "$times" >"$results" ||
+		die "the measurement on $version has failed; see $out/$version.log"
+}
+
+"$vm_dir/deps.sh" bench
+for version in "${versions[@]}"; do
+	"$vm_dir/kernel.sh" "$version" >"$tmp/$version.kernel"
+	kdir=$(sed -n 's/^kdir=//p' "$tmp/$version.kernel")
+	release=$(sed -n 's/^release=//p' "$tmp/$version.kernel")
+	progress "building for $version" "$out/build-$version.log" \
+		make -s -j"$(nproc)" -C "$top_dir" selftest-modules selftests KDIR="$kdir"
+	mkdir "$tmp/$version"
+	cp "$top_dir/build/$release/selftests/modules/kdapl_testlib.ko" \
+		"$top_dir/build/$release/selftests/modules/kdapl_bench.ko" "$tmp/$version"
+	say "counting instructions on $version"
+	run "$version" "$out/$version-insn.txt" 1 --icount
+	[ "$times" -eq 0 ] || {
+		say "measuring time on $version, $times times"
+		run "$version" "$out/$version-time.txt" "$times"
+	}
+done
+
+# lines UNIT FILE-SUFFIX: one for each case that has a peer
+lines() {
+	local version
+	for version in "${versions[@]}"; do
+		[ ! -e "$out/$version-$2.txt" ] ||
+			awk -v unit="$1" -v version="$version" -f "$vm_dir/bench.awk" \
+				"$vm_dir/bench.goals" "$out/$version-$2.txt"
+	done
+}
+
+rm -f "$out"/*.csv
+lines insn/op insn | tee "$out/insn.lines"
+lines ns/op time | tee "$out/time.lines"
+for kind in insn time; do
+	{
+		echo "case,kernel,ours,peer,ratio,goal,unit"
+		awk -F '[ =]' '{ printf "%s,%s,%s,%s,%s,%s,%s\n", $2, $12, $4, $6, $8, $14, $10 }' \
+			"$out/$kind.lines"
+	} >"$out/$kind.csv"
+done
+"$vm_dir/bench-plot.sh" "$out/insn.csv" >"$out/insn.svg"
+column -s, -t "$out/insn.csv" | tee "$out/table.txt"
+say "the figures are in $out"
