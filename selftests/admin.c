@@ -25,6 +25,7 @@
 #define OBJECTS		"/sys/kernel/debug/kdapl/objects"
 #define TRACING		"/sys/kernel/tracing"
 #define INSTANCE	TRACING "/instances/kdapl_admin"
+#define RECORD_CMD	TRACING "/options/record-cmd"
 
 #define NO_MEMORY	ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY)
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
@@ -591,6 +592,12 @@ FIXTURE_SETUP(trace)
 	if (access(TRACING "/events/kdapl", F_OK))
 		SKIP(return, "this kernel has no tracing");
 	rmdir(INSTANCE);
+	/*
+	 * The names of commands would be recorded at each switch from one task
+	 * to another: a jump label in the scheduler, and an emulated processor
+	 * may still meet the breakpoint of one that has been patched already.
+	 */
+	ASSERT_TRUE(write_file(RECORD_CMD, "0"));
 	ASSERT_EQ(0, mkdir(INSTANCE, 0700));
 	ASSERT_TRUE(write_file(INSTANCE "/events/kdapl/enable", "1"));
 }
@@ -602,6 +609,7 @@ FIXTURE_TEARDOWN(trace)
 		return;
 	EXPECT_TRUE(write_file(INSTANCE "/events/kdapl/enable", "0"));
 	EXPECT_EQ(0, rmdir(INSTANCE));
+	EXPECT_TRUE(write_file(RECORD_CMD, "1"));
 }
 
 /* Lines of the trace with an event, and with what it says: all of it, or part. */

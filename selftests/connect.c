@@ -288,7 +288,7 @@ TEST_F(connect, bad_arguments_are_refused_before_anything_happens)
 	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8),
 		  dat_ep_connect(ep, self->address, 1, 1, 0, NULL, 0, 0x100));
 	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
-		  dat_ep_connect(self->pair.ia, self->address, 1, 1, 0, NULL,
+		  dat_ep_connect(self->pair.a.pz, self->address, 1, 1, 0, NULL,
 				 0, 0));
 	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, ep_state(ep));
 	EXPECT_TRUE(is_empty(self->pair.a.conn_evd));

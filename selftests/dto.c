@@ -463,13 +463,15 @@ TEST_F(dto, null_pointers_and_handles_that_are_none_are_refused)
 	unsigned int i;
 	enum op op;
 
+	if (HANDLES_ARE_POINTERS)
+		SKIP(return, "libdat2 follows a handle to its provider");
 	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
 	for (op = 0; op < NUM_OPS; op++) {
 		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 			  post(&self->pair, &self->b, op, 1, NULL, 8, 1,
 			       DAT_COMPLETION_DEFAULT_FLAG));
 		DAT_EP_HANDLE bad[] = {
-			DAT_HANDLE_NULL, self->pair.ia, self->a.lmr,
+			DAT_HANDLE_NULL, self->pair.a.pz, self->a.lmr,
 			(DAT_HANDLE)UINTPTR_MAX, &wrong,
 		};
 		for (i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -566,7 +568,8 @@ TEST_F(dto, lmr_without_the_local_privilege_is_a_privileges_violation)
 		DAT_LMR_TRIPLET bad = segment(reads ? &no_read : &no_write, 0,
 					      8);
 
-		EXPECT_EQ(DAT_PRIVILEGES_VIOLATION,
+		EXPECT_EQ(reads && LOCAL_READ_IS_IMPLIED ?
+				  DAT_SUCCESS : DAT_PRIVILEGES_VIOLATION,
 			  DAT_GET_TYPE(post(&self->pair, &self->b, op, 1, &bad,
 					    8, 1,
 					    DAT_COMPLETION_DEFAULT_FLAG))) {

@@ -571,12 +571,8 @@ static DAT_RETURN renew(struct pair *pair, struct side *side)
 				    &param.ep_attr, &side->ep);
 }
 
-/* For as long is a peer told again that has not answered; microseconds. */
-#define FAREWELL	(35 * 1000 * 1000)
-
 TEST_F_TIMEOUT(left, by_a_peer_at_once_it_is_told, LIMIT)
 {
-	DAT_COUNT nmore;
 	struct pair *p = &self->pair;
 	int count = rounds(40, 200), i, established = 0, silent = 0;
 	unsigned int seeded = seed();
@@ -610,8 +606,7 @@ TEST_F_TIMEOUT(left, by_a_peer_at_once_it_is_told, LIMIT)
 		ASSERT_EQ(DAT_SUCCESS, wait_event(p->a.conn_evd, &event));
 		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
 			established++;
-			if (dat_evd_wait(p->a.conn_evd, FAREWELL, 1, &event,
-					 &nmore)) {
+			if (wait_event(p->a.conn_evd, &event)) {
 				silent++;
 				TH_LOG("seed %u, round %d: silence", seeded, i);
 			} else {

@@ -287,6 +287,8 @@ TEST_F(ep_change, modify_refuses_handles_that_are_none_of_its)
 	DAT_EVD_HANDLE evd;
 	struct pair other;
 
+	if (HANDLES_ARE_POINTERS)
+		SKIP(return, "libdat2 follows a handle to its provider");
 	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
 	ASSERT_EQ(DAT_SUCCESS, ep_like(&self->pair, &self->pair.a, &freed));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(freed));
@@ -365,6 +367,8 @@ TEST_F(ep_change, modify_refuses_values_that_cannot_be)
 
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(ep, DAT_EP_FIELD_ALL, &before));
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		if (IS_CUT(bad[i].value, param.ep_attr.max_rdma_size))
+			continue;
 		set_only(&param, &bad[i], bad[i].value);
 		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 			  dat_ep_modify(ep, bad[i].bit, &param)) {
@@ -824,6 +828,8 @@ TEST_F(dup, connect_refuses_what_is_wrong)
 	DAT_HANDLE bad[4];
 	unsigned int i;
 
+	if (HANDLES_ARE_POINTERS)
+		SKIP(return, "libdat2 follows a handle to its provider");
 	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &bad[0]));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(bad[0]));
 	bad[1] = DAT_HANDLE_NULL;

@@ -309,6 +309,8 @@ TEST_F(evd, handles_that_are_none_are_invalid)
 	DAT_COUNT nmore;
 	unsigned int i;
 
+	if (HANDLES_ARE_POINTERS)
+		SKIP(return, "libdat2 follows a handle to its provider");
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		EXPECT_EQ(DAT_INVALID_HANDLE,
 			  DAT_GET_TYPE(dat_evd_wait(bad[i], 0, 1, &event,

@@ -201,6 +201,8 @@ TEST_F(change, handles_that_are_no_evd_are_invalid)
 	DAT_IA_HANDLE ia;
 	unsigned int i, j;
 
+	if (HANDLES_ARE_POINTERS)
+		SKIP(return, "libdat2 follows a handle to its provider");
 	ASSERT_EQ(DAT_SUCCESS,
 		  soft_create(self->ia, QLEN, DAT_HANDLE_NULL, &freed));
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(freed));
@@ -305,7 +307,7 @@ TEST_F(change, query_tells_what_the_evd_was_made_with)
 		memset(&param, 0xff, sizeof(param));
 		EXPECT_EQ(DAT_SUCCESS,
 			  dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param));
-		EXPECT_EQ(self->ia, param.ia_handle);
+		EXPECT_EQ(TOLD_IA(self->ia), param.ia_handle);
 		/* Not what it has room for. */
 		EXPECT_EQ(5 + i, param.evd_qlen);
 		EXPECT_EQ(DAT_EVD_STATE_ENABLED | DAT_EVD_STATE_WAITABLE |
@@ -321,7 +323,7 @@ TEST_F(change, query_tells_of_the_asynchronous_evd)
 
 	EXPECT_EQ(DAT_SUCCESS,
 		  dat_evd_query(self->async_evd, DAT_EVD_FIELD_ALL, &param));
-	EXPECT_EQ(self->ia, param.ia_handle);
+	EXPECT_EQ(TOLD_IA(self->ia), param.ia_handle);
 	EXPECT_EQ(8, param.evd_qlen);
 	EXPECT_EQ(DAT_HANDLE_NULL, param.cno_handle);
 	EXPECT_EQ(DAT_EVD_ASYNC_FLAG, param.evd_flags);
@@ -336,7 +338,7 @@ TEST_F(change, query_fills_in_what_it_is_asked_for)
 		memset(&param, 0xff, sizeof(param));
 		EXPECT_EQ(DAT_SUCCESS, dat_evd_query(self->evd, mask, &param));
 		if (mask & DAT_EVD_FIELD_IA_HANDLE)
-			EXPECT_EQ(self->ia, param.ia_handle);
+			EXPECT_EQ(TOLD_IA(self->ia), param.ia_handle);
 		if (mask & DAT_EVD_FIELD_EVD_QLEN)
 			EXPECT_EQ(QLEN, param.evd_qlen);
 		if (mask & DAT_EVD_FIELD_CNO)
@@ -631,8 +633,8 @@ TEST_F(change, resize_loses_nothing_while_events_come_and_go)
 			ret = dat_evd_wait(self->evd, PAIR_TIMEOUT, 1, &event,
 					   &nmore);
 		} else {
-			while ((ret = dat_evd_dequeue(self->evd, &event)) ==
-			       NO_EVENT)
+			while (ret = dat_evd_dequeue(self->evd, &event),
+			       DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY)
 				sched_yield();
 		}
 		ASSERT_EQ(DAT_SUCCESS, ret);

@@ -18,6 +18,9 @@
 /* As many of a loop are enough. */
 #define LOOP_POINTS	40
 
+/* DAT_HANDLE_TYPE_CSP in the kernel's numbers */
+#define KERNEL_CSP	10
+
 bool faults_broken;
 
 /*
@@ -29,11 +32,29 @@ __u32 handle_number(DAT_HANDLE handle)
 	return (uintptr_t)handle;
 }
 
+DAT_HANDLE number_handle(__u32 handle)
+{
+	return (DAT_HANDLE)(uintptr_t)handle;
+}
+
+/* To DAT 1.2 it is no object. */
+static bool is_csp(__u32 handle)
+{
+	struct dat_dev_handle_query arg = {
+		.size = sizeof(arg),
+		.handle = handle,
+	};
+
+	return !ioctl(library_fd(), DAT_DEV_HANDLE_QUERY, &arg) &&
+	       !arg.result && arg.type == KERNEL_CSP;
+}
+
 bool is_there(DAT_HANDLE handle)
 {
 	DAT_HANDLE_TYPE type;
 
-	return handle && dat_get_handle_type(handle, &type) == DAT_SUCCESS;
+	return handle && (dat_get_handle_type(handle, &type) == DAT_SUCCESS ||
+			  is_csp(handle_number(handle)));
 }
 
 /**
@@ -45,6 +66,8 @@ bool has_type(__u32 handle, DAT_HANDLE_TYPE type)
 {
 	DAT_HANDLE_TYPE found;
 
+	if (type == FAULTS_CSP)
+		return is_csp(handle);
 	return dat_get_handle_type((DAT_HANDLE)(uintptr_t)handle, &found) ==
 		       DAT_SUCCESS && found == type;
 }

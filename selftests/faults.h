@@ -98,6 +98,9 @@ extern bool faults_broken;
 		}							\
 	} while (0)
 
+/* As a type: what DAT 1.2 does not have. */
+#define FAULTS_CSP	((DAT_HANDLE_TYPE)0x1000)
+
 /**
  * struct owned - an object of a session
  * @handle: where its handle is kept
@@ -125,6 +128,7 @@ struct owner {
 };
 
 __u32 handle_number(DAT_HANDLE handle);
+DAT_HANDLE number_handle(__u32 handle);
 bool is_there(DAT_HANDLE handle);
 bool has_type(__u32 handle, DAT_HANDLE_TYPE type);
 void sweep_orphans(struct owner *owner);

@@ -110,8 +110,8 @@ static int numbers_of(pid_t pid, long *numbers, int max, char *command)
 TEST(what_a_process_has_open_is_counted)
 {
 	/* As in the first line, behind the process id. */
-	enum { IA, PZ, EVD, CNO, PSP, RSP, CR, EP, SRQ, LMR, RMR, PINNED,
-	       RINGS, QUEUES, NUM };
+	enum { IA, PZ, EVD, CNO, PSP, RSP, CSP, CR, EP, SRQ, LMR, RMR,
+	       PINNED, RINGS, QUEUES, NUM };
 	char command[64] = "";
 	long n[NUM] = { 0 };
 	DAT_RMR_HANDLE rmr;
@@ -133,6 +133,7 @@ TEST(what_a_process_has_open_is_counted)
 	EXPECT_EQ(1, n[CNO]);
 	EXPECT_EQ(1, n[PSP]);
 	EXPECT_EQ(0, n[RSP]);
+	EXPECT_EQ(0, n[CSP]);
 	EXPECT_EQ(0, n[CR]);
 	EXPECT_EQ(2, n[EP]);
 	EXPECT_EQ(0, n[SRQ]);

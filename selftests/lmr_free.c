@@ -643,6 +643,8 @@ TEST_F(lmr_free, the_lmr_of_a_process_that_has_ended_is_freed_like_any_other)
 	int fds[2];
 	pid_t pid;
 
+	if (HANDLES_ARE_POINTERS)
+		SKIP(return, "libdat2 follows a handle to its provider");
 	/* The child shares the file, and registers memory of its own. */
 	ASSERT_EQ(0, pipe(fds));
 	pid = fork();

@@ -45,7 +45,7 @@ FIXTURE_TEARDOWN(rules)
 TEST_F(rules, every_set_of_the_fields_of_an_lmr_can_be_queried)
 {
 	const DAT_LMR_PARAM want = {
-		.ia_handle = self->pair.ia,
+		.ia_handle = TOLD_IA(self->pair.ia),
 		.mem_type = DAT_MEM_TYPE_VIRTUAL,
 		.region_desc.for_va = self->r.buf,
 		.length = 8192,
@@ -87,7 +87,7 @@ TEST_F(rules, every_set_of_the_fields_of_an_lmr_can_be_queried)
 TEST_F(rules, every_set_of_the_fields_of_an_rmr_can_be_queried)
 {
 	DAT_RMR_PARAM seen, want = {
-		.ia_handle = self->pair.ia,
+		.ia_handle = TOLD_IA(self->pair.ia),
 		.pz_handle = self->pair.b.pz,
 		.lmr_triplet = segment(&self->r, 100, 200),
 		.mem_priv = DAT_MEM_PRIV_REMOTE_READ_FLAG,
@@ -136,10 +136,10 @@ TEST_F(rules, a_pz_can_be_queried_for_its_ia)
 	EXPECT_EQ(DAT_SUCCESS,
 		  dat_pz_query(self->pair.a.pz, DAT_PZ_FIELD_IA_HANDLE,
 			       &param));
-	EXPECT_EQ(self->pair.ia, param.ia_handle);
+	EXPECT_EQ(TOLD_IA(self->pair.ia), param.ia_handle);
 	EXPECT_EQ(DAT_SUCCESS,
 		  dat_pz_query(other.a.pz, DAT_PZ_FIELD_ALL, &param));
-	EXPECT_EQ(other.ia, param.ia_handle);
+	EXPECT_EQ(TOLD_IA(other.ia), param.ia_handle);
 	EXPECT_EQ(DAT_SUCCESS, dat_pz_query(other.a.pz, 0, &param));
 	pair_close(&other);
 }

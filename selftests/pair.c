@@ -345,30 +345,10 @@ DAT_RETURN wait_broken(DAT_EVD_HANDLE evd)
 /**
  * wait_refusal - wait until both sides know that an access was refused
  * @pair: the sides
- *
- * Who is the first to know takes leave, and on a busy machine that may come to
- * the other side before the refusal: then this one was disconnected.
  */
 DAT_RETURN wait_refusal(struct pair *pair)
 {
-	DAT_EVD_HANDLE evds[] = { pair->a.conn_evd, pair->b.conn_evd };
-	int i, broken = link_is_iwarp();
-	DAT_EVENT event;
-	DAT_RETURN ret;
-
-	for (i = 0; i < 2; i++) {
-		ret = wait_event(evds[i], &event);
-		if (ret)
-			return ret;
-		broken += event.event_number == DAT_CONNECTION_EVENT_BROKEN;
-		if (event.event_number != DAT_CONNECTION_EVENT_BROKEN &&
-		    event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED) {
-			fprintf(stderr, "# event %#x instead of BROKEN\n",
-				event.event_number);
-			return DAT_INTERNAL_ERROR;
-		}
-	}
-	return broken ? DAT_SUCCESS : DAT_INTERNAL_ERROR;
+	return wait_broken(pair->a.conn_evd) ?: wait_broken(pair->b.conn_evd);
 }
 
 /**
@@ -380,8 +360,10 @@ DAT_RETURN wait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 	DAT_RETURN ret = wait_event(evd, &event);
 
 	if (!ret && event.event_number != number) {
-		fprintf(stderr, "# event %#x instead of %#x\n",
-			event.event_number, number);
+		fprintf(stderr, "# event %#x instead of %#x, of %p\n",
+			event.event_number, number,
+			(void *)(uintptr_t)event.event_data
+				.connect_event_data.ep_handle);
 		ret = DAT_INTERNAL_ERROR;
 	}
 	return ret;

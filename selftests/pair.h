@@ -14,6 +14,15 @@
 
 #define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
 
+/* What is other in DAT 2.0: see dat2/include/dat/udat.h. */
+#ifndef LOCAL_READ_IS_IMPLIED
+#define LOCAL_READ_IS_IMPLIED	0
+#define HANDLES_ARE_POINTERS	0
+#define TOLD_IA(ia)		(ia)
+#endif
+
+#define IS_CUT(length, field)	((length) >> 31 >> 1 && sizeof(field) == 4)
+
 /* Long enough for an emulated machine under a sanitizer. */
 #define PAIR_TIMEOUT	(20 * 1000 * 1000)
 

@@ -100,7 +100,7 @@ static void expect_query(struct __test_metadata *_metadata, struct pair *pair,
 
 	memset(&param, 0x5a, sizeof(param));
 	ASSERT_EQ(DAT_SUCCESS, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
-	EXPECT_EQ(pair->ia, param.ia_handle);
+	EXPECT_EQ(TOLD_IA(pair->ia), param.ia_handle);
 	EXPECT_EQ(pair->b.pz, param.pz_handle);
 	EXPECT_EQ(len, param.lmr_triplet.segment_length);
 	/* The rest is not defined for an unbound RMR. */
@@ -119,6 +119,8 @@ TEST_F(rmr_state, null_forged_freed_and_foreign_handles_are_invalid)
 	DAT_EP_HANDLE freed_ep;
 	unsigned int i;
 
+	if (HANDLES_ARE_POINTERS)
+		SKIP(return, "libdat2 follows a handle to its provider");
 	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
 	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &freed));
 	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(freed));
@@ -194,6 +196,9 @@ TEST_F(rmr_state, range_outside_the_lmr_is_an_invalid_parameter)
 
 	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		if (IS_CUT(bad[i].len,
+			   ((DAT_LMR_TRIPLET *)NULL)->segment_length))
+			continue;
 		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
 			  bind_triplet(&self->pair, self->rmr,
 				       self->b.lmr_context, bad[i].address,
@@ -281,7 +286,7 @@ TEST_F(rmr_state, window_cannot_allow_more_than_the_lmr)
 	unsigned int i;
 
 	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 2 - LOCAL_READ_IS_IMPLIED; i++) {
 		DAT_MEM_PRIV_FLAGS good = i ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
 					      DAT_MEM_PRIV_REMOTE_READ_FLAG;
 		struct region region;

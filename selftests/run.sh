@@ -20,13 +20,35 @@ end() {
 
 run_program() {
 	begin "$1"
-	"/selftests/$1" 2>&1
+	case $1 in
+	dat2/*) DAT_OVERRIDE=/tmp/dat.conf "/selftests/$1" 2>&1 ;;
+	# So many locks are held in fork() that it loses count of them.
+	tsan/*)
+		TSAN_OPTIONS=detect_deadlocks=0 DAT_OVERRIDE=/tmp/tsan.conf \
+			"/selftests/$1" 2>&1
+		;;
+	*) "/selftests/$1" 2>&1 ;;
+	esac
 	end "$1" $?
+}
+
+# Each processor has a count of its own of what is pinned. To add them up takes
+# root: who is not asks here.
+serve_refresh() {
+	exec 3<>/tmp/refresh.ask 4<>/tmp/refresh.done
+	while read -r line <&3; do
+		cat /proc/sys/vm/stat_refresh >/dev/null
+		echo "$line" >&4
+	done
 }
 
 # What guards others from a process must not be that it is not root. The device
 # belongs to the group that tools/udev gives it to.
 run_as_user() {
+	if [ ! -p /tmp/refresh.ask ]; then
+		mkfifo -m 666 /tmp/refresh.ask /tmp/refresh.done
+		serve_refresh >/dev/null 2>&1 &
+	fi
 	begin "$1"
 	chgrp rdma /dev/dat && chmod 660 /dev/dat
 	su -c "exec /selftests/${1#user/}" nobody 2>&1
@@ -169,21 +191,46 @@ if [ "$*" = modules ]; then
 	modules=yes
 elif [ $# -eq 0 ]; then
 	modules=yes
+	# Some as a user, and some once more as processes of 32 bits. To the
+	# sanitizers it makes no difference, and the debug kernels have no futex()
+	# for the latter.
+	users=' batch dto handles rmr_bind rmr_state '
+	[ ! -e /sys/kernel/debug/kmemleak ] || users=
 	for f in /selftests/*; do
 		if [ -f "$f" ] && [ -x "$f" ]; then
-			set -- "$@" "${f##*/}"
+			case $users in
+			*" ${f##*/} "*) set -- "$@" "user/${f##*/}" ;;
+			*) set -- "$@" "${f##*/}" ;;
+			esac
 		fi
 	done
-	# Once more as a user, and as processes of 32 bits. To the sanitizers it
-	# makes no difference, and the debug kernels have no futex() for the latter.
-	if [ ! -e /sys/kernel/debug/kmemleak ]; then
-		for f in batch dto handles rmr_bind rmr_state uapi; do
-			set -- "$@" "user/$f"
-		done
+	if [ -n "$users" ]; then
+		# Some of its tests take root.
+		set -- "$@" user/uapi
 		for f in /selftests/i386/*; do
 			[ ! -x "$f" ] || set -- "$@" "i386/${f##*/}"
 		done
 	fi
+	# Those that libdat has been tested with are there to test the library, for
+	# which once is enough.
+	forms=
+	case $(uname -r) in
+	6.12.*) forms=$users ;;
+	esac
+	if [ -n "$forms" ]; then
+		for f in /selftests/tsan/*; do
+			[ ! -f "$f" ] || set -- "$@" "tsan/${f##*/}"
+		done
+	fi
+	for f in /selftests/dat2/*; do
+		case ${f##*/} in
+		calls | counters | provider | *.sh) ;;
+		*) [ -n "$forms" ] || continue ;;
+		esac
+		if [ -f "$f" ] && [ -x "$f" ]; then
+			set -- "$@" "dat2/${f##*/}"
+		fi
+	done
 fi
 if [ -n "${modules-}" ]; then
 	for f in /selftests/modules/*_test.ko; do
@@ -194,6 +241,9 @@ if [ -n "${modules-}" ]; then
 	set -- "$@" kunit
 fi
 
+[ ! -e /selftests/dat2/conf.sh ] || sh /selftests/dat2/conf.sh >/tmp/dat.conf
+[ ! -e /tmp/dat.conf ] ||
+	sed 's,/dat2/lib/libdaplk,/tsan/lib/libdaplk,' /tmp/dat.conf >/tmp/tsan.conf
 for name; do
 	if [ "$name" = kunit ]; then
 		run_kunit

@@ -233,7 +233,7 @@ TEST_F(sp, query_tells_each_parameter_of_a_psp)
 			ASSERT_EQ(DAT_SUCCESS,
 				  dat_psp_query(psp[i], mask, &param));
 			if (mask & DAT_PSP_FIELD_IA_HANDLE)
-				EXPECT_EQ(pair->ia, param.ia_handle);
+				EXPECT_EQ(TOLD_IA(pair->ia), param.ia_handle);
 			if (mask & DAT_PSP_FIELD_CONN_QUAL)
 				EXPECT_EQ(qual[i], param.conn_qual);
 			if (mask & DAT_PSP_FIELD_EVD_HANDLE)
@@ -386,7 +386,7 @@ TEST_F(sp, provider_makes_the_ep_of_each_request)
 	EXPECT_EQ(DAT_HANDLE_TYPE_EP, type);
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_EP_STATE_UNCONFIGURED_TENTATIVE, param.ep_state);
-	EXPECT_EQ(pair->ia, param.ia_handle);
+	EXPECT_EQ(TOLD_IA(pair->ia), param.ia_handle);
 	EXPECT_EQ(DAT_HANDLE_NULL, param.pz_handle);
 	EXPECT_EQ(DAT_HANDLE_NULL, param.recv_evd_handle);
 	EXPECT_EQ(DAT_HANDLE_NULL, param.request_evd_handle);
@@ -809,7 +809,7 @@ TEST_F(sp, query_tells_each_parameter_of_an_rsp)
 		memset(&param, 0xff, sizeof(param));
 		ASSERT_EQ(DAT_SUCCESS, dat_rsp_query(rsp, mask, &param));
 		if (mask & DAT_RSP_FIELD_IA_HANDLE)
-			EXPECT_EQ(pair->ia, param.ia_handle);
+			EXPECT_EQ(TOLD_IA(pair->ia), param.ia_handle);
 		if (mask & DAT_RSP_FIELD_CONN_QUAL)
 			EXPECT_EQ(self->qual, param.conn_qual);
 		if (mask & DAT_RSP_FIELD_EVD_HANDLE)

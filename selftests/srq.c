@@ -261,7 +261,7 @@ static void expect_field(struct __test_metadata *_metadata,
 			 const DAT_SRQ_PARAM *p)
 {
 	if (mask & DAT_SRQ_FIELD_IA_HANDLE)
-		EXPECT_EQ(self->pair.ia, p->ia_handle);
+		EXPECT_EQ(TOLD_IA(self->pair.ia), p->ia_handle);
 	if (mask & DAT_SRQ_FIELD_SRQ_STATE)
 		EXPECT_EQ(DAT_SRQ_STATE_OPERATIONAL, p->srq_state);
 	if (mask & DAT_SRQ_FIELD_PZ_HANDLE)
@@ -491,6 +491,8 @@ TEST_F(srq, handles_that_are_none_are_invalid)
 	struct pair other;
 	DAT_SRQ_HANDLE foreign;
 
+	if (HANDLES_ARE_POINTERS)
+		SKIP(return, "libdat2 follows a handle to its provider");
 	ASSERT_EQ(DAT_SUCCESS, create(&self->pair, 1, 0, &freed));
 	ASSERT_EQ(DAT_SUCCESS, dat_srq_free(freed));
 	expect_no_srq(_metadata, self, freed);
@@ -618,8 +620,9 @@ TEST_F(srq, post_refuses_what_cannot_be)
 	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 		  dat_srq_post_recv(self->srq, 1, NULL, c));
 	seg[0].segment_length = UINT64_C(1) << 32;
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_srq_post_recv(self->srq, 1, seg, c));
+	if (!IS_CUT(UINT64_C(1) << 32, seg[0].segment_length))
+		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+			  dat_srq_post_recv(self->srq, 1, seg, c));
 	seg[0] = segment(&self->b, REGION - 7, 8);
 	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 		  dat_srq_post_recv(self->srq, 1, seg, c));

@@ -193,6 +193,43 @@ static DAT_RETURN read_a(void)
 				     DAT_COMPLETION_DEFAULT_FLAG);
 }
 
+/* iWARP has none of these, and something like it takes their place. */
+static DAT_RETURN write_immed_a(void)
+{
+	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 64);
+	DAT_RMR_TRIPLET to = { (uintptr_t)b.buf, 64, b.rmr_context };
+	DAT_DTO_COOKIE cookie = {};
+
+	if (kpair_is_siw())
+		return send_a();
+	return dat_ib_post_rdma_write_immed(p.a.ep, 1, &seg, cookie, &to, 1,
+					    DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN fetch_and_add_a(void)
+{
+	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 8);
+	DAT_RMR_TRIPLET at = { (uintptr_t)b.buf, 8, b.rmr_context };
+	DAT_DTO_COOKIE cookie = {};
+
+	if (kpair_is_siw())
+		return read_a();
+	return dat_ib_post_fetch_and_add(p.a.ep, 1, &seg, cookie, &at,
+					 DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN cmp_and_swap_a(void)
+{
+	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 8);
+	DAT_RMR_TRIPLET at = { (uintptr_t)b.buf, 8, b.rmr_context };
+	DAT_DTO_COOKIE cookie = {};
+
+	if (kpair_is_siw())
+		return read_a();
+	return dat_ib_post_cmp_and_swap(p.a.ep, 1, 2, &seg, cookie, &at,
+					DAT_COMPLETION_DEFAULT_FLAG);
+}
+
 static DAT_RETURN bind_part(size_t offset, size_t len)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&a, offset, len);
@@ -400,6 +437,14 @@ static const struct step session[] = {
 	POST(completed_a),
 	POST(completed_b),
 	POST(read_a),
+	POST(completed_a),
+	POST(recv_b),
+	POST(write_immed_a),
+	POST(completed_a),
+	POST(completed_b),
+	POST(fetch_and_add_a),
+	POST(completed_a),
+	POST(cmp_and_swap_a),
 	POST(completed_a),
 	POST(bind),
 	POST(completed_a),

@@ -100,12 +100,14 @@ DAT_RETURN lmr_create_platform(void)
 		.virtual_address = (uintptr_t)b.buf,
 	};
 	DAT_REGION_DESCRIPTION desc = { .for_platform = &region };
+	DAT_MEM_PRIV_FLAGS privileges = DAT_MEM_PRIV_ALL_FLAG;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(pages); i++)
 		pages[i] = vmalloc_to_page(b.buf + i * PAGE_SIZE);
-	return lmr_create(&b, DAT_MEM_TYPE_PLATFORM, desc, REGION,
-			  DAT_MEM_PRIV_ALL_FLAG);
+	if (!kpair_is_siw())
+		privileges |= DAT_IB_MEM_PRIV_REMOTE_ATOMIC;
+	return lmr_create(&b, DAT_MEM_TYPE_PLATFORM, desc, REGION, privileges);
 }
 
 DAT_RETURN side_ep(struct kside *side)

@@ -6,6 +6,8 @@
 #define SELFTESTS_FAIL_NTH_PAIR_H
 
 #include "fail_nth_engine.h"
+#include <dat/dat_ib_extensions.h>
+
 #include "kpair.h"
 
 #define REGION		(8 * PAGE_SIZE)

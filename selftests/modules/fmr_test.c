@@ -565,7 +565,8 @@ static bool peer_cannot_use_a_dead_context(void)
 	CHECK_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		 kwrite(&pair, &a, 0, 100, remote, buf));
 	CHECK(!memchr_inv(buf, 0, 100));
-	CHECK(kwait_refusal(&pair));
+	CHECK(kwait_broken(pair.a.conn_evd));
+	CHECK(kwait_number(pair.b.conn_evd, DAT_CONNECTION_EVENT_BROKEN));
 	return true;
 }
 

@@ -302,30 +302,34 @@ bool kwait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 EXPORT_SYMBOL_GPL(kwait_number);
 
 /**
+ * kwait_broken - wait for the event that says that a connection broke
+ * @evd: the EVD, without upcalls
+ *
+ * On iWARP a side that has not seen for itself what broke it cannot tell it
+ * from a disconnection.
+ */
+bool kwait_broken(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+
+	if (!kwait_event(evd, &event))
+		return false;
+	if (event.event_number == DAT_CONNECTION_EVENT_BROKEN ||
+	    (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED &&
+	     kpair_is_siw()))
+		return true;
+	report("# event %#x instead of BROKEN\n", event.event_number);
+	return false;
+}
+EXPORT_SYMBOL_GPL(kwait_broken);
+
+/**
  * kwait_refusal - wait until both sides know that an access was refused
  * @pair: the sides, without upcalls
- *
- * Who is the first to know takes leave, and on a busy machine that may come to
- * the other side before the refusal: then this one was disconnected.
  */
 bool kwait_refusal(struct kpair *pair)
 {
-	DAT_EVD_HANDLE evds[] = { pair->a.conn_evd, pair->b.conn_evd };
-	int i, broken = kpair_is_siw();
-	DAT_EVENT event;
-
-	for (i = 0; i < ARRAY_SIZE(evds); i++) {
-		if (!kwait_event(evds[i], &event))
-			return false;
-		broken += event.event_number == DAT_CONNECTION_EVENT_BROKEN;
-		if (event.event_number != DAT_CONNECTION_EVENT_BROKEN &&
-		    event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED) {
-			report("# event %#x instead of BROKEN\n",
-			       event.event_number);
-			return false;
-		}
-	}
-	return broken;
+	return kwait_broken(pair->a.conn_evd) && kwait_broken(pair->b.conn_evd);
 }
 EXPORT_SYMBOL_GPL(kwait_refusal);
 

@@ -81,6 +81,7 @@ DAT_LMR_TRIPLET ksegment(const struct kregion *region, size_t offset,
 			 size_t len);
 bool kwait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event);
 bool kwait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
+bool kwait_broken(DAT_EVD_HANDLE evd);
 bool kwait_refusal(struct kpair *pair);
 int kwait_dto(DAT_EVD_HANDLE evd, u64 cookie);
 int kwait_bind(DAT_EVD_HANDLE evd, u64 cookie);

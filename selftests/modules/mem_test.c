@@ -169,7 +169,9 @@ static u8 *byte_at(size_t i)
 {
 	size_t at = mem.first + i;
 
-	return &mem.pieces[at / mem.piece_len][at % mem.piece_len];
+	/* Nothing is done more often here, and an emulator divides slowly. */
+	return &mem.pieces[at >> __ffs(mem.piece_len)][at &
+						       (mem.piece_len - 1)];
 }
 
 static u8 pattern(size_t i, u8 seed)

@@ -4,6 +4,7 @@
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 
 #include "kpair.h"
@@ -207,6 +208,110 @@ static bool upcalls_can_be_switched_off_and_on(void)
 	return true;
 }
 
+/* Two that post, one while the upcall for the other is about to end. */
+#define HANDOVERS	20000
+/* Two processors of a busy host may take long over each. */
+#define HANDOVER_TIME	(5 * HZ)
+
+static struct {
+	DAT_EVD_HANDLE evd;
+	unsigned int noted;
+	unsigned int wanted;
+	unsigned int posted;
+	DAT_RETURN ret;
+} two;
+
+static void note_event(DAT_PVOID instance_data, const DAT_EVENT *event,
+		       DAT_BOOLEAN more_events)
+{
+	/* Pairs with is_soon(). */
+	smp_store_release(&two.noted, two.noted + 1);
+}
+
+static bool is_soon(const unsigned int *number, unsigned int value)
+{
+	unsigned long limit = jiffies + TIMEOUT;
+
+	/* Pairs with whoever counts. */
+	while (smp_load_acquire(number) != value) {
+		if (time_after(jiffies, limit))
+			return false;
+		cpu_relax();
+		cond_resched();
+	}
+	return true;
+}
+
+static DAT_RETURN post_event(void)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+
+	return dat_evd_post_se(two.evd, &event);
+}
+
+static int post_when_wanted(void *unused)
+{
+	unsigned int i, pause;
+
+	for (i = 1;; i++) {
+		/* Pairs with hand_over(). */
+		while (smp_load_acquire(&two.wanted) != i) {
+			if (kthread_should_stop())
+				return 0;
+			cpu_relax();
+			cond_resched();
+		}
+		/* A little later each time. */
+		for (pause = i % 512; pause; pause--)
+			cpu_relax();
+		two.ret = two.ret ?: post_event();
+		/* Pairs with is_soon(). */
+		smp_store_release(&two.posted, i);
+	}
+}
+
+static bool hand_over(void)
+{
+	unsigned long limit = jiffies + HANDOVER_TIME;
+	unsigned int i;
+
+	for (i = 1; i <= HANDOVERS && time_before(jiffies, limit); i++) {
+		/* Pairs with post_when_wanted(). */
+		smp_store_release(&two.wanted, i);
+		CHECK_EQ(DAT_SUCCESS, post_event());
+		CHECK(is_soon(&two.posted, i));
+		if (!is_soon(&two.noted, 2 * i)) {
+			report("# round %u: %u events\n", i, two.noted);
+			return false;
+		}
+	}
+	CHECK_EQ(DAT_SUCCESS, two.ret);
+	return true;
+}
+
+/* An EVD with a CQ, whose upcalls are made where its interrupt left it. */
+static bool no_event_is_left_behind_by_an_upcall_that_ends(void)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = note_event };
+	struct task_struct *other;
+	bool ok;
+
+	memset(&two, 0, sizeof(two));
+	CHECK(kpair_open(&pair));
+	CHECK_EQ(DAT_SUCCESS,
+		 dat_evd_kcreate(pair.ia, 8, DAT_UPCALL_SINGLE_INSTANCE,
+				 &upcall,
+				 DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG,
+				 &two.evd));
+	other = kthread_run(post_when_wanted, NULL, "kdapl_other");
+	CHECK(!IS_ERR(other));
+	ok = hand_over();
+	kthread_stop(other);
+	CHECK_EQ(DAT_SUCCESS, dat_evd_free(two.evd));
+	kpair_close(&pair);
+	return ok;
+}
+
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
@@ -214,6 +319,7 @@ static const struct ktest tests[] = {
 	TEST(single_instance_is_single),
 	TEST(requests_can_be_accepted_from_the_upcall),
 	TEST(upcalls_can_be_switched_off_and_on),
+	TEST(no_event_is_left_behind_by_an_upcall_that_ends),
 };
 
 static int __init upcall_test_init(void)

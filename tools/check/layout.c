@@ -91,7 +91,8 @@ AT(dat_dev_ia_query, srq_info_supported, 728);
 AT(dat_dev_ia_query, ep_recv_info_supported, 732);
 AT(dat_dev_ia_query, dto_async_return_guaranteed, 736);
 AT(dat_dev_ia_query, rdma_write_for_rdma_read_req, 740);
-SIZE(dat_dev_ia_query, 744);
+AT(dat_dev_ia_query, extensions, 744);
+SIZE(dat_dev_ia_query, 752);
 
 AT(dat_dev_ia_info, name, 0);
 AT(dat_dev_ia_info, dat_major, 256);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Installs the Debian packages that the named tasks (demo, test, check, debug) need.
+# Installs the Debian packages that the named tasks (demo, test, check, debug, bench) need.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -13,8 +13,13 @@ packages() {
 	test)
 		packages demo
 		# The source package has the kselftest headers. Some tests are
-		# built for 32 bits as well.
-		printf '%s\n' linux-headers-6.12-amd64 linux-source-6.12 gcc-multilib
+		# built for 32 bits as well, some for libdat2.
+		printf '%s\n' linux-headers-6.12-amd64 linux-source-6.12 gcc-multilib \
+			libdapl-dev libdapl2 dapl2-utils ibverbs-providers
+		;;
+	bench)
+		packages test
+		printf '%s\n' libibverbs-dev bsdextrautils
 		;;
 	debug)
 		packages test
@@ -25,7 +30,7 @@ packages() {
 		printf '%s\n' "${build[@]}" linux-headers-6.12-amd64 linux-source-6.12 \
 			sparse codespell shellcheck mandoc git xz-utils perl
 		;;
-	*) die "unknown task '$1': demo, test, check or debug" ;;
+	*) die "unknown task '$1': demo, test, check, debug or bench" ;;
 	esac
 }
 
@@ -33,7 +38,7 @@ installed() {
 	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-[ $# -gt 0 ] || die "usage: deps.sh demo|test|check|debug..."
+[ $# -gt 0 ] || die "usage: deps.sh demo|test|check|debug|bench..."
 command -v dpkg-query >/dev/null || die "this is not Debian: dpkg-query is missing"
 
 wanted=$(for task in "$@"; do packages "$task"; done | sort -u)

@@ -15,12 +15,14 @@ release=$(sed -n 's/^release=//p' <<<"$where")
 logs=$top_dir/build/guards
 mkdir -p "$logs"
 tmp=$(mktemp -d)
-chmod 755 "$tmp"
+tree=$tmp/tree
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM HUP
 
-git -C "$top_dir" ls-files -z | (cd "$top_dir" && xargs -0 cp --parents -t "$tmp")
-tree=$tmp
+mkdir "$tree"
+# The guest's programs, some of which are nobody's, read it.
+chmod 755 "$tmp" "$tree"
+git -C "$top_dir" ls-files -z | (cd "$top_dir" && xargs -0 cp --parents -t "$tree")
 make -s -j"$(nproc)" -C "$tree" modules selftests KDIR="$kdir" >"$logs/build.log" 2>&1 ||
 	die "does not build: see $logs/build.log"
 
@@ -38,7 +40,8 @@ fails() {
 }
 
 num=0 bad=0
-while IFS= read -r line; do
+# Not on stdin, which is for what is started below.
+while IFS= read -r line <&3; do
 	case $line in '' | '#'*) continue ;; esac
 	mapfile -t field <<<"${line// :: /$'\n'}"
 	[ ${#field[@]} -eq 4 ] || die "guards.list: not four fields: $line"
@@ -66,7 +69,7 @@ while IFS= read -r line; do
 	fi
 	cp -p "$tmp/saved" "$file"
 	touch "$file"
-done <"$vm_dir/guards.list"
+done 3<"$vm_dir/guards.list"
 
 echo "$num guards, $((num - bad)) held by a test"
 [ "$bad" -eq 0 ]

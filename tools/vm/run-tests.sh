@@ -11,8 +11,9 @@ usage() {
 	                  long form of the tests, siw on the others
 	  --rdma DRIVER   this device on all kernels
 	The programs are handed to selftests/run.sh; without any it runs them all,
-	and with --debug there is a wire between the first version and the last, and
-	the modules alone run on rxe of the others, too.
+	and a wire between the last version and the first, of which Debian's programs
+	are at the ends; with --debug it is our own, and the modules alone run on rxe
+	of the others, too.
 	Two kernels run at a time, or as many as KDAPL_JOBS says.
 	EOT
 	exit 2
@@ -156,9 +157,10 @@ complaint() {
 
 # wire NAME CLIENT_VERSION SERVER_VERSION
 wire() {
-	local name=$1
+	local name=$1 kind=--stock
 	shift
-	"$vm_dir/wire.sh" --debug --timeout "$limit" --log "$results/$name.log" "$@" \
+	[ -z "$debug" ] || kind=--debug
+	"$vm_dir/wire.sh" $kind --timeout "$limit" --log "$results/$name.log" "$@" \
 		>"$results/$name.tap"
 }
 
@@ -213,14 +215,15 @@ for version in "${versions[@]}"; do
 		start_boot "$version" rxe "$@"
 	fi
 done
-if [ -n "$debug" ] && [ $# -eq 0 ] && [ ${#ready[@]} -gt 0 ]; then
+if [ $# -eq 0 ] && [ ${#ready[@]} -gt 0 ]; then
 	# But what differs from version to version is in the kernel.
-	for version in "${ready[@]}"; do
+	for version in ${debug:+"${ready[@]}"}; do
 		if [ -z "$driver" ] && [ "$version" != "${versions[-1]}" ]; then
 			start_boot "$version" rxe modules
 		fi
 	done
-	start wire-debug wire wire-debug "${ready[-1]}" "${ready[0]}"
+	name=wire${debug:+-debug}
+	start "$name" wire "$name" "${ready[-1]}" "${ready[0]}"
 fi
 wait
 for name in "${names[@]}"; do

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Two guests and a wire between them: runs selftests/wire in both, prints TAP for tap.sh.
+# With --stock these are programs of Debian's that are linked with libdat2.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -8,6 +9,7 @@ usage() {
 	cat >&2 <<-EOT
 	usage: wire.sh [OPTION]... CLIENT_VERSION SERVER_VERSION
 	  --debug             kernels with sanitizers
+	  --stock             selftests/wire/stock.sh instead, on kernels without
 	  --mib NUMBER        to write and to read on a good wire; default 1024,
 	                      with --debug 16
 	  --lossy-mib NUMBER  on a bad wire; default 32, with --debug 4
@@ -20,10 +22,11 @@ usage() {
 }
 
 die_status=126
-debug='' mib='' lossy_mib='' limit='' log='' versions=()
+debug='' stock='' mib='' lossy_mib='' limit='' log='' versions=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--debug) debug=debug ;;
+	--stock) stock=stock ;;
 	--mib | --lossy-mib | --timeout | --log)
 		[ $# -ge 2 ] || usage
 		case $1 in
@@ -82,14 +85,26 @@ boot() {
 	exec "$vm_dir/boot.sh" --kernel "$version" ${debug:+--debug} \
 		--timeout "$limit" --log "$log" --pidfile "$tmp/$name.pid" \
 		--insmod "$top_dir/build/$release/kdapl.ko" --lib "$top_dir/build/libdat" \
-		--add "$top_dir/build/selftests/wire/wire:/wire/wire" \
-		--add "$top_dir/selftests/wire/stages.sh:/wire/stages.sh" "$@"
+		"${adds[@]}" "$@"
 }
+
+# The scripts, with their arguments, of both ends
+if [ -n "$stock" ]; then
+	adds=(--add "$top_dir/build/selftests/dat2:/selftests/dat2")
+	server_script=("$top_dir/selftests/wire/stock.sh" server "$server_address")
+	client_script=("$top_dir/selftests/wire/stock.sh" client "$server_address")
+else
+	adds=(--add "$top_dir/build/selftests/wire/wire:/wire/wire"
+		--add "$top_dir/selftests/wire/stages.sh:/wire/stages.sh")
+	server_script=("$top_dir/selftests/wire/server.sh" "$connections")
+	client_script=("$top_dir/selftests/wire/client.sh" "$server_address" "$mib" "$kib"
+		"$lossy_mib" "$connections")
+fi
 
 port=$(free_port)
 boot server "${versions[1]}" "${log%.log}-server.log" \
 	--wire "listen:$port" --address "$server_address" \
-	-- "$top_dir/selftests/wire/server.sh" "$connections" >"$tmp/server.out" &
+	-- "${server_script[@]}" >"$tmp/server.out" &
 server=$!
 killed=
 
@@ -110,16 +125,16 @@ forward() {
 
 mkfifo "$tmp/client.out"
 boot client "${versions[0]}" "$log" --wire "connect:$port" --address "$client_address" \
-	-- "$top_dir/selftests/wire/client.sh" "$server_address" "$mib" "$kib" \
-	"$lossy_mib" "$connections" \
-	>"$tmp/client.out" &
+	-- "${client_script[@]}" >"$tmp/client.out" &
 client=$!
 forward <"$tmp/client.out"
 
 status=0 server_status=0
 wait "$client" || status=$?
 # It waits for another client, if this one has failed.
-[ -n "$killed" ] || kill "$server" 2>/dev/null || :
+if [ -z "$killed" ] && { [ -z "$stock" ] || [ "$status" -ge 124 ]; }; then
+	kill "$server" 2>/dev/null || :
+fi
 wait "$server" || server_status=$?
 
 # The server's guest has a result only if it was not killed.

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * provider.c - what only a provider of libdat2 has: its table, its handles, names
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#include "pair.h"
+
+#include <dat2/dat_registry.h>
+
+#define THREADS	8
+#define ROUNDS	200
+
+FIXTURE(provider)
+{
+	struct pair pair;
+};
+
+FIXTURE_SETUP(provider)
+{
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+}
+
+FIXTURE_TEARDOWN(provider)
+{
+	pair_close(&self->pair);
+}
+
+TEST_F(provider, table_has_every_call)
+{
+	const DAT_PROVIDER *table = DAT_HANDLE_TO_PROVIDER(self->pair.a.pz);
+	const DAT_HANDLE *call = (const DAT_HANDLE *)&table->ia_open_func;
+	const DAT_HANDLE *end = (const DAT_HANDLE *)(table + 1);
+
+	for (; call < end; call++)
+		EXPECT_NE(NULL, *call) {
+			TH_LOG("%td", call - (const DAT_HANDLE *)table);
+		}
+}
+
+TEST_F(provider, handle_of_what_has_gone_is_invalid)
+{
+	DAT_HANDLE_TYPE type;
+	DAT_PZ_HANDLE pz;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz));
+	EXPECT_EQ(DAT_SUCCESS, dat_get_handle_type(pz, &type));
+	EXPECT_EQ(DAT_HANDLE_TYPE_PZ, type);
+	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(pz));
+	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(dat_pz_free(pz)));
+	EXPECT_EQ(DAT_INVALID_HANDLE,
+		  DAT_GET_TYPE(dat_get_handle_type(pz, &type)));
+}
+
+TEST_F(provider, handles_of_a_closed_ia_are_invalid)
+{
+	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8, &async_evd,
+					   &ia));
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(ia, &pz));
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(dat_pz_free(pz)));
+	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(dat_evd_enable(async_evd)));
+	/* Others have not gone with it. */
+	EXPECT_EQ(DAT_SUCCESS, dat_evd_enable(self->pair.async_evd));
+}
+
+TEST_F(provider, opens_with_and_without_thread_safety)
+{
+	DAT_PROVIDER_ATTR attr;
+	DAT_EVD_HANDLE evd;
+	DAT_IA_HANDLE ia;
+	int i;
+
+	for (i = 0; i < 6; i++) {
+		evd = DAT_HANDLE_NULL;
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_ia_openv((char *)ia_name(), 8, &evd, &ia, 2, 0,
+				       i % 2 ? DAT_TRUE : DAT_FALSE));
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_ia_query(ia, NULL, 0, NULL,
+				       DAT_PROVIDER_FIELD_ALL, &attr));
+		EXPECT_EQ(2, attr.dapl_version_major);
+		EXPECT_EQ(0, attr.dapl_version_minor);
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	}
+}
+
+/* Standard error, as long as it is a pipe */
+static int begin_stderr(int pipes[2])
+{
+	int kept = dup(STDERR_FILENO);
+
+	if (pipe(pipes) || dup2(pipes[1], STDERR_FILENO) < 0)
+		return -1;
+	close(pipes[1]);
+	return kept;
+}
+
+static ssize_t end_stderr(int pipes[2], int kept, char *said, size_t size)
+{
+	ssize_t len;
+
+	dup2(kept, STDERR_FILENO);
+	close(kept);
+	len = read(pipes[0], said, size - 1);
+	close(pipes[0]);
+	said[len > 0 ? len : 0] = '\0';
+	return len;
+}
+
+/* run.sh has it in dat.conf. */
+TEST_F(provider, ia_that_is_not_there_is_one_line_with_its_name)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	char said[512], *newline;
+	DAT_IA_HANDLE ia;
+	int pipes[2];
+	DAT_RETURN ret;
+	int kept;
+
+	kept = begin_stderr(pipes);
+	ASSERT_LE(0, kept);
+	ret = dat_ia_open("kdat-none", 8, &evd, &ia);
+	end_stderr(pipes, kept, said, sizeof(said));
+	EXPECT_EQ(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED), ret);
+	EXPECT_NE(NULL, strstr(said, "kdat-none (none0)"));
+	newline = strchr(said, '\n');
+	ASSERT_NE(NULL, newline);
+	EXPECT_EQ('\0', newline[1]);
+}
+
+TEST_F(provider, descriptor_of_a_cno_is_readable_once_it_is_triggered)
+{
+	DAT_PROVIDER *table = DAT_HANDLE_TO_PROVIDER(self->pair.a.pz);
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	struct pollfd poll_fd = { .events = POLLIN };
+	DAT_EVD_HANDLE evd, triggered;
+	DAT_CNO_HANDLE cno;
+	DAT_PZ_PARAM param;
+
+	/* libdat2 has no call for it, nor the provider's handle of the IA. */
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_query(self->pair.a.pz, DAT_PZ_FIELD_ALL,
+					    &param));
+	ASSERT_EQ(DAT_SUCCESS,
+		  table->cno_fd_create_func(param.ia_handle, &poll_fd.fd,
+					    &cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(self->pair.ia, 8, cno,
+					      DAT_EVD_SOFTWARE_FLAG, &evd));
+	EXPECT_EQ(0, poll(&poll_fd, 1, 0));
+	EXPECT_EQ(DAT_QUEUE_EMPTY,
+		  DAT_GET_TYPE(table->cno_trigger_func(cno, &triggered)));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_post_se(evd, &event));
+	EXPECT_EQ(1, poll(&poll_fd, 1, 10000));
+	EXPECT_EQ(DAT_SUCCESS, table->cno_trigger_func(cno, &triggered));
+	EXPECT_EQ(evd, triggered);
+	EXPECT_EQ(0, poll(&poll_fd, 1, 0));
+	close(poll_fd.fd);
+}
+
+TEST_F(provider, completions_tell_the_operation)
+{
+	struct pair *pair = &self->pair;
+	struct region a, b;
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
+	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->a.pz, &a, 4096,
+					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->b.pz, &b, 4096,
+					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, post_recv(pair->b.ep, &b, 0, 64, 1));
+	ASSERT_EQ(DAT_SUCCESS, post_send(pair->a.ep, &a, 0, 64, 2));
+	ASSERT_EQ(DAT_SUCCESS, wait_event(pair->a.dto_evd, &event));
+	EXPECT_EQ(DAT_DTO_SEND,
+		  event.event_data.dto_completion_event_data.operation);
+	EXPECT_EQ(pair->a.ep,
+		  event.event_data.dto_completion_event_data.ep_handle);
+	ASSERT_EQ(DAT_SUCCESS, wait_event(pair->b.dto_evd, &event));
+	EXPECT_EQ(DAT_DTO_RECEIVE,
+		  event.event_data.dto_completion_event_data.operation);
+	EXPECT_EQ(pair->b.ep,
+		  event.event_data.dto_completion_event_data.ep_handle);
+}
+
+/* Makes objects, and uses them; NULL if all went well. */
+static void *busy(void *arg)
+{
+	DAT_IA_HANDLE ia = arg;
+	DAT_EVENT in = { .event_number = DAT_SOFTWARE_EVENT }, out;
+	DAT_EVD_HANDLE evd;
+	DAT_PZ_HANDLE pz;
+	DAT_COUNT more;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		in.event_data.software_event_data.pointer = &in;
+		if (dat_pz_create(ia, &pz) ||
+		    dat_evd_create(ia, 8, DAT_HANDLE_NULL,
+				   DAT_EVD_SOFTWARE_FLAG, &evd) ||
+		    dat_evd_post_se(evd, &in) || dat_evd_post_se(evd, &in) ||
+		    dat_evd_wait(evd, PAIR_TIMEOUT, 2, &out, &more) ||
+		    out.evd_handle != evd || more != 1 ||
+		    dat_evd_dequeue(evd, &out) ||
+		    out.event_data.software_event_data.pointer != &in ||
+		    dat_evd_free(evd) || dat_pz_free(pz) || !dat_pz_free(pz))
+			return &busy;
+	}
+	return NULL;
+}
+
+TEST_F(provider, eight_threads_on_one_ia)
+{
+	pthread_t threads[THREADS];
+	void *failed;
+	int i;
+
+	for (i = 0; i < THREADS; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, busy,
+					    self->pair.ia));
+	for (i = 0; i < THREADS; i++) {
+		ASSERT_EQ(0, pthread_join(threads[i], &failed));
+		EXPECT_EQ(NULL, failed);
+	}
+}
+
+TEST_HARNESS_MAIN
