@@ -73,19 +73,23 @@ client() {
 	done
 }
 
+# dtestx's server tells its client to connect before it listens. A client that was
+# refused so is none any more, and neither is its server.
+nobody_listened() {
+	grep -q "event.* 0x4003" /tmp/dtest.client
+}
+
 # one NAME PASSED SERVER_IA CLIENT_IA PROGRAM [OPTION]...: a server and a client with
 # these options, both of which must say PASSED
 one() {
 	name=$1 passed=$2 server_ia=$3 client_ia=$4 program=$5
 	shift 5
 	num=$((num + 1))
-	# dtestx's server tells its client to connect before it listens. A client that
-	# was refused so is none any more, and neither is its server.
 	for attempt in 1 2 3; do
 		start_server 90 "$@" >/tmp/dtest.server 2>&1 &
 		server=$!
 		client "$KDAPL_ADDRESS" "$client_ia" "$program" "$@"
-		grep -q "event.* 0x4003" /tmp/dtest.client || break
+		nobody_listened || break
 		echo "# nobody listened: $attempt"
 		busybox killall "$program"
 	done

@@ -28,24 +28,58 @@ wait_for() {
 	echo "# the server has not told to go on, $try times"
 }
 
+# The client says what becomes of it: say PORT WORD, and on the other side said PORT
+say() {
+	for _ in $(seq 20); do
+		echo "$2" | busybox nc -w 5 "$server" "$1" >/dev/null 2>&1 && return
+		sleep 1
+	done
+}
+
+said() {
+	# Without an end of what it could send, it reads on.
+	[ -p /tmp/open ] || mkfifo /tmp/open
+	timeout 120 busybox nc -l -p "$1" <>/tmp/open
+}
+
+serve() {
+	for attempt in 1 2 3; do
+		start_server 90 "$@" >/tmp/dtest.server 2>&1 &
+		pid=$!
+		sleep 1
+		tell $((7000 + 10 * num + attempt))
+		[ "$(said $((8000 + num)))" = again ] || break
+		busybox killall "$program"
+		wait "$pid"
+	done
+	wait "$pid"
+	server_rc=$?
+	return $server_rc
+}
+
+ask() {
+	for attempt in 1 2 3; do
+		wait_for $((7000 + 10 * num + attempt))
+		client "$server" "$client_ia" "$program" "$@"
+		if [ "$attempt" -eq 3 ] || ! nobody_listened; then
+			break
+		fi
+		say $((8000 + num)) again
+	done
+	say $((8000 + num)) "done"
+	return "$client_rc"
+}
+
 # As one() of programs.sh, but there is only one of them here.
 step() {
 	name=$1 passed=$2 server_ia=$3 client_ia=$4 program=$5
 	shift 5
 	num=$((num + 1))
-	if [ "$role" = server ]; then
-		start_server 90 "$@" >/tmp/dtest.server 2>&1 &
-		pid=$!
-		sleep 1
-		tell $((7000 + num))
-		wait "$pid"
-		rc=$?
-		server_rc=$rc
-	else
-		wait_for $((7000 + num))
-		client "$server" "$client_ia" "$program" "$@"
-		rc=$client_rc
-	fi
+	case $role in
+	server) serve "$@" ;;
+	client) ask "$@" ;;
+	esac
+	rc=$?
 	if [ "$rc" -eq 0 ] && grep -q "$passed" "/tmp/dtest.$role"; then
 		echo "ok $num $program.$name.$role"
 	else
