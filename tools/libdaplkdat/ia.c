@@ -10,18 +10,17 @@
 static DAT_RETURN explain(const char *name, const char *ia, bool is_open,
 			  DAT_RETURN ret)
 {
-	const char *why;
+	const char *path = libdat_device();
 
 	if (DAT_GET_TYPE(ret) != DAT_PROVIDER_NOT_FOUND)
 		return ret;
+	fprintf(stderr, "libdaplkdat: cannot open %s (%s): ", name, ia);
 	if (is_open)
-		why = "the kernel has no such IA; dat-info lists them";
+		fprintf(stderr, "the kernel has no such IA; dat-info lists them\n");
 	else if (DAT_GET_SUBTYPE(ret) == DAT_NAME_NOT_REGISTERED)
-		why = "there is no /dev/dat; is kdapl.ko loaded?";
+		fprintf(stderr, "there is no %s; is kdapl.ko loaded?\n", path);
 	else
-		why = "no permission to open /dev/dat";
-	fprintf(stderr, "libdaplkdat: cannot open %s (%s): %s\n", name, ia,
-		why);
+		fprintf(stderr, "no permission to open %s\n", path);
 	return ret;
 }
 

@@ -38,10 +38,24 @@ static DAT_RETURN open_errno_in(int err)
 }
 
 /**
+ * libdat_device - the path of the device
+ *
+ * /dev/dat, or what the environment names in DAT_DEVICE, which a set-user-ID
+ * program ignores. Thread safe as long as nobody changes the environment.
+ *
+ * Return: the path, which is the environment's.
+ */
+const char *libdat_device(void)
+{
+	const char *path = secure_getenv("DAT_DEVICE");
+
+	return path ? path : "/dev/dat";
+}
+
+/**
  * libdat_open - see to it that the device is open
  *
- * The device is /dev/dat, or what the environment names in DAT_DEVICE, which a
- * set-user-ID program ignores. A failure is not remembered: the module may be
+ * A failure is not remembered: the module may be
  * loaded later. Thread safe.
  *
  * Return: DAT_SUCCESS; DAT_PROVIDER_NOT_FOUND with DAT_NAME_NOT_REGISTERED if
@@ -52,19 +66,14 @@ static DAT_RETURN open_errno_in(int err)
 DAT_RETURN libdat_open(void)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
-	const char *path;
 	int fd;
 
 	if (atomic_load_explicit(&dev_fd, memory_order_acquire) >= 0)
 		return DAT_SUCCESS;
 
-	path = secure_getenv("DAT_DEVICE");
-	if (!path)
-		path = "/dev/dat";
-
 	pthread_mutex_lock(&dev_open_lock);
 	if (atomic_load_explicit(&dev_fd, memory_order_relaxed) < 0) {
-		fd = open(path, O_RDWR | O_CLOEXEC);
+		fd = open(libdat_device(), O_RDWR | O_CLOEXEC);
 		if (fd < 0)
 			ret = open_errno_in(errno);
 		else

@@ -30,6 +30,7 @@
 #define BAD_HANDLE	UINT32_MAX
 
 /* dev.c */
+const char *libdat_device(void);
 DAT_RETURN libdat_open(void);
 DAT_RETURN libdat_call(unsigned long cmd, void *arg);
 DAT_RETURN libdat_free_call(unsigned long cmd, DAT_HANDLE handle);
