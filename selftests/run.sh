@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Runs in the guest: every test program and test module, or those named, as TAP;
-# `modules` names all of these.
+# `modules` names all of these. When KDAPL_SECONDS have passed since the guest was
+# started none is begun any more.
 #
 # Programs are below /selftests, modules below /selftests/modules. A module runs
 # its tests when it is loaded and leaves their results, as TAP, in debugfs.
@@ -16,6 +17,17 @@ begin() {
 end() {
 	echo "# END $1 rc=$2 $(($(date +%s) - began)) s"
 	[ "$2" -eq 0 ] || failed=1
+}
+
+time_is_up() {
+	[ -n "${KDAPL_SECONDS-}" ] &&
+		[ "$(cut -d. -f1 /proc/uptime)" -ge "$KDAPL_SECONDS" ]
+}
+
+skip() {
+	begin "$1"
+	echo "1..0 # SKIP no time left"
+	end "$1" 0
 }
 
 run_program() {
@@ -245,7 +257,9 @@ fi
 [ ! -e /tmp/dat.conf ] ||
 	sed 's,/dat2/lib/libdaplk,/tsan/lib/libdaplk,' /tmp/dat.conf >/tmp/tsan.conf
 for name; do
-	if [ "$name" = kunit ]; then
+	if time_is_up; then
+		skip "$name"
+	elif [ "$name" = kunit ]; then
 		run_kunit
 	elif [ "${name%/*}" = user ]; then
 		run_as_user "$name"

@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Builds, once, a kernel with sanitizers from Debian's source package, patches/ and
-# debug.config.
+# debug.config. With --is-there it says by its exit status whether that was done before.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-version=${1:?usage: kernel-debug.sh 6.1|6.12}
+only_ask=''
+if [ "${1-}" = --is-there ]; then
+	only_ask=yes
+	shift
+fi
+version=${1:?usage: kernel-debug.sh [--is-there] 6.1|6.12}
 package=linux-source-$version
 config=$vm_dir/debug.config
 # What it sets, and what it turns off.
@@ -64,6 +69,7 @@ build() {
 	mv "$tmp" "$dir"
 }
 
+[ -z "$only_ask" ] || exec test -d "$dir"
 mkdir -p "$cache_dir/debug"
 with_lock "debug-$version" build
 
