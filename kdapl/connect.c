@@ -81,6 +81,12 @@ static void ended(struct dat_ep *ep, DAT_EVENT_NUMBER if_connecting)
 
 static void disconnected(struct dat_ep *ep, struct rdma_cm_id *id)
 {
+	/*
+	 * Only who is connected takes leave. The message that it was, before
+	 * that, may be overtaken: ib_cm has a work queue for each processor.
+	 */
+	if (!ep->iwarp && dat_ep_state(ep) == DAT_EP_STATE_COMPLETION_PENDING)
+		established(ep, id);
 	/* Who closes TCP instead of answering is the peer. */
 	ended(ep, ep->iwarp ? DAT_CONNECTION_EVENT_PEER_REJECTED :
 			      DAT_CONNECTION_EVENT_NON_PEER_REJECTED);

@@ -162,6 +162,28 @@ void dat_ep_dto_failed(struct dat_ep *ep, enum ib_wc_status status)
 	fake.failure = status;
 }
 
+void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number)
+{
+	if (fake.num_events < FAKE_MAX_EVENTS)
+		fake.events[fake.num_events++] = number;
+}
+
+void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number)
+{
+	if (dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED))
+		dat_ep_connect_event(ep, number);
+}
+
+int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id)
+{
+	return 0;
+}
+
+bool dat_watermarks_exceeded(struct dat_ep *ep)
+{
+	return false;
+}
+
 void dat_ep_collect(struct dat_ep *ep)
 {
 }

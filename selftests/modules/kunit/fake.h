@@ -23,6 +23,7 @@ struct dat_uevd;
 
 #define FAKE_MAX_SEGMENTS	8
 #define FAKE_MAX_COMPLETIONS	16
+#define FAKE_MAX_EVENTS		4
 
 /**
  * struct fake - what the sources have asked of their surroundings
@@ -53,6 +54,8 @@ struct dat_uevd;
  * @trigger: EVD of the last of them
  * @unuses: calls of dat_ucno_unuse()
  * @losses: calls of dat_ustats_overflow()
+ * @events: of connections, from dat_ep_connect_event() and dat_ep_end()
+ * @num_events: how many there were
  */
 struct fake {
 	struct ib_device ibdev;
@@ -82,6 +85,8 @@ struct fake {
 	u32 trigger;
 	unsigned int unuses;
 	unsigned int losses;
+	DAT_EVENT_NUMBER events[FAKE_MAX_EVENTS];
+	unsigned int num_events;
 };
 
 extern struct fake fake;

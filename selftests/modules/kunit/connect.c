@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * connect.c - tests of what an EP makes of the messages of its peer
+ *
+ * These come in another order than they were sent in when ib_cm handles them on
+ * two processors, which nothing makes it do when it is wanted.
+ */
+#include <kunit/test.h>
+#include <rdma/ib_cm.h>
+#include <rdma/rdma_cm.h>
+
+#include "fake.h"
+
+/* There is no connection behind it. */
+static unsigned int leaves;
+
+static int fake_leave(struct rdma_cm_id *id)
+{
+	leaves++;
+	return 0;
+}
+
+#define rdma_disconnect		fake_leave
+
+#include "../../../kdapl/connect.c"
+
+static struct dat_ep *ep;
+static struct rdma_cm_id *id;
+
+static int connect_test_init(struct kunit *test)
+{
+	fake_reset();
+	leaves = 0;
+	ep = kunit_kzalloc(test, sizeof(*ep), GFP_KERNEL);
+	id = kunit_kzalloc(test, sizeof(*id), GFP_KERNEL);
+	if (!ep || !id)
+		return -ENOMEM;
+	spin_lock_init(&ep->state_lock);
+	INIT_DELAYED_WORK(&ep->timeout_work, NULL);
+	return 0;
+}
+
+static void happens(enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event event = { .event = type };
+
+	dat_connect_event(ep, id, &event);
+}
+
+static void expect_events(struct kunit *test, DAT_EVENT_NUMBER first,
+			  DAT_EVENT_NUMBER second)
+{
+	KUNIT_ASSERT_EQ(test, second ? 2 : 1, fake.num_events);
+	KUNIT_EXPECT_EQ(test, first, fake.events[0]);
+	KUNIT_EXPECT_EQ(test, second, fake.events[1]);
+}
+
+static void who_accepts_is_connected_when_the_peer_is_ready(struct kunit *test)
+{
+	ep->passive = true;
+	ep->state = DAT_EP_STATE_COMPLETION_PENDING;
+	happens(RDMA_CM_EVENT_ESTABLISHED);
+	expect_events(test, DAT_CONNECTION_EVENT_ESTABLISHED, 0);
+	KUNIT_EXPECT_EQ(test, DAT_EP_STATE_CONNECTED, dat_ep_state(ep));
+}
+
+/* Only who is connected takes leave. */
+static void leave_that_overtakes_readiness_ends_a_connection(struct kunit *test)
+{
+	ep->passive = true;
+	ep->state = DAT_EP_STATE_COMPLETION_PENDING;
+	happens(RDMA_CM_EVENT_DISCONNECTED);
+	expect_events(test, DAT_CONNECTION_EVENT_ESTABLISHED,
+		      DAT_CONNECTION_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_EQ(test, DAT_EP_STATE_DISCONNECTED, dat_ep_state(ep));
+	KUNIT_EXPECT_EQ(test, 1, leaves);
+}
+
+static void peer_that_was_never_ready_fails_the_accept(struct kunit *test)
+{
+	ep->passive = true;
+	ep->state = DAT_EP_STATE_COMPLETION_PENDING;
+	happens(RDMA_CM_EVENT_UNREACHABLE);
+	expect_events(test, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, 0);
+	KUNIT_EXPECT_EQ(test, DAT_EP_STATE_DISCONNECTED, dat_ep_state(ep));
+}
+
+static void leave_is_told_once(struct kunit *test)
+{
+	ep->state = DAT_EP_STATE_CONNECTED;
+	happens(RDMA_CM_EVENT_DISCONNECTED);
+	happens(RDMA_CM_EVENT_DISCONNECTED);
+	expect_events(test, DAT_CONNECTION_EVENT_DISCONNECTED, 0);
+}
+
+static struct kunit_case connect_cases[] = {
+	KUNIT_CASE(who_accepts_is_connected_when_the_peer_is_ready),
+	KUNIT_CASE(leave_that_overtakes_readiness_ends_a_connection),
+	KUNIT_CASE(peer_that_was_never_ready_fails_the_accept),
+	KUNIT_CASE(leave_is_told_once),
+	{}
+};
+
+static struct kunit_suite connect_suite = {
+	.name = "kdapl_connect",
+	.init = connect_test_init,
+	.test_cases = connect_cases,
+};
+
+kunit_test_suite(connect_suite);
