@@ -26,7 +26,7 @@
  * What broke a connection is seen by both sides, as long as the leave that one
  * of them takes does not overtake it.
  */
-#define LEAVE_DELAY_MS	20
+#define LEAVE_DELAY_MS	100
 
 /* How often a graceful disconnect looks whether all is done. */
 #define DRAIN_INTERVAL	msecs_to_jiffies(2)
@@ -181,8 +181,8 @@ void dat_ep_break(struct dat_ep *ep)
  *
  * For those who must not go before it has completed.
  *
- * Context: process, sleeps for a millisecond; once, when it loses patience, for
- * some forty.
+ * Context: process, sleeps for a millisecond; once, when it loses patience, for a
+ * tenth of a second.
  */
 void dat_ep_hurry(struct dat_ep *ep, unsigned int waited)
 {
