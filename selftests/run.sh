@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Runs in the guest: every test program and test module, or those named, as TAP;
-# `modules` names all of these. When KDAPL_SECONDS have passed since the guest was
+# `programs`, `dat2` (what is linked with libdat2, and what is built with sanitizers)
+# and `modules` (with the examples) each name all of these. When KDAPL_SECONDS have passed since the guest was
 # started none is begun any more.
 #
 # Programs are below /selftests, modules below /selftests/modules. A module runs
@@ -198,16 +199,35 @@ run_examples() {
 	end examples $rc
 }
 
-if [ "$*" = modules ]; then
+case $* in
+'') groups='programs dat2 modules' ;;
+programs | dat2 | modules)
+	groups=$1
 	shift
-	modules=yes
-elif [ $# -eq 0 ]; then
-	modules=yes
-	# Some as a user, and some once more as processes of 32 bits. To the
-	# sanitizers it makes no difference, and the debug kernels have no futex()
-	# for the latter.
-	users=' batch dto handles rmr_bind rmr_state '
-	[ ! -e /sys/kernel/debug/kmemleak ] || users=
+	;;
+*) groups= ;;
+esac
+
+# Some as a user, and some once more as processes of 32 bits. To the sanitizers it
+# makes no difference, and the debug kernels have no futex() for the latter.
+users=' batch dto handles rmr_bind rmr_state '
+[ ! -e /sys/kernel/debug/kmemleak ] || users=
+# Those that libdat has been tested with are there to test the library, for which once
+# is enough.
+forms=
+case $(uname -r) in
+6.12.*) forms=$users ;;
+esac
+
+# has GROUP: is it wanted?
+has() {
+	case " $groups " in
+	*" $1 "*) ;;
+	*) return 1 ;;
+	esac
+}
+
+if has programs; then
 	for f in /selftests/*; do
 		if [ -f "$f" ] && [ -x "$f" ]; then
 			case $users in
@@ -223,12 +243,8 @@ elif [ $# -eq 0 ]; then
 			[ ! -x "$f" ] || set -- "$@" "i386/${f##*/}"
 		done
 	fi
-	# Those that libdat has been tested with are there to test the library, for
-	# which once is enough.
-	forms=
-	case $(uname -r) in
-	6.12.*) forms=$users ;;
-	esac
+fi
+if has dat2; then
 	if [ -n "$forms" ]; then
 		for f in /selftests/tsan/*; do
 			[ ! -f "$f" ] || set -- "$@" "tsan/${f##*/}"
@@ -244,7 +260,7 @@ elif [ $# -eq 0 ]; then
 		fi
 	done
 fi
-if [ -n "${modules-}" ]; then
+if has modules; then
 	for f in /selftests/modules/*_test.ko; do
 		[ -f "$f" ] || continue
 		f=${f##*/}
@@ -271,7 +287,9 @@ for name; do
 done
 
 # They name rxe0.
-[ "${DAT_TEST_IA:-rxe0}" != rxe0 ] || run_examples
+if has modules && [ "${DAT_TEST_IA:-rxe0}" = rxe0 ]; then
+	run_examples
+fi
 
 # Whatever the tests did, nothing is in use now.
 begin unload

@@ -14,7 +14,8 @@ usage() {
 	and a wire between the last version and the first, of which Debian's programs
 	are at the ends; with --debug it is our own, and the modules alone run on rxe
 	of the others, too.
-	Two kernels run at a time, or as many as KDAPL_JOBS says. After the second
+	Three guests run at a time, two of those with sanitizers, or as many as
+	KDAPL_JOBS says. After the second
 	of the epoch that KDAPL_DEADLINE names no test program is begun, and no kernel
 	is built that takes longer; all of these count as skipped.
 	EOT
@@ -46,7 +47,8 @@ if [ -n "$debug" ]; then limit=3600; else limit=1800; fi
 kernel_time=900
 # Percent of the lines that all tests together must reach.
 least=90
-max_jobs=${KDAPL_JOBS:-2}
+if [ -n "$debug" ]; then max_jobs=2; else max_jobs=3; fi
+max_jobs=${KDAPL_JOBS:-$max_jobs}
 results=$top_dir/build/test
 passed=0 failed=0 skipped=0 failures=() late=()
 tmp=$(mktemp -d)
@@ -156,6 +158,7 @@ start() {
 # start_boot VERSION DRIVER [PROGRAM...]
 start_boot() {
 	local name=$1${debug:+-debug-$2}
+	[ -n "$debug" ] || [ $# -ne 3 ] || name=$name-$3
 	start "$name" boot "$name" "$@"
 }
 
@@ -242,8 +245,13 @@ for version in "${versions[@]}"; do
 		start_boot "$version" "$driver" "$@"
 	elif [ -n "$debug" ] && [ "$version" != "${versions[-1]}" ]; then
 		start_boot "$version" siw "$@"
-	else
+	elif [ -n "$debug" ] || [ $# -gt 0 ]; then
 		start_boot "$version" rxe "$@"
+	else
+		# They wait much, and can do that beside each other.
+		for group in modules programs dat2; do
+			start_boot "$version" rxe "$group"
+		done
 	fi
 done
 if [ $# -eq 0 ] && [ ${#ready[@]} -gt 0 ]; then
