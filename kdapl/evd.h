@@ -119,10 +119,13 @@ static inline bool dat_evd_makes_upcalls(const struct dat_evd *evd)
 	return READ_ONCE(evd->policy) > DAT_UPCALL_DISABLE;
 }
 
-/* Completions that make no event pass through the CQ as well. */
+/*
+ * Completions that make no event pass through the CQ as well. One less, because
+ * drivers keep an entry free and round up to a power of two.
+ */
 static inline int dat_evd_cq_size(DAT_COUNT qlen)
 {
-	return max(2 * qlen + 16, 256);
+	return max(2 * qlen, 256) - 1;
 }
 
 /* evd.c */
