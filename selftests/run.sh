@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Runs in the guest: every test program and test module, or those named, as TAP;
-# `programs`, `dat2` (what is linked with libdat2, and what is built with sanitizers)
-# and `modules` (with the examples) each name all of these. When KDAPL_SECONDS have passed since the guest was
-# started none is begun any more.
+# `programs`, `modules` (with the examples) and `dat2` (what is linked with libdat2, and
+# what is built with sanitizers) each name all of these. When KDAPL_SECONDS have passed
+# since the guest was started none is begun any more.
 #
 # Programs are below /selftests, modules below /selftests/modules. A module runs
 # its tests when it is loaded and leaves their results, as TAP, in debugfs.
