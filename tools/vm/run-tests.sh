@@ -117,7 +117,7 @@ prepare() {
 	}
 }
 
-boot() {
+boot_once() {
 	local name=$1 version=$2 rdma=$3 options=() left
 	shift 3
 	left=$(time_left '')
@@ -132,6 +132,24 @@ boot() {
 		--insmod "$tmp/$version.ko" --lib "$top_dir/build/libdat" \
 		--add "$tmp/$version:/selftests" -- "$top_dir/selftests/run.sh" "$@" \
 		>"$results/$name.tap"
+}
+
+# Of Debian's 6.12, once in some thirty runs: rxe schedules a task of a QP whose last
+# reference went with a packet. patches/6.12 mends it in the kernels that are built here.
+is_known() {
+	grep -qaE 'WARNING: .* at drivers/infiniband/sw/rxe/rxe_task\.c:[0-9]+ rxe_sched_task' "$1"
+}
+
+boot() {
+	local rc=0 log=$results/$1.log
+	boot_once "$@" || rc=$?
+	if [ "$rc" -eq 125 ] && [ -z "$debug" ] && is_known "$log"; then
+		mv "$log" "$log.rxe"
+		say "$1: a warning of rxe's own, see $log.rxe; once more"
+		rc=0
+		boot_once "$@" || rc=$?
+	fi
+	return "$rc"
 }
 
 # One boot, or a wire. What it printed is shown when it is over.
