@@ -5,6 +5,7 @@
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/preempt.h>
 #include <linux/slab.h>
 
 #include "evd.h"
@@ -54,6 +55,7 @@ static void evd_unplug(struct dat_object *obj)
 	/* The poller may be between its end and arming the CQ. */
 	synchronize_rcu();
 	ib_destroy_cq(cq);
+	irq_work_sync(&evd->irq_work);
 	dat_evd_kick(evd);
 }
 
@@ -127,11 +129,24 @@ static const struct dat_object_ops evd_ops = {
 	.release = evd_release,
 };
 
+static void evd_irq_work(struct irq_work *work)
+{
+	irq_poll_sched(&container_of(work, struct dat_evd, irq_work)->iop);
+}
+
 static void evd_cq_comp(struct ib_cq *cq, void *context)
 {
 	struct dat_evd *evd = context;
 
-	irq_poll_sched(&evd->iop);
+	/*
+	 * A task, as rxe's are from 6.4 on, leaves a softirq that it raises to
+	 * ksoftirqd, which a consumer that polls may keep waiting. An interrupt
+	 * runs it when it ends.
+	 */
+	if (in_interrupt())
+		irq_poll_sched(&evd->iop);
+	else
+		irq_work_queue(&evd->irq_work);
 }
 
 /* The only thing that can happen to a CQ is that it overflows. */
@@ -225,6 +240,7 @@ DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 	spin_lock_init(&evd->lock);
 	mutex_init(&evd->size_lock);
 	INIT_WORK(&evd->overflow_work, evd_overflow_work);
+	init_irq_work(&evd->irq_work, evd_irq_work);
 	dat_evd_upcall_init(evd);
 	evd->qlen = qlen;
 	evd->flags = flags;

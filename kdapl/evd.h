@@ -5,8 +5,9 @@
 #ifndef _KDAPL_EVD_H
 #define _KDAPL_EVD_H
 
-#include <linux/list.h>
 #include <linux/irq_poll.h>
+#include <linux/irq_work.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -68,6 +69,7 @@ struct dat_evd_helper {
  * @policy: whether events make upcalls
  * @upcall: whom they call
  * @iop: makes the upcalls of an EVD with a CQ
+ * @irq_work: schedules @iop from an interrupt
  * @work: makes the upcalls of an EVD without
  * @helpers: make upcalls as well, if the policy is DAT_UPCALL_MANY
  * @works: how many of @work and @helpers are queued or running
@@ -96,6 +98,7 @@ struct dat_evd {
 	DAT_UPCALL_POLICY policy;
 	DAT_UPCALL_OBJECT upcall;
 	struct irq_poll iop;
+	struct irq_work irq_work;
 	struct work_struct work;
 	struct dat_evd_helper helpers[DAT_EVD_HELPERS];
 	atomic_t works;
