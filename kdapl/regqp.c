@@ -20,12 +20,6 @@
 #define REG_TIMEOUT	(5 * HZ)
 #define REG_QUEUE_LEN	4
 
-struct reg_request {
-	struct ib_cqe cqe;
-	struct completion done;
-	enum ib_wc_status status;
-};
-
 /**
  * dat_regqp_init - prepare; the QP is made when it is needed
  * @reg: to be filled in
@@ -35,6 +29,7 @@ struct reg_request {
 void dat_regqp_init(struct dat_regqp *reg, struct dat_ia *ia, struct ib_pd *pd)
 {
 	mutex_init(&reg->lock);
+	init_completion(&reg->done);
 	reg->ia = ia;
 	reg->pd = pd;
 }
@@ -47,7 +42,7 @@ static void regqp_drop(struct dat_regqp *reg)
 	if (reg->qp)
 		ib_destroy_qp(reg->qp);
 	if (reg->cq)
-		ib_free_cq(reg->cq);
+		ib_destroy_cq(reg->cq);
 	reg->loopback = NULL;
 	reg->far_qp = NULL;
 	reg->qp = NULL;
@@ -181,13 +176,20 @@ static int connect_to_far_qp(struct dat_regqp *reg, struct ib_qp *qp)
 	return 0;
 }
 
+static void reg_done(struct ib_cq *cq, void *context)
+{
+	struct dat_regqp *reg = context;
+
+	complete(&reg->done);
+}
+
 static int regqp_make(struct dat_regqp *reg)
 {
+	struct ib_cq_init_attr attr = { .cqe = 2 * REG_QUEUE_LEN };
 	struct ib_qp *qp;
 	int ret;
 
-	reg->cq = ib_alloc_cq_any(reg->pd->device, NULL, 2 * REG_QUEUE_LEN,
-				  IB_POLL_SOFTIRQ);
+	reg->cq = ib_create_cq(reg->pd->device, reg_done, NULL, reg, &attr);
 	if (IS_ERR(reg->cq)) {
 		ret = PTR_ERR(reg->cq);
 		reg->cq = NULL;
@@ -210,24 +212,29 @@ drop:
 	return ret;
 }
 
-static void reg_done(struct ib_cq *cq, struct ib_wc *wc)
+/*
+ * Who waits polls: a context that polls for it would have to be scheduled first.
+ * Return: the status of the next completion, or -ETIMEDOUT.
+ */
+static int regqp_poll(struct dat_regqp *reg)
 {
-	struct reg_request *req =
-		container_of(wc->wr_cqe, struct reg_request, cqe);
+	unsigned long left = REG_TIMEOUT;
+	struct ib_wc wc;
 
-	req->status = wc->status;
-	complete(&req->done);
+	for (;;) {
+		if (ib_poll_cq(reg->cq, 1, &wc) > 0)
+			return wc.status;
+		if (!left)
+			return -ETIMEDOUT;
+		left = wait_for_completion_timeout(&reg->done, left);
+		ib_req_notify_cq(reg->cq, IB_CQ_NEXT_COMP);
+	}
 }
 
 static int regqp_post(struct dat_regqp *reg, struct ib_mr *mr, int access)
 {
-	struct reg_request req = {
-		.cqe.done = reg_done,
-		.done = COMPLETION_INITIALIZER_ONSTACK(req.done),
-	};
 	struct ib_reg_wr wr = {
 		.wr = {
-			.wr_cqe = &req.cqe,
 			.opcode = IB_WR_REG_MR,
 			.send_flags = IB_SEND_SIGNALED,
 		},
@@ -237,6 +244,8 @@ static int regqp_post(struct dat_regqp *reg, struct ib_mr *mr, int access)
 	};
 	int ret;
 
+	reinit_completion(&reg->done);
+	ib_req_notify_cq(reg->cq, IB_CQ_NEXT_COMP);
 	/* With bottom halves off a software device is run when they come on. */
 	local_bh_disable();
 	ret = ib_post_send(reg->qp, &wr.wr, NULL);
@@ -244,12 +253,11 @@ static int regqp_post(struct dat_regqp *reg, struct ib_mr *mr, int access)
 	if (ret)
 		return ret;
 
-	if (!wait_for_completion_timeout(&req.done, REG_TIMEOUT)) {
-		/* The request is on our stack: no completion after this. */
+	ret = regqp_poll(reg);
+	/* The next one would take it for its own. */
+	if (ret == -ETIMEDOUT)
 		regqp_drop(reg);
-		return -ETIMEDOUT;
-	}
-	return req.status == IB_WC_SUCCESS ? 0 : -EIO;
+	return ret > 0 ? -EIO : ret;
 }
 
 /**

@@ -5,6 +5,7 @@
 #ifndef _KDAPL_REGQP_H
 #define _KDAPL_REGQP_H
 
+#include <linux/completion.h>
 #include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
 
@@ -17,6 +18,7 @@ struct dat_loopback;
  * @ia: the IA
  * @pd: the PD that it serves
  * @cq: its completions; NULL until the first registration
+ * @done: there is something in @cq
  * @qp: the QP; NULL until the first registration, and after it has failed
  * @far_qp: what it is connected to, where that is not itself; else NULL
  * @loopback: the connection to @far_qp
@@ -26,6 +28,7 @@ struct dat_regqp {
 	struct dat_ia *ia;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
+	struct completion done;
 	struct ib_qp *qp;
 	struct ib_qp *far_qp;
 	struct dat_loopback *loopback;
