@@ -41,6 +41,11 @@ scale="scale-1 scale-1000-lmrs scale-10000-lmrs scale-100-eps scale-1000-eps"
 verbs="u-write-64 u-write-64-x32 $bind"
 
 bench=/selftests/bench/bench
+# Memory is not a matter of time.
+if [ -n "${BENCH_MEMORY-}" ]; then
+	sh /selftests/bench/memory.sh ours /selftests/bench/memory_dat "$ours" || rc=1
+	sh /selftests/bench/memory.sh raw /selftests/bench/memory_verbs "$DAT_TEST_IA" || rc=1
+fi
 for _ in $(seq "$times"); do
 	in_kernel
 	# shellcheck disable=SC2086 # lists

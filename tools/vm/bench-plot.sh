@@ -18,7 +18,7 @@ BEGIN {
 	step = 18
 }
 
-NR > 1 {
+NR > 1 && $7 != "bytes" {
 	n++
 	label[n] = $1 " (" $2 ")"
 	ratio[n] = $5

@@ -38,6 +38,7 @@ END {
 		if (ours == "" || other == "" || !other)
 			continue
 		printf "bench: %s ours=%d peer=%d ratio=%.3f unit=%s kernel=%s goal=%s\n",
-			name, ours, other, ours / other, unit, version, goal[name]
+			name, ours, other, ours / other,
+			name ~ /^mem-/ ? "bytes" : unit, version, goal[name]
 	}
 }

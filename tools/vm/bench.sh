@@ -9,7 +9,8 @@ usage() {
 	usage: bench.sh [--times NUMBER] VERSION...
 	  --times NUMBER   so often without the counting clock, on two processors;
 	                   default 5, 0 for not at all
-	What it finds is in build/bench.
+	What it finds is in build/bench; VERSION-memory.txt tells who asked for the
+	memory of an object.
 	EOT
 	exit 2
 }
@@ -60,7 +61,9 @@ for version in "${versions[@]}"; do
 	cp "$top_dir/build/$release/selftests/modules/kdapl_testlib.ko" \
 		"$top_dir/build/$release/selftests/modules/kdapl_bench.ko" "$tmp/$version"
 	say "counting instructions on $version"
-	run "$version" "$out/$version-insn.txt" 1 --icount
+	run "$version" "$out/$version-insn.txt" 1 --icount --env BENCH_MEMORY=1
+	sed -n 's/^# \(mem-[^ ]* [a-z]* [0-9]* [^ ]*\)$/\1/p' "$out/$version-insn.txt" |
+		sort -k 1,2 -k 3,3nr >"$out/$version-memory.txt"
 	[ "$times" -eq 0 ] || {
 		say "measuring time on $version, $times times"
 		run "$version" "$out/$version-time.txt" "$times"
