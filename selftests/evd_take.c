@@ -139,6 +139,70 @@ TEST_F(take, all_fields_of_the_event_are_filled_in)
 	}
 }
 
+/*
+ * Who finds an EVD empty does not lock it. Neither may that miss an event, nor look
+ * at what is not there any more.
+ */
+#define ROUNDS	100
+
+struct poller {
+	pthread_t thread;
+	DAT_EVD_HANDLE evd;
+	unsigned int found;
+	DAT_RETURN ret;
+};
+
+static void *poller_main(void *arg)
+{
+	struct poller *poller = arg;
+	DAT_EVENT event;
+
+	do {
+		poller->ret = dat_evd_dequeue(poller->evd, &event);
+		if (poller->ret == DAT_SUCCESS)
+			__atomic_fetch_add(&poller->found, 1,
+					   __ATOMIC_RELAXED);
+	} while (poller->ret == DAT_SUCCESS ||
+		 DAT_GET_TYPE(poller->ret) == DAT_QUEUE_EMPTY);
+	return NULL;
+}
+
+TEST_F(take, polling_does_not_disturb_resizing_and_freeing)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	struct poller pollers[2];
+	unsigned int round, i;
+
+	for (round = 0; round < ROUNDS; round++) {
+		DAT_EVD_HANDLE evd;
+
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_evd_create(self->pair.ia, 8, DAT_HANDLE_NULL,
+					 DAT_EVD_SOFTWARE_FLAG, &evd));
+		for (i = 0; i < ARRAY_SIZE(pollers); i++) {
+			pollers[i] = (struct poller){ .evd = evd };
+			ASSERT_EQ(0, pthread_create(&pollers[i].thread, NULL,
+						    poller_main, &pollers[i]));
+		}
+		for (i = 0; i < 4; i++) {
+			EXPECT_EQ(DAT_SUCCESS, dat_evd_post_se(evd, &event));
+			EXPECT_EQ(DAT_SUCCESS,
+				  dat_evd_resize(evd, i % 2 ? 8 : 2000));
+		}
+		/* What is in it when it is freed is lost. */
+		while (__atomic_load_n(&pollers[0].found, __ATOMIC_RELAXED) +
+		       __atomic_load_n(&pollers[1].found, __ATOMIC_RELAXED) < 4)
+			sched_yield();
+		EXPECT_EQ(DAT_SUCCESS, dat_evd_free(evd));
+		for (i = 0; i < ARRAY_SIZE(pollers); i++) {
+			pthread_join(pollers[i].thread, NULL);
+			EXPECT_EQ(DAT_INVALID_HANDLE,
+				  DAT_GET_TYPE(pollers[i].ret));
+		}
+		EXPECT_EQ(4, pollers[0].found + pollers[1].found);
+	}
+}
+
 TEST_F(take, threshold_must_be_1_where_receives_suppress_notification)
 {
 	DAT_EVD_HANDLE evd;

@@ -20,8 +20,7 @@ void kdat_count(DAT_HANDLE handle, enum kdat_counted kind, unsigned int counter,
 
 	counters = handle ? kdat_counters_of(handle, kind) : NULL;
 	if (counters)
-		atomic_fetch_add_explicit(&counters[counter].value, by,
-					  memory_order_relaxed);
+		kdat_counter_add(&counters[counter], by);
 }
 
 /**

@@ -85,6 +85,17 @@ DAT_RETURN kdat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
 	return ret;
 }
 
+static void count_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVD_COUNTERS result)
+{
+	struct kdat_counter *counters =
+		kdat_counters_of(evd_handle, KDAT_COUNTED_EVD);
+
+	if (!counters)
+		return;
+	kdat_counter_add(&counters[DCNT_EVD_DEQUEUE], 1);
+	kdat_counter_add(&counters[result], 1);
+}
+
 /**
  * kdat_evd_dequeue - dat_evd_dequeue()
  * @evd_handle: the EVD
@@ -99,15 +110,15 @@ DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	DAT_RETURN ret = dat_evd_dequeue(evd_handle, event);
 
-	if (DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE)
-		return ret;
-	count(evd_handle, DCNT_EVD_DEQUEUE);
+	if (ret == DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)) {
+		count_dequeue(evd_handle, DCNT_EVD_DEQUEUE_NOT_FOUND);
+		return DAT_QUEUE_EMPTY;
+	}
 	if (ret == DAT_SUCCESS) {
-		count(evd_handle, DCNT_EVD_DEQUEUE_FOUND);
+		count_dequeue(evd_handle, DCNT_EVD_DEQUEUE_FOUND);
 		kdat_count_event(evd_handle, event);
-	} else if (ret == DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)) {
-		count(evd_handle, DCNT_EVD_DEQUEUE_NOT_FOUND);
-		ret = DAT_QUEUE_EMPTY;
+	} else if (DAT_GET_TYPE(ret) != DAT_INVALID_HANDLE) {
+		count(evd_handle, DCNT_EVD_DEQUEUE);
 	}
 	return ret;
 }

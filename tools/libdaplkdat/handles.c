@@ -21,29 +21,6 @@
 /* So many structures are kept from being used again. */
 #define MIN_RETIRED	1024
 
-/**
- * struct kdat_handle - what a handle points to
- * @provider: where libdat2 looks for the calls
- * @number: the kernel's handle, BAD_HANDLE once the object has gone
- * @key: the kernel's handle even then; NO_HANDLE while it is in no bucket
- * @next: chain of the bucket
- * @next_retired: chain of those whose object has gone
- * @counters: arrays of each kind, once something has been counted; as others may
- *	be counting, they too are kept for the next object
- * @ia: of its IA, or of itself; NULL if nobody has said so
- * @asked: it is an EP that has asked to be connected
- */
-struct kdat_handle {
-	const DAT_PROVIDER *provider;
-	atomic_uint number;
-	__u32 key;
-	struct kdat_handle *next;
-	struct kdat_handle *next_retired;
-	struct kdat_counter *counters[KDAT_NUM_COUNTED];
-	struct kdat_handle *ia;
-	atomic_bool asked;
-};
-
 static struct bucket {
 	pthread_mutex_t lock;
 	struct kdat_handle *first;
@@ -251,23 +228,17 @@ void kdat_handle_set_provider(DAT_HANDLE handle, const DAT_PROVIDER *provider)
 }
 
 /**
- * kdat_counters_of - what has been counted of an object
- * @handle: the object
+ * kdat_counters_make - begin to count
+ * @h: the object
  * @kind: what it is
  *
- * Thread safe.
- *
- * Return: as many as a @kind has, which are never freed; NULL if there is no
- * memory for them.
+ * Thread safe. Return: as kdat_counters_of().
  */
-struct kdat_counter *kdat_counters_of(DAT_HANDLE handle, enum kdat_counted kind)
+struct kdat_counter *kdat_counters_make(struct kdat_handle *h,
+					enum kdat_counted kind)
 {
-	struct kdat_handle *h = handle;
-	struct kdat_counter *counters, *new;
+	struct kdat_counter *counters = NULL, *new;
 
-	counters = __atomic_load_n(&h->counters[kind], __ATOMIC_ACQUIRE);
-	if (counters)
-		return counters;
 	new = calloc(num_counters[kind], sizeof(*new));
 	if (new && !__atomic_compare_exchange_n(&h->counters[kind], &counters,
 						new, false, __ATOMIC_ACQ_REL,

@@ -41,7 +41,58 @@ struct kdat_counter {
 };
 
 /* handles.c */
-struct kdat_counter *kdat_counters_of(DAT_HANDLE handle, enum kdat_counted kind);
+
+/**
+ * struct kdat_handle - what a handle points to
+ * @provider: where libdat2 looks for the calls
+ * @number: the kernel's handle, BAD_HANDLE once the object has gone
+ * @key: the kernel's handle even then; NO_HANDLE while it is in no bucket
+ * @next: chain of the bucket
+ * @next_retired: chain of those whose object has gone
+ * @counters: arrays of each kind, once something has been counted; as others may
+ *	be counting, they too are kept for the next object
+ * @ia: of its IA, or of itself; NULL if nobody has said so
+ * @asked: it is an EP that has asked to be connected
+ */
+struct kdat_handle {
+	const DAT_PROVIDER *provider;
+	atomic_uint number;
+	__u32 key;
+	struct kdat_handle *next;
+	struct kdat_handle *next_retired;
+	struct kdat_counter *counters[KDAT_NUM_COUNTED];
+	struct kdat_handle *ia;
+	atomic_bool asked;
+};
+
+struct kdat_counter *kdat_counters_make(struct kdat_handle *h,
+					enum kdat_counted kind);
+
+/**
+ * kdat_counters_of - what has been counted of an object
+ * @handle: the object
+ * @kind: what it is
+ *
+ * Thread safe.
+ *
+ * Return: as many as a @kind has, which are never freed; NULL if there is no
+ * memory for them.
+ */
+static inline struct kdat_counter *kdat_counters_of(DAT_HANDLE handle,
+						    enum kdat_counted kind)
+{
+	struct kdat_handle *h = handle;
+	struct kdat_counter *counters;
+
+	counters = __atomic_load_n(&h->counters[kind], __ATOMIC_ACQUIRE);
+	return counters ? counters : kdat_counters_make(h, kind);
+}
+
+static inline void kdat_counter_add(struct kdat_counter *counter, DAT_UINT64 by)
+{
+	atomic_fetch_add_explicit(&counter->value, by, memory_order_relaxed);
+}
+
 unsigned int kdat_num_counters(enum kdat_counted kind);
 void kdat_handle_set_ia(DAT_HANDLE handle, DAT_HANDLE of);
 DAT_HANDLE kdat_handle_ia(DAT_HANDLE handle);

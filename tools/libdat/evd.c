@@ -58,7 +58,7 @@ void libdat_evd_unnotified(__u32 handle, __u32 flags, int count)
 	evd = libdat_object_lock(handle, LIBDAT_EVD);
 	if (!evd)
 		return;
-	evd->pull = true;
+	__atomic_store_n(&evd->pull, true, __ATOMIC_RELAXED);
 	evd->unnotified += count;
 	if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
 		evd->solicited += count;
@@ -147,35 +147,16 @@ static DAT_RETURN count_events(struct libdat_evd *evd, __u32 wanted,
 	return ret;
 }
 
-/**
- * dat_evd_dequeue - take the first event
- * @evd_handle: the EVD
- * @event: out
- *
- * No system call is made, unless the EVD is empty and an EP feeds it without
- * notification, or the event carries private data. Thread safe. See
- * dat_evd_dequeue(3DAT).
- *
- * Return: DAT_SUCCESS, DAT_QUEUE_EMPTY, DAT_INVALID_HANDLE,
- * DAT_INVALID_PARAMETER, DAT_INVALID_STATE if a thread waits.
- */
-DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+/* Apart from its caller, which is in a hurry if there is nothing. */
+static __attribute__((noinline)) DAT_RETURN take_first(__u32 handle,
+						       DAT_EVENT *event)
 {
-	__u32 handle = libdat_handle_in(evd_handle);
-	struct libdat_foreign foreign;
 	struct dat_dev_event raw;
 	struct libdat_evd *evd;
 	DAT_RETURN ret;
 	__u32 count;
 	__u32 ia;
 
-	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD)) {
-		ret = FOREIGN_CALL(&foreign, evd_dequeue_func, evd_handle,
-				   event);
-		return libdat_foreign_event(&foreign, event, ret);
-	}
-	if (!event)
-		return BAD_ARG(2);
 	evd = libdat_object_lock(handle, LIBDAT_EVD);
 	if (!evd)
 		return bad_evd();
@@ -205,6 +186,36 @@ unlock:
 	return ret;
 }
 
+/**
+ * dat_evd_dequeue - take the first event
+ * @evd_handle: the EVD
+ * @event: out
+ *
+ * No system call is made, unless the EVD is empty and an EP feeds it without
+ * notification, or the event carries private data. Thread safe. See
+ * dat_evd_dequeue(3DAT).
+ *
+ * Return: DAT_SUCCESS, DAT_QUEUE_EMPTY, DAT_INVALID_HANDLE,
+ * DAT_INVALID_PARAMETER, DAT_INVALID_STATE if a thread waits.
+ */
+DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+{
+	__u32 handle = libdat_handle_in(evd_handle);
+	struct libdat_foreign foreign;
+	DAT_RETURN ret;
+
+	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD)) {
+		ret = FOREIGN_CALL(&foreign, evd_dequeue_func, evd_handle,
+				   event);
+		return libdat_foreign_event(&foreign, event, ret);
+	}
+	if (!event)
+		return BAD_ARG(2);
+	if (libdat_peek_is_empty(handle))
+		return DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+	return take_first(handle, event);
+}
+
 /*
  * Sleep in the kernel. The EVD is unlocked meanwhile; if it has gone, the
  * answer is NULL and DAT_ABORT.
@@ -221,7 +232,7 @@ static struct libdat_evd *wait_unlocked(struct libdat_evd *evd,
 	};
 	unsigned long serial = evd->object.serial;
 
-	evd->waiting = true;
+	__atomic_store_n(&evd->waiting, true, __ATOMIC_RELAXED);
 	libdat_object_unlock(arg.evd);
 
 	*ret = libdat_call(DAT_DEV_EVD_WAIT, &arg);
@@ -232,7 +243,7 @@ static struct libdat_evd *wait_unlocked(struct libdat_evd *evd,
 		evd = NULL;
 	}
 	if (evd)
-		evd->waiting = false;
+		__atomic_store_n(&evd->waiting, false, __ATOMIC_RELAXED);
 	else
 		*ret = DAT_ERROR(DAT_ABORT, DAT_NO_SUBTYPE);
 	return evd;

@@ -97,10 +97,12 @@ DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 	evd = libdat_object_lock(arg.evd, LIBDAT_EVD);
 	if (!evd)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
-	/* Locked: nobody may take an event that is just being moved. */
+	/* Nobody may take or miss an event that is just being moved. */
+	libdat_peek_hide(evd);
 	ret = libdat_call(DAT_DEV_EVD_RESIZE, &arg);
 	if (ret == DAT_SUCCESS)
 		libdat_ring_renew(evd);
+	libdat_peek_show(evd);
 	libdat_object_unlock(arg.evd);
 	return ret;
 }

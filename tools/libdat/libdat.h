@@ -189,6 +189,13 @@ const struct libdat_alias *libdat_alias_find(const char *name);
 
 /* table.c */
 
+#define LIBDAT_NUM_BUCKETS	256
+
+static inline unsigned int libdat_bucket_of(__u32 handle)
+{
+	return (handle * UINT32_C(0x61c88647)) >> 24;
+}
+
 struct libdat_agent;
 
 enum libdat_kind {
@@ -254,6 +261,8 @@ struct libdat_ia {
  * @unnotified: EPs that feed it so
  * @solicited: those of them with DAT_COMPLETION_SOLICITED_WAIT_FLAG
  * @waiting: a thread is in dat_evd_wait()
+ *
+ * peek.c reads @pull and @waiting without the lock.
  */
 struct libdat_evd {
 	struct libdat_object object;
@@ -342,6 +351,12 @@ void *libdat_object_lock(__u32 handle, enum libdat_kind kind);
 void libdat_object_unlock(__u32 handle);
 void libdat_object_drop(__u32 handle, enum libdat_kind kind);
 void libdat_object_drop_ia(__u32 ia);
+
+/* peek.c */
+void libdat_peek_show(struct libdat_evd *evd);
+void libdat_peek_hide(struct libdat_evd *evd);
+void libdat_peek_after_fork(void);
+bool libdat_peek_is_empty(__u32 handle);
 
 /* ring.c */
 __u32 libdat_ring_count(struct libdat_evd *evd);

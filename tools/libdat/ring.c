@@ -26,10 +26,12 @@ void libdat_ring_renew(struct libdat_evd *evd)
 	ring = libdat_map_ring(query.evd, query.ring_entries);
 	if (!ring)
 		return;
+	libdat_peek_hide(evd);
 	libdat_unmap_ring(evd->ring, evd->entries);
 	evd->ring = ring;
 	evd->entries = query.ring_entries;
 	evd->qlen = query.qlen;
+	libdat_peek_show(evd);
 }
 
 /**

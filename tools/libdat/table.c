@@ -15,20 +15,18 @@
 
 #include "libdat.h"
 
-#define NUM_BUCKETS	256
-
 static struct bucket {
 	pthread_mutex_t lock;
 	struct libdat_object *first;
-} buckets[NUM_BUCKETS] = {
-	[0 ... NUM_BUCKETS - 1] = { .lock = PTHREAD_MUTEX_INITIALIZER },
+} buckets[LIBDAT_NUM_BUCKETS] = {
+	[0 ... LIBDAT_NUM_BUCKETS - 1] = { .lock = PTHREAD_MUTEX_INITIALIZER },
 };
 
 static atomic_ulong next_serial = 1;
 
 static struct bucket *bucket_of(__u32 handle)
 {
-	return &buckets[(handle * UINT32_C(0x61c88647)) >> 24];
+	return &buckets[libdat_bucket_of(handle)];
 }
 
 /*
@@ -40,7 +38,7 @@ static void before_fork(void)
 {
 	int i;
 
-	for (i = 0; i < NUM_BUCKETS; i++)
+	for (i = 0; i < LIBDAT_NUM_BUCKETS; i++)
 		pthread_mutex_lock(&buckets[i].lock);
 }
 
@@ -48,7 +46,7 @@ static void after_fork(void)
 {
 	int i;
 
-	for (i = NUM_BUCKETS - 1; i >= 0; i--)
+	for (i = LIBDAT_NUM_BUCKETS - 1; i >= 0; i--)
 		pthread_mutex_unlock(&buckets[i].lock);
 }
 
@@ -57,10 +55,11 @@ static void after_fork_in_child(void)
 	struct libdat_object *object;
 	int i;
 
-	for (i = 0; i < NUM_BUCKETS; i++)
+	for (i = 0; i < LIBDAT_NUM_BUCKETS; i++)
 		for (object = buckets[i].first; object; object = object->next)
 			if (object->kind == LIBDAT_EVD)
 				((struct libdat_evd *)object)->waiting = false;
+	libdat_peek_after_fork();
 	after_fork();
 }
 
@@ -136,7 +135,19 @@ void libdat_object_add(struct libdat_object *object, __u32 handle,
 	pthread_mutex_lock(&bucket->lock);
 	object->next = bucket->first;
 	bucket->first = object;
+	if (object->kind == LIBDAT_EVD)
+		libdat_peek_show((struct libdat_evd *)object);
 	pthread_mutex_unlock(&bucket->lock);
+}
+
+/* The bucket's lock is held. */
+static void take_out(struct libdat_object **link)
+{
+	struct libdat_object *object = *link;
+
+	if (object->kind == LIBDAT_EVD)
+		libdat_peek_hide((struct libdat_evd *)object);
+	*link = object->next;
 }
 
 /**
@@ -191,7 +202,7 @@ void libdat_object_drop(__u32 handle, enum libdat_kind kind)
 			last = link;
 	if (last) {
 		object = *last;
-		*last = object->next;
+		take_out(last);
 	}
 	pthread_mutex_unlock(&bucket->lock);
 	libdat_object_discard(object);
@@ -208,12 +219,12 @@ void libdat_object_drop_ia(__u32 ia)
 	struct libdat_object **link, *object, *dropped = NULL;
 	int i;
 
-	for (i = 0; i < NUM_BUCKETS; i++) {
+	for (i = 0; i < LIBDAT_NUM_BUCKETS; i++) {
 		pthread_mutex_lock(&buckets[i].lock);
 		link = &buckets[i].first;
 		while ((object = *link)) {
 			if (object->ia == ia) {
-				*link = object->next;
+				take_out(link);
 				object->next = dropped;
 				dropped = object;
 			} else {
