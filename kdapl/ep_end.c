@@ -28,6 +28,12 @@
  */
 #define LEAVE_DELAY_MS	100
 
+/*
+ * rxe answers a peer after it has completed a receive at our end, which may be
+ * why the connection breaks. With a QP that has failed it would not.
+ */
+#define ANSWER_TIME_US	2000
+
 /* How often a graceful disconnect looks whether all is done. */
 #define DRAIN_INTERVAL	msecs_to_jiffies(2)
 
@@ -148,13 +154,17 @@ void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number)
 static void ep_disconnect(struct dat_ep *ep, unsigned int from,
 			  DAT_EVENT_NUMBER number)
 {
+	bool breaks = number == DAT_CONNECTION_EVENT_BROKEN && !ep->iwarp;
+
 	mutex_lock(&ep->mutex);
 	if (ep->qp && dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED)) {
 		dat_ep_begin_flush(ep);
+		if (breaks)
+			usleep_range(ANSWER_TIME_US, 2 * ANSWER_TIME_US);
 		dat_ep_fail_qp(ep);
 		ep_settle(ep);
 		dat_ep_connect_event(ep, number);
-		if (number == DAT_CONNECTION_EVENT_BROKEN && !ep->iwarp)
+		if (breaks)
 			msleep(LEAVE_DELAY_MS);
 		if (ep->cm_id)
 			rdma_disconnect(ep->cm_id);
