@@ -36,6 +36,7 @@ int dat_ioctl_srq_create(struct dat_file *file, void *arg)
 		.max_recv_iov = dat_to_count(p->max_recv_iov),
 		.low_watermark = dat_to_count(p->low_watermark),
 	};
+	DAT_COUNT low_watermark = attr.low_watermark;
 	DAT_SRQ_HANDLE khandle;
 	struct dat_usrq *srq;
 	struct dat_uobj *ia;
@@ -55,6 +56,9 @@ int dat_ioctl_srq_create(struct dat_file *file, void *arg)
 		dat_uobj_unreserve(&srq->uobj);
 		goto put_ia;
 	}
+	/* The event of it names the SRQ: not before that has a name. */
+	if (low_watermark > 0 && low_watermark <= attr.max_recv_dtos)
+		attr.low_watermark = DAT_SRQ_LW_DEFAULT;
 	p->result = dat_srq_create(ia->khandle,
 				   dat_uobj_khandle(file, p->pz,
 						    DAT_HANDLE_TYPE_PZ),
@@ -62,6 +66,8 @@ int dat_ioctl_srq_create(struct dat_file *file, void *arg)
 	if (!p->result)
 		p->srq = srq->uobj.handle;
 	dat_usimple_finish(&srq->uobj, p->result, khandle);
+	if (!p->result && low_watermark != attr.low_watermark)
+		dat_srq_set_lw(khandle, low_watermark);
 put_ia:
 	dat_uobj_put(ia);
 	return 0;
