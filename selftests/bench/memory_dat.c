@@ -118,7 +118,8 @@ int main(int argc, char **argv)
 	}
 	must(dat_ia_open(argv[1], 8, &async_evd, &ia), "dat_ia_open");
 	must(dat_pz_create(ia, &pz), "dat_pz_create");
-	must(dat_evd_create(ia, 2 * QLEN, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
+	/* Large enough for both EPs: who makes it grow would have to pay. */
+	must(dat_evd_create(ia, 4 * QLEN, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
 			    &dto_evd),
 	     "dat_evd_create");
 	must(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
