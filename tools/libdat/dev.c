@@ -55,8 +55,7 @@ const char *libdat_device(void)
 /**
  * libdat_open - see to it that the device is open
  *
- * A failure is not remembered: the module may be
- * loaded later. Thread safe.
+ * A failure is not remembered: the module may be loaded later. Thread safe.
  *
  * Return: DAT_SUCCESS; DAT_PROVIDER_NOT_FOUND with DAT_NAME_NOT_REGISTERED if
  * there is no device, without subtype if the process may not open it;

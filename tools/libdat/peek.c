@@ -3,8 +3,8 @@
  * peek.c - looks whether an EVD is empty without locking it
  *
  * A program that polls asks nothing else most of the time. There is a slot for
- * each bucket of table.c, and in it the EVD of that bucket that was added last;
- * the others are locked to be looked at. Who looks says so in the slot. Who
+ * each bucket of table.c, and in it one EVD of that bucket, the one that was
+ * added or resized last; the others are locked to be looked at. Who looks says so in the slot. Who
  * takes the EVD, or its ring, away first takes it out of the slot, and then
  * waits until nobody is looking. The slots themselves are always there.
  */
@@ -36,12 +36,17 @@ void libdat_peek_show(struct libdat_evd *evd)
 void libdat_peek_hide(struct libdat_evd *evd)
 {
 	struct slot *slot = &slots[libdat_bucket_of(evd->object.handle)];
+	struct libdat_evd *shown;
 
-	if (atomic_load(&slot->evd) != evd)
-		return;
-	atomic_store(&slot->evd, NULL);
+	/*
+	 * Even if another one is in the slot by now, somebody may have found this
+	 * one there before. Those who look at the other must not go on for ever.
+	 */
+	shown = atomic_exchange(&slot->evd, NULL);
 	while (atomic_load(&slot->lookers))
 		sched_yield();
+	if (shown != evd)
+		atomic_store(&slot->evd, shown);
 }
 
 /**
