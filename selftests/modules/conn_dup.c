@@ -182,6 +182,7 @@ bool dup_request_without_a_port_lacks_resources(void)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
 	DAT_EP_HANDLE dup[3];
+	DAT_EVENT event;
 	char before[32];
 	int i, n;
 
@@ -196,6 +197,9 @@ bool dup_request_without_a_port_lacks_resources(void)
 	CHECK_EQ(DAT_INSUFFICIENT_RESOURCES, DAT_GET_TYPE(ret));
 	CHECK_EQ(DAT_EP_STATE_UNCONNECTED, state_of(dup[n - 1]));
 	CHECK_EQ(DAT_SUCCESS, dup_of_a(dup[n - 1], DAT_TIMEOUT_INFINITE));
+	/* A request that is late would be the next test's. */
+	for (i = 0; i < n; i++)
+		CHECK(kwait_event(pair.cr_evd, &event));
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(DAT_SUCCESS, dat_ep_free(dup[i]));
 	return true;
