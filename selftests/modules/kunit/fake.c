@@ -31,10 +31,15 @@ struct workqueue_struct *dat_chardev_wq;
 
 static int fake_poll_cq(struct ib_cq *cq, int num, struct ib_wc *wc)
 {
-	if (fake.next_completion == fake.num_completions)
-		return 0;
-	*wc = fake.completions[fake.next_completion++];
-	return 1;
+	int i;
+
+	fake.polls++;
+	for (i = 0; i < num; i++) {
+		if (fake.next_completion == fake.num_completions)
+			break;
+		wc[i] = fake.completions[fake.next_completion++];
+	}
+	return i;
 }
 
 static int fake_map_mr_sg(struct ib_mr *mr, struct scatterlist *sgl, int num,
@@ -144,6 +149,10 @@ struct page **dat_lmr_pages(const struct dat_lmr *lmr, unsigned int num,
 			    DAT_RETURN *ret)
 {
 	return NULL;
+}
+
+void dat_lmr_put_pages(const struct dat_lmr *lmr, struct page **pages)
+{
 }
 
 void dat_evd_overflow(struct dat_evd *evd)

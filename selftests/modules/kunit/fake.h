@@ -39,6 +39,7 @@ struct dat_uevd;
  * @completions: what the CQ holds
  * @num_completions: how many there are
  * @next_completion: the one that is polled next
+ * @polls: how often it was polled
  * @segments: what ib_map_mr_sg() was given
  * @num_segments: how many there were
  * @map_result: what it returns if not 0
@@ -70,6 +71,7 @@ struct fake {
 	struct ib_wc completions[FAKE_MAX_COMPLETIONS];
 	unsigned int num_completions;
 	unsigned int next_completion;
+	unsigned int polls;
 	struct ib_sge segments[FAKE_MAX_SEGMENTS];
 	unsigned int num_segments;
 	int map_result;
