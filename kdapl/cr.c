@@ -93,6 +93,7 @@ static int cr_accept_locked(struct dat_cr *cr, struct dat_ep *ep,
 
 	memcpy(ep->out_data, data, data_size);
 	ep->passive = true;
+	ep->heard = false;
 	ep->conn = (struct rdma_conn_param){
 		.private_data = ep->out_data,
 		.private_data_len = data_size,
@@ -174,8 +175,8 @@ static DAT_RETURN pick_ep(struct dat_cr *cr, DAT_EP_HANDLE handle,
  * @private_data_size: bytes of @private_data, at most 56
  * @private_data: goes to the peer as it is
  *
- * The outcome is an event on the EP's connect EVD. Specification:
- * dat_cr_accept().
+ * The outcome is an event on the EP's connect EVD. What the peer sends may be there
+ * before it, and may be answered. Specification: dat_cr_accept().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (also: the

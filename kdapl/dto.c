@@ -224,7 +224,7 @@ static bool is_registration(const struct dat_dto *dto)
 	return dto->op == DAT_DTO_LMR_FMR || dto->op == DAT_DTO_LMR_INVALIDATE;
 }
 
-static void make_dto_entry(const struct dat_ep *ep, const struct dat_dto *dto,
+static void make_dto_entry(struct dat_ep *ep, const struct dat_dto *dto,
 			   const struct ib_wc *wc, enum ib_wc_status status,
 			   struct dat_evd_entry *entry)
 {
@@ -242,6 +242,9 @@ static void make_dto_entry(const struct dat_ep *ep, const struct dat_dto *dto,
 	data->rmr_context = 0;
 	if (dto->op == DAT_DTO_RECEIVE && wc->status == IB_WC_SUCCESS) {
 		data->transfered_length = wc->byte_len;
+		if (unlikely(READ_ONCE(ep->state) ==
+			     DAT_EP_STATE_COMPLETION_PENDING))
+			dat_ep_heard(ep);
 		if (unlikely(wc->wc_flags & IB_WC_WITH_IMM)) {
 			entry->number = DAT_IB_DTO_EVENT;
 			data->operation = wc->opcode == IB_WC_RECV ?

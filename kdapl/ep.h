@@ -116,6 +116,7 @@ struct dat_ep_parts {
  * @farewell_owed: the peer may believe that it is connected, and has to be
  *	told of the end; changes under the handler lock of @cm_id
  * @passive: connects by accepting
+ * @heard: the peer has sent something, while it was COMPLETION_PENDING
  * @iwarp: the transport is iWARP, which connects and disconnects QPs itself
  * @comm: the consumer's, for dat_ep_query()
  * @conn: parameters of the connection
@@ -165,6 +166,7 @@ struct dat_ep {
 	u8 port_tries;
 	u8 tos;
 	bool passive;
+	bool heard;
 	bool iwarp;
 	DAT_COMM comm;
 	struct rdma_conn_param conn;
@@ -240,6 +242,8 @@ u32 dat_ep_max_dtos(const struct ib_device *ibdev);
 /* ep_state.c */
 DAT_EP_STATE dat_ep_state(struct dat_ep *ep);
 bool dat_ep_move(struct dat_ep *ep, unsigned int from, DAT_EP_STATE to);
+void dat_ep_heard(struct dat_ep *ep);
+bool dat_ep_may_answer(const struct dat_ep *ep, DAT_EP_STATE state);
 DAT_RETURN dat_ep_state_error(DAT_EP_STATE state);
 const char *dat_ep_state_name(DAT_EP_STATE state);
 #define EP_IN(state)	BIT(DAT_EP_STATE_##state)

@@ -3,6 +3,7 @@
  * ep_state.c - the states of an EP, and how it moves from one to another
  */
 #include "ep.h"
+#include "kdapl.h"
 
 /**
  * dat_ep_state - the state that an EP is in
@@ -34,6 +35,39 @@ bool dat_ep_move(struct dat_ep *ep, unsigned int from, DAT_EP_STATE to)
 		WRITE_ONCE(ep->state, to);
 	spin_unlock_bh(&ep->state_lock);
 	return ok;
+}
+
+/**
+ * dat_ep_heard - a receive has completed while the EP was COMPLETION_PENDING
+ * @ep: the EP
+ *
+ * A peer that sends is connected. The message that says so comes another way, and
+ * may be overtaken: the transport is told, and meanwhile the consumer may answer.
+ *
+ * Context: any.
+ */
+void dat_ep_heard(struct dat_ep *ep)
+{
+	spin_lock_bh(&ep->state_lock);
+	/* Nothing is queued once it has left that state: see dat_ep_end_cancel(). */
+	if (ep->state == DAT_EP_STATE_COMPLETION_PENDING && !ep->heard) {
+		WRITE_ONCE(ep->heard, true);
+		queue_work(kdapl_wq, &ep->notify_work);
+	}
+	spin_unlock_bh(&ep->state_lock);
+}
+
+/**
+ * dat_ep_may_answer - may requests be posted in a state that does not allow it?
+ * @ep: the EP
+ * @state: its state, neither CONNECTED nor DISCONNECTED
+ *
+ * Context: any.
+ * Return: true if only the last message of the set-up is missing.
+ */
+bool dat_ep_may_answer(const struct dat_ep *ep, DAT_EP_STATE state)
+{
+	return state == DAT_EP_STATE_COMPLETION_PENDING && READ_ONCE(ep->heard);
 }
 
 static const u8 state_subtype[] = {

@@ -47,7 +47,8 @@ DAT_RETURN dat_post_check_state(struct dat_ep *ep)
 	if (likely(state == DAT_EP_STATE_CONNECTED ||
 		   state == DAT_EP_STATE_DISCONNECTED))
 		return DAT_SUCCESS;
-	return dat_ep_state_error(state);
+	return dat_ep_may_answer(ep, state) ? DAT_SUCCESS :
+					      dat_ep_state_error(state);
 }
 
 /**

@@ -441,7 +441,45 @@ static void what_completed_out_of_order_is_not_lost(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
 }
 
+static void nothing(struct work_struct *work)
+{
+}
+
+static void a_receive_tells_that_the_peer_is_connected(struct kunit *test)
+{
+	static const struct {
+		DAT_EP_STATE state;
+		DAT_DTOS op;
+		enum ib_wc_status status;
+		bool heard;
+	} cases[] = {
+		{ DAT_EP_STATE_COMPLETION_PENDING, DAT_DTO_RECEIVE,
+		  IB_WC_SUCCESS, true },
+		{ DAT_EP_STATE_COMPLETION_PENDING, DAT_DTO_RECEIVE,
+		  IB_WC_WR_FLUSH_ERR, false },
+		{ DAT_EP_STATE_COMPLETION_PENDING, DAT_DTO_SEND,
+		  IB_WC_SUCCESS, false },
+		{ DAT_EP_STATE_CONNECTED, DAT_DTO_RECEIVE,
+		  IB_WC_SUCCESS, false },
+	};
+	int i;
+
+	spin_lock_init(&ep.state_lock);
+	INIT_WORK(&ep.notify_work, nothing);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct dat_dto *dto = post(test);
+
+		dto->op = cases[i].op;
+		ep.state = cases[i].state;
+		ep.heard = false;
+		KUNIT_EXPECT_TRUE(test, finish(dto, cases[i].status));
+		KUNIT_EXPECT_EQ(test, cases[i].heard, ep.heard);
+		flush_work(&ep.notify_work);
+	}
+}
+
 static struct kunit_case dto_cases[] = {
+	KUNIT_CASE(a_receive_tells_that_the_peer_is_connected),
 	KUNIT_CASE(it_has_slots_for_all),
 	KUNIT_CASE(it_takes_no_more_than_it_may),
 	KUNIT_CASE(slots_come_in_turn),

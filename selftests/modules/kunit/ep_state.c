@@ -12,12 +12,43 @@
 #define NUM_STATES	(DAT_EP_STATE_COMPLETION_PENDING + 1)
 
 static struct dat_ep ep;
+static int notified;
+
+static void count_notify(struct work_struct *work)
+{
+	notified++;
+}
 
 static int ep_state_test_init(struct kunit *test)
 {
+	fake_reset();
+	notified = 0;
 	memset(&ep, 0, sizeof(ep));
 	spin_lock_init(&ep.state_lock);
+	INIT_WORK(&ep.notify_work, count_notify);
 	return 0;
+}
+
+static void a_peer_that_is_heard_may_be_answered(struct kunit *test)
+{
+	unsigned int state;
+
+	for (state = 0; state < NUM_STATES; state++) {
+		bool pending = state == DAT_EP_STATE_COMPLETION_PENDING;
+
+		ep.state = state;
+		notified = 0;
+		KUNIT_EXPECT_FALSE(test, dat_ep_may_answer(&ep, state));
+		dat_ep_heard(&ep);
+		flush_work(&ep.notify_work);
+		dat_ep_heard(&ep);
+		flush_work(&ep.notify_work);
+		KUNIT_EXPECT_EQ(test, pending, notified);
+		KUNIT_EXPECT_EQ(test, pending, dat_ep_may_answer(&ep, state));
+		/* It is CONNECTED when the transport knows. */
+		KUNIT_EXPECT_EQ(test, state, ep.state);
+		ep.heard = false;
+	}
 }
 
 /* The target varies with the mask, so that every pair of states comes up. */
@@ -97,6 +128,7 @@ static void every_state_has_its_error(struct kunit *test)
 }
 
 static struct kunit_case ep_state_cases[] = {
+	KUNIT_CASE(a_peer_that_is_heard_may_be_answered),
 	KUNIT_CASE(moves_if_the_mask_has_its_state),
 	KUNIT_CASE(moves_between_any_two_states),
 	KUNIT_CASE(a_mask_can_name_several_states),
