@@ -119,6 +119,7 @@ static void evd_release(struct dat_object *obj)
 {
 	struct dat_evd *evd = to_evd(obj);
 
+	kfree(evd->wcs);
 	kvfree(evd->ring);
 	kfree(evd);
 }
@@ -208,6 +209,16 @@ struct dat_evd_entry *dat_evd_alloc_ring(DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 			      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 }
 
+static DAT_RETURN evd_make_cq(struct dat_evd *evd, DAT_COUNT qlen)
+{
+	evd->wcs = kmalloc_array(DAT_EVD_BATCH, sizeof(*evd->wcs),
+				 GFP_KERNEL_ACCOUNT);
+	if (!evd->wcs)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	return dat_evd_create_cq(evd, qlen, &evd->cq);
+}
+
 /**
  * dat_evd_new - make an EVD that has no handle yet
  * @ia: the IA
@@ -248,7 +259,7 @@ DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 	evd->spare = evd_spare(flags);
 
 	if (flags & DAT_EVD_CQ_FLAGS) {
-		ret = dat_evd_create_cq(evd, qlen, &evd->cq);
+		ret = evd_make_cq(evd, qlen);
 		if (ret) {
 			dat_object_put(&evd->obj);
 			return ret;

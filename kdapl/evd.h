@@ -75,6 +75,10 @@ struct dat_evd_helper {
  * @works: how many of @work and @helpers are queued or running
  * @overflow_work: reports an overflow
  * @ring: events that do not wait in the CQ
+ * @wcs: completions that were taken out of the CQ together, of which those from
+ *	@next_wc up to @end_wc wait: behind @ring, in front of the CQ
+ * @next_wc: index into @wcs
+ * @end_wc: likewise
  */
 struct dat_evd {
 	struct dat_object obj;
@@ -104,7 +108,13 @@ struct dat_evd {
 	atomic_t works;
 	struct work_struct overflow_work;
 	struct dat_evd_entry *ring;
+	struct ib_wc *wcs;
+	u32 next_wc;
+	u32 end_wc;
 };
+
+/* How many completions upcalls take out of the CQ at once. */
+#define DAT_EVD_BATCH	16
 
 #define DAT_EVD_CQ_FLAGS	(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)
 
@@ -151,7 +161,8 @@ void dat_evd_collect(struct dat_evd *evd);
 void dat_evd_drain(struct dat_evd *evd);
 bool dat_evd_pop(struct dat_evd *evd, struct dat_evd_entry *entry);
 bool dat_evd_pop_for_upcall(struct dat_evd *evd, struct dat_evd_entry *entry,
-			    DAT_UPCALL_OBJECT *upcall, bool *more);
+			    DAT_UPCALL_OBJECT *upcall, bool *more,
+			    bool *drained);
 bool dat_evd_post_unless_full(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 			      const DAT_EVENT_DATA *data);
 struct dat_evd_entry *dat_evd_swap_ring(struct dat_evd *evd,

@@ -71,16 +71,40 @@ static bool ring_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
 	return true;
 }
 
+/* Takes up to @max completions out of the CQ; how many there were. */
+static u32 cq_poll(struct dat_evd *evd, u32 max)
+{
+	int num = ib_poll_cq(evd->cq, max, evd->wcs);
+
+	evd->next_wc = 0;
+	evd->end_wc = num > 0 ? num : 0;
+	return evd->end_wc;
+}
+
 /* The next completion that makes an event. */
 static bool cq_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
 {
-	struct ib_wc wc;
-
 	lockdep_assert_held(&evd->lock);
-	while (evd->cq && ib_poll_cq(evd->cq, 1, &wc) > 0)
-		if (dat_dto_complete(&wc, entry))
+	if (unlikely(!evd->cq))
+		return false;
+	while (evd->next_wc != evd->end_wc || cq_poll(evd, 1))
+		if (dat_dto_complete(&evd->wcs[evd->next_wc++], entry))
 			return true;
 	return false;
+}
+
+/* As cq_pop(), but does not ask the CQ again that had fewer than it could. */
+static bool cq_pop_batch(struct dat_evd *evd, struct dat_evd_entry *entry,
+			 bool *drained)
+{
+	if (evd->next_wc == evd->end_wc) {
+		if (*drained || unlikely(!evd->cq))
+			return false;
+		*drained = cq_poll(evd, DAT_EVD_BATCH) < DAT_EVD_BATCH;
+		if (evd->next_wc == evd->end_wc)
+			return false;
+	}
+	return cq_pop(evd, entry);
 }
 
 /* One completion from the CQ into the ring, as long as there is room. */
@@ -252,6 +276,7 @@ bool dat_evd_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
  * @entry: out: the event
  * @upcall: out: whom to call
  * @more: out: whether another is known to follow
+ * @drained: in, out: the CQ had no more when it was last asked; false at first
  *
  * Silent events wait until one comes that is not.
  *
@@ -259,7 +284,8 @@ bool dat_evd_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
  * Return: false if no upcall is due.
  */
 bool dat_evd_pop_for_upcall(struct dat_evd *evd, struct dat_evd_entry *entry,
-			    DAT_UPCALL_OBJECT *upcall, bool *more)
+			    DAT_UPCALL_OBJECT *upcall, bool *more,
+			    bool *drained)
 {
 	bool ok = false;
 
@@ -270,8 +296,10 @@ bool dat_evd_pop_for_upcall(struct dat_evd *evd, struct dat_evd_entry *entry,
 	if (evd->deliver_silent) {
 		ok = ring_pop(evd, entry) || cq_pop(evd, entry);
 		evd->deliver_silent = ok;
-	} else if (evd->head == evd->tail && cq_pop(evd, entry)) {
+	} else if (likely(evd->head == evd->tail)) {
 		/* The common case: no detour through the ring. */
+		if (!cq_pop_batch(evd, entry, drained))
+			goto unlock;
 		ok = !entry->silent;
 		if (!ok)
 			ring_push(evd, entry);
@@ -293,7 +321,7 @@ unlock:
 }
 
 /**
- * dat_evd_owes_upcall - is there something in the ring to make an upcall for?
+ * dat_evd_owes_upcall - is there something to make an upcall for, but in the CQ?
  * @evd: the EVD, which makes upcalls
  *
  * Without its lock: for whoever will look again when something is queued.
@@ -305,6 +333,8 @@ bool dat_evd_owes_upcall(const struct dat_evd *evd)
 {
 	bool is_empty = READ_ONCE(evd->tail) == READ_ONCE(evd->head);
 
+	if (unlikely(READ_ONCE(evd->next_wc) != READ_ONCE(evd->end_wc)))
+		return true;
 	return !is_empty &&
 	       (READ_ONCE(evd->notify) || READ_ONCE(evd->deliver_silent) ||
 		ring_is_full(evd));

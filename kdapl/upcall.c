@@ -53,22 +53,29 @@ static void evd_call_helper(struct dat_evd *evd)
 	}
 }
 
-static bool evd_upcall(struct dat_evd *evd)
+/* Makes up to @max upcalls, as long as any is due; how many it has made. */
+static int evd_upcalls(struct dat_evd *evd, int max)
 {
 	struct dat_evd_entry entry;
 	DAT_UPCALL_OBJECT upcall;
+	bool more, drained = false;
 	DAT_EVENT event;
-	bool more;
+	int done;
 
-	if (!dat_evd_pop_for_upcall(evd, &entry, &upcall, &more))
-		return false;
-	if (unlikely(READ_ONCE(evd->policy) == DAT_UPCALL_MANY) && more)
-		evd_call_helper(evd);
-
-	dat_evd_event(&entry, evd->obj.handle, &event);
-	upcall.upcall_func(upcall.instance_data, &event,
-			   more ? DAT_TRUE : DAT_FALSE);
-	return true;
+	for (done = 0; done < max; done++) {
+		/* What comes from now on is told of: see rearm(). */
+		if (drained && likely(!dat_evd_owes_upcall(evd)))
+			break;
+		if (!dat_evd_pop_for_upcall(evd, &entry, &upcall, &more,
+					    &drained))
+			break;
+		if (unlikely(READ_ONCE(evd->policy) == DAT_UPCALL_MANY) && more)
+			evd_call_helper(evd);
+		dat_evd_event(&entry, evd->obj.handle, &event);
+		upcall.upcall_func(upcall.instance_data, &event,
+				   more ? DAT_TRUE : DAT_FALSE);
+	}
+	return done;
 }
 
 /*
@@ -107,12 +114,11 @@ static bool rearm(struct dat_evd *evd, struct ib_cq *cq)
 static int evd_irq_poll(struct irq_poll *iop, int budget)
 {
 	struct dat_evd *evd = container_of(iop, struct dat_evd, iop);
-	int done = 0;
+	int done;
 
 	if (unlikely(READ_ONCE(evd->watchers)))
 		dat_evd_gather(evd);
-	while (done < budget && evd_upcall(evd))
-		done++;
+	done = evd_upcalls(evd, budget);
 	if (done < budget) {
 		struct ib_cq *cq;
 
@@ -128,17 +134,17 @@ static int evd_irq_poll(struct irq_poll *iop, int budget)
 static void evd_make_upcalls(struct dat_evd *evd)
 {
 	bool atomic = evd->flags & DAT_EVD_CQ_FLAGS;
-	bool more;
+	int done;
 
 	/* Helpers, and what is left of a CQ that has gone: softirq as before. */
 	do {
 		if (atomic)
 			local_bh_disable();
-		more = evd_upcall(evd);
+		done = evd_upcalls(evd, 1);
 		if (atomic)
 			local_bh_enable();
 		cond_resched();
-	} while (more);
+	} while (done);
 }
 
 static void evd_upcall_work(struct work_struct *work)

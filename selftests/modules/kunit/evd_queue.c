@@ -14,6 +14,7 @@
 static struct dat_evd evd;
 static struct dat_evd_entry ring[RING_SIZE];
 static struct dat_evd_entry entry;
+static struct ib_wc wcs[DAT_EVD_BATCH];
 static struct ib_cq cq;
 static struct dat_ep ep;
 
@@ -25,6 +26,7 @@ static int evd_queue_test_init(struct kunit *test)
 	memset(&ep, 0, sizeof(ep));
 	spin_lock_init(&evd.lock);
 	evd.ring = ring;
+	evd.wcs = wcs;
 	evd.mask = RING_SIZE - 1;
 	evd.qlen = RING_SIZE;
 	cq.device = &fake.ibdev;
@@ -76,15 +78,22 @@ static int pop(void)
 	return entry.data.asynch_error_event_data.reason;
 }
 
-static int pop_for_upcall(bool *more)
+static int pop_another_for_upcall(bool *more, bool *drained)
 {
 	DAT_UPCALL_OBJECT upcall;
 
-	if (!dat_evd_pop_for_upcall(&evd, &entry, &upcall, more))
+	if (!dat_evd_pop_for_upcall(&evd, &entry, &upcall, more, drained))
 		return NOTHING;
 	if (entry.number == DAT_DTO_COMPLETION_EVENT)
 		return entry.data.dto_completion_event_data.user_cookie.as_64;
 	return entry.data.asynch_error_event_data.reason;
+}
+
+static int pop_for_upcall(bool *more)
+{
+	bool drained = false;
+
+	return pop_another_for_upcall(more, &drained);
 }
 
 /* A Send that has completed, and waits in the CQ. */
@@ -323,7 +332,64 @@ static void silent_events_come_when_they_are_asked_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
 }
 
+static void upcalls_poll_once_for_many(struct kunit *test)
+{
+	bool more, drained = false;
+	unsigned int i;
+
+	evd.policy = DAT_UPCALL_SINGLE_INSTANCE;
+	for (i = 0; i < 3; i++)
+		send_done(test, i, false);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, i, pop_another_for_upcall(&more, &drained));
+		KUNIT_EXPECT_TRUE(test, drained);
+		KUNIT_EXPECT_EQ(test, i < 2, dat_evd_owes_upcall(&evd));
+	}
+	/* This one is for the interrupt. */
+	send_done(test, 3, false);
+	KUNIT_EXPECT_EQ(test, NOTHING, pop_another_for_upcall(&more, &drained));
+	KUNIT_EXPECT_EQ(test, 1, fake.polls);
+	KUNIT_EXPECT_EQ(test, 3, pop_for_upcall(&more));
+}
+
+static void what_upcalls_have_taken_is_older_than_the_cq(struct kunit *test)
+{
+	bool more;
+
+	evd.policy = DAT_UPCALL_SINGLE_INSTANCE;
+	push(1);
+	send_done(test, 2, false);
+	send_done(test, 3, false);
+	send_done(test, 4, false);
+	KUNIT_EXPECT_EQ(test, 1, pop_for_upcall(&more));
+	KUNIT_EXPECT_EQ(test, 2, pop_for_upcall(&more));
+	send_done(test, 5, false);
+	KUNIT_EXPECT_EQ(test, 3, pop());
+	/* It comes behind all that has happened before. */
+	push(6);
+	KUNIT_EXPECT_EQ(test, 4, pop());
+	KUNIT_EXPECT_EQ(test, 5, pop());
+	KUNIT_EXPECT_EQ(test, 6, pop());
+	KUNIT_EXPECT_EQ(test, NOTHING, pop());
+}
+
+static void what_upcalls_have_taken_goes_with_the_cq(struct kunit *test)
+{
+	bool more;
+
+	evd.policy = DAT_UPCALL_SINGLE_INSTANCE;
+	send_done(test, 1, false);
+	send_done(test, 2, false);
+	KUNIT_EXPECT_EQ(test, 1, pop_for_upcall(&more));
+	evd.cq = NULL;
+	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
+	KUNIT_EXPECT_EQ(test, NOTHING, pop());
+}
+
 static struct kunit_case evd_queue_cases[] = {
+	KUNIT_CASE(upcalls_poll_once_for_many),
+	KUNIT_CASE(what_upcalls_have_taken_is_older_than_the_cq),
+	KUNIT_CASE(what_upcalls_have_taken_goes_with_the_cq),
 	KUNIT_CASE(an_empty_ring_gives_nothing),
 	KUNIT_CASE(it_holds_as_many_as_it_has_entries),
 	KUNIT_CASE(order_is_kept_while_counters_wrap),
