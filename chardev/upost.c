@@ -126,17 +126,53 @@ static bool has_one_segment(const struct dat_dev_dto *dto)
 	}
 }
 
+static int post_and_tell(struct dat_file *file, struct dat_dev_post *p,
+			 struct dat_dev_dto *dto, DAT_LMR_TRIPLET *segments,
+			 void __user *udto)
+{
+	struct dat_dev_dto __user *uarg = udto;
+
+	/* Nothing shall be bound if the context cannot be told. */
+	if (dto->opcode == DAT_DEV_RMR_BIND && put_user(0, &uarg->rmr_context))
+		return -EFAULT;
+	p->result = post_one(file, dto, segments);
+	if (!p->result && dto->opcode == DAT_DEV_RMR_BIND)
+		put_user(dto->rmr_context, &uarg->rmr_context);
+	return 0;
+}
+
+/* Kernels clear what is on their stacks, so these are not for everybody. */
+static noinline int post_many_segments(struct dat_file *file,
+				       struct dat_dev_post *p,
+				       struct dat_dev_dto *dto,
+				       void __user *udto)
+{
+	DAT_LMR_TRIPLET segments[MAX_SEGMENTS];
+
+	if (copy_from_user(segments, u64_to_user_ptr(dto->segments),
+			   dto->num_segments * sizeof(segments[0])))
+		return -EFAULT;
+	return post_and_tell(file, p, dto, segments, udto);
+}
+
+/* A known size spares the checks of one that is not. */
+static int copy_dto(struct dat_dev_dto *dto, void __user *udto, u32 size)
+{
+	if (likely(size == sizeof(*dto)))
+		return copy_from_user(dto, udto, sizeof(*dto)) ? -EFAULT : 0;
+	return copy_struct_from_user(dto, sizeof(*dto), udto, size);
+}
+
 /* Copies one DTO in, posts it, and copies out what it returns. */
 static int copy_and_post(struct dat_file *file, struct dat_dev_post *p,
 			 void __user *udto)
 {
-	DAT_LMR_TRIPLET segments[MAX_SEGMENTS];
+	DAT_LMR_TRIPLET segment;
 	struct dat_dev_dto dto;
-	u32 __user *ucontext;
 	int ret;
 
-	BUILD_BUG_ON(sizeof(segments[0]) != sizeof(struct dat_dev_segment));
-	ret = copy_struct_from_user(&dto, sizeof(dto), udto, p->dto_size);
+	BUILD_BUG_ON(sizeof(segment) != sizeof(struct dat_dev_segment));
+	ret = copy_dto(&dto, udto, p->dto_size);
 	if (ret)
 		return ret;
 	if (dto.__reserved && dto.opcode != DAT_DEV_CMP_SWAP)
@@ -148,18 +184,13 @@ static int copy_and_post(struct dat_file *file, struct dat_dev_post *p,
 	if (dto.num_segments > MAX_SEGMENTS ||
 	    (has_one_segment(&dto) && dto.num_segments != 1))
 		return 0;
-	if (copy_from_user(segments, u64_to_user_ptr(dto.segments),
-			   dto.num_segments * sizeof(segments[0])))
+	if (dto.num_segments > 1)
+		return post_many_segments(file, p, &dto, udto);
+	if (dto.num_segments &&
+	    copy_from_user(&segment, u64_to_user_ptr(dto.segments),
+			   sizeof(segment)))
 		return -EFAULT;
-
-	/* Nothing shall be bound if the context cannot be told. */
-	ucontext = &((struct dat_dev_dto __user *)udto)->rmr_context;
-	if (dto.opcode == DAT_DEV_RMR_BIND && put_user(0, ucontext))
-		return -EFAULT;
-	p->result = post_one(file, &dto, segments);
-	if (!p->result && dto.opcode == DAT_DEV_RMR_BIND)
-		put_user(dto.rmr_context, ucontext);
-	return 0;
+	return post_and_tell(file, p, &dto, &segment, udto);
 }
 
 /* dat_ep_post_*(), dat_srq_post_recv(), dat_rmr_bind() */
