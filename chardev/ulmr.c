@@ -121,26 +121,33 @@ static DAT_RETURN create_over_lmr(struct dat_dev_lmr_create *p,
 	return kcreate(p, lmr, kpz, DAT_MEM_TYPE_LMR, desc, khandle);
 }
 
-static bool is_too_large(DAT_RETURN ret)
-{
-	return ret == DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				DAT_RESOURCE_MEMORY_REGION);
-}
+struct pinned_region {
+	struct dat_platform_region platform;
+	struct dat_pin *pin;
+};
 
 /*
  * What one fast registration does not hold, the device is left to look for and
  * to pin once more, and that is what the process is charged for then.
  */
+static void uncharge(struct dat_platform_region *region)
+{
+	dat_pin_uncharge(container_of(region, struct pinned_region,
+				      platform)->pin);
+}
+
 static DAT_RETURN create_over_memory(struct dat_dev_lmr_create *p,
 				     struct dat_ulmr *lmr, DAT_PZ_HANDLE kpz,
 				     DAT_LMR_HANDLE *khandle)
 {
-	struct dat_platform_region region = {
-		.first_offset = offset_in_page(p->address),
-		.virtual_address = p->address,
+	struct pinned_region region = {
+		.platform.first_offset = offset_in_page(p->address),
+		.platform.virtual_address = p->address,
+		.platform.is_user = DAT_TRUE,
+		.platform.uncharge = uncharge,
+		.pin = &lmr->pin,
 	};
-	DAT_REGION_DESCRIPTION desc = { .for_platform = &region };
-	DAT_RETURN ret;
+	DAT_REGION_DESCRIPTION desc = { .for_platform = &region.platform };
 	int err;
 
 	err = dat_pin(&lmr->pin, p->address, p->length,
@@ -151,12 +158,7 @@ static DAT_RETURN create_over_memory(struct dat_dev_lmr_create *p,
 	}
 	atomic_long_add(lmr->pin.num_pages << PAGE_SHIFT,
 			&lmr->uobj.file->pinned_bytes);
-	region.pages = lmr->pin.pages;
-	ret = kcreate(p, lmr, kpz, DAT_MEM_TYPE_PLATFORM, desc, khandle);
-	if (!is_too_large(ret))
-		return ret;
-	dat_pin_uncharge(&lmr->pin);
-	region.is_user = DAT_TRUE;
+	region.platform.pages = lmr->pin.pages;
 	return kcreate(p, lmr, kpz, DAT_MEM_TYPE_PLATFORM, desc, khandle);
 }
 

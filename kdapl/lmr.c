@@ -56,6 +56,15 @@ static void set_mr(struct dat_lmr *lmr, struct ib_mr *mr)
 	lmr->rkey = mr->rkey;
 }
 
+/* Whoever has charged the process for the pages leaves that to the device. */
+static void uncharge(const struct dat_lmr *lmr)
+{
+	struct dat_platform_region *p = lmr->region.for_platform;
+
+	if (lmr->mem_type == DAT_MEM_TYPE_PLATFORM && p->uncharge)
+		p->uncharge(p);
+}
+
 /* Any number of pages, but only of the process that calls. */
 static int register_user_mr(struct dat_lmr *lmr)
 {
@@ -64,6 +73,7 @@ static int register_user_mr(struct dat_lmr *lmr)
 	if (!lmr->user_mm || lmr->user_mm != current->mm ||
 	    lmr->length > dat_dev_max_user_mr(lmr->pz->pd->device))
 		return -E2BIG;
+	uncharge(lmr);
 	mr = ib_reg_user_mr(lmr->pz->pd, lmr->start, lmr->length, lmr->address,
 			    dat_lmr_access(lmr->privileges));
 	if (IS_ERR(mr))
@@ -79,13 +89,11 @@ static int register_mr(struct dat_lmr *lmr)
 	struct ib_mr *mr;
 	int ret;
 
-	/* It has been promised that the process is charged by the device. */
-	if (lmr->mem_type == DAT_MEM_TYPE_PLATFORM && lmr->user_mm)
-		return register_user_mr(lmr);
-	ret = dat_lmr_fit(ibdev, dat_dev_max_lmr_pages(ibdev),
-			  lmr->optimization & DAT_MEM_OPTIMIZE_IA,
-			  lmr->sgt.sgl, lmr->sgt.nents, lmr->address,
-			  lmr->length, &fit);
+	ret = lmr->length > U32_MAX ? -E2BIG :
+		dat_lmr_fit(ibdev, dat_dev_max_lmr_pages(ibdev),
+			    lmr->optimization & DAT_MEM_OPTIMIZE_IA,
+			    lmr->sgt.sgl, lmr->sgt.nents, lmr->address,
+			    lmr->length, &fit);
 	if (ret == -E2BIG)
 		return register_user_mr(lmr);
 	if (ret)

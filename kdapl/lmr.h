@@ -128,6 +128,7 @@ void dat_lmr_let_go_of_base(struct dat_lmr *lmr);
 struct page *dat_virtual_page(const void *address);
 struct page **dat_lmr_pages(const struct dat_lmr *lmr, unsigned int num,
 			    DAT_RETURN *ret);
+void dat_lmr_put_pages(const struct dat_lmr *lmr, struct page **pages);
 
 /* lmr_fit.c */
 int dat_lmr_fit(const struct ib_device *ibdev, u32 max_pages, bool large,

@@ -52,18 +52,16 @@ static bool virtual_pages(const struct dat_lmr *lmr, struct page **pages,
 	return true;
 }
 
-static bool platform_pages(const struct dat_lmr *lmr, struct page **pages,
-			   unsigned int num)
+/* There is a list of them already. */
+static struct page **platform_pages(const struct dat_lmr *lmr, unsigned int num)
 {
 	const struct dat_platform_region *region = lmr->region.for_platform;
 	unsigned int i;
 
-	for (i = 0; i < num; i++) {
-		pages[i] = region->pages[i];
-		if (!pages[i])
-			return false;
-	}
-	return true;
+	for (i = 0; i < num; i++)
+		if (!region->pages[i])
+			return NULL;
+	return region->pages;
 }
 
 static bool physical_pages(const DAT_PADDR *addresses, u64 page_size,
@@ -100,8 +98,6 @@ static bool find_pages(const struct dat_lmr *lmr, struct page **pages,
 	switch (lmr->mem_type) {
 	case DAT_MEM_TYPE_VIRTUAL:
 		return virtual_pages(lmr, pages, num);
-	case DAT_MEM_TYPE_PLATFORM:
-		return platform_pages(lmr, pages, num);
 	case DAT_MEM_TYPE_PHYSICAL:
 		return physical_pages(lmr->region.for_physical, PAGE_SIZE,
 				      pages, num);
@@ -116,6 +112,11 @@ static bool find_pages(const struct dat_lmr *lmr, struct page **pages,
 	}
 }
 
+static DAT_RETURN no_pages(void)
+{
+	return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+}
+
 /**
  * dat_lmr_pages - find the pages of a new LMR
  * @lmr: the LMR, with its description checked; not of the types that have no
@@ -125,13 +126,20 @@ static bool find_pages(const struct dat_lmr *lmr, struct page **pages,
  *	DAT_INSUFFICIENT_RESOURCES
  *
  * Context: process, may sleep.
- * Return: the pages, for kvfree(), or NULL.
+ * Return: the pages, for dat_lmr_put_pages(), or NULL.
  */
 struct page **dat_lmr_pages(const struct dat_lmr *lmr, unsigned int num,
 			    DAT_RETURN *ret)
 {
-	struct page **pages = kvmalloc_array(num, sizeof(*pages), GFP_KERNEL);
+	struct page **pages;
 
+	if (lmr->mem_type == DAT_MEM_TYPE_PLATFORM) {
+		pages = platform_pages(lmr, num);
+		if (!pages)
+			*ret = no_pages();
+		return pages;
+	}
+	pages = kvmalloc_array(num, sizeof(*pages), GFP_KERNEL);
 	if (!pages) {
 		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
@@ -140,6 +148,19 @@ struct page **dat_lmr_pages(const struct dat_lmr *lmr, unsigned int num,
 	if (find_pages(lmr, pages, num))
 		return pages;
 	kvfree(pages);
-	*ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	*ret = no_pages();
 	return NULL;
+}
+
+/**
+ * dat_lmr_put_pages - the reverse of dat_lmr_pages()
+ * @lmr: the LMR
+ * @pages: its pages
+ *
+ * Context: process, may sleep.
+ */
+void dat_lmr_put_pages(const struct dat_lmr *lmr, struct page **pages)
+{
+	if (lmr->mem_type != DAT_MEM_TYPE_PLATFORM)
+		kvfree(pages);
 }

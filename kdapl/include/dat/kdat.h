@@ -126,10 +126,12 @@ typedef struct dat_physical_var_pages {
  * @virtual_address: the address that triplets use for the first byte; it is
  *		never followed, unless @is_user. Its offset within a page must be
  *		@first_offset.
- * @is_user:	the pages are what the calling process has at @virtual_address. The
- *		region, of whatever size, is then registered by ib_reg_user_mr(),
- *		which pins the pages once more, and charges the process for that;
- *		so is an LMR over it that one fast registration does not hold.
+ * @is_user:	the pages are what the calling process has at @virtual_address. If
+ *		one fast registration does not hold them all, they are then
+ *		registered by ib_reg_user_mr(), which pins them once more, and
+ *		charges the process for that; so is an LMR over the region.
+ * @uncharge:	called before that, by whoever has charged the process already;
+ *		may be NULL
  *
  * The region's length is the length argument of dat_lmr_kcreate().
  */
@@ -138,6 +140,7 @@ struct dat_platform_region {
 	unsigned int	first_offset;
 	DAT_VADDR	virtual_address;
 	DAT_BOOLEAN	is_user;
+	void		(*uncharge)(struct dat_platform_region *region);
 };
 
 /* for_ia is also for DAT_MEM_TYPE_BYPASS: an address that the device knows. */
