@@ -49,7 +49,7 @@ static DAT_RETURN map_pages(struct dat_lmr *lmr)
 						lmr->length,
 						ib_dma_max_seg_size(ibdev),
 						GFP_KERNEL_ACCOUNT);
-	kvfree(pages);
+	dat_lmr_put_pages(lmr, pages);
 	if (err)
 		return no_memory();
 	if (ib_dma_map_sgtable_attrs(ibdev, &lmr->sgt, lmr->dma_dir, 0)) {
@@ -149,22 +149,27 @@ struct scatterlist *dat_lmr_find_sg(const struct dat_lmr *lmr, u64 offset,
 	return sg;
 }
 
-/* Copies DMA segments that hold a range, cut to the range at both ends. */
-static void cut_sg(struct scatterlist *to, struct scatterlist *from,
-		   unsigned int num, u32 offset, u32 length)
+/*
+ * Copies DMA segments from one on, cut to a range at both ends; how many, or 0 if
+ * there are more than @most.
+ */
+static unsigned int cut_sg(struct scatterlist *to, unsigned int most,
+			   struct scatterlist *from, u32 offset, u32 length)
 {
-	unsigned int i;
+	unsigned int num;
 
-	sg_init_table(to, num);
-	for (i = 0; i < num; i++) {
+	for (num = 0; length && num < most; num++) {
 		u32 len = min(length, sg_dma_len(from) - offset);
 
-		sg_dma_address(&to[i]) = sg_dma_address(from) + offset;
-		sg_dma_len(&to[i]) = len;
+		to[num].page_link = 0;
+		sg_dma_address(&to[num]) = sg_dma_address(from) + offset;
+		sg_dma_len(&to[num]) = len;
 		length -= len;
 		offset = 0;
 		from = sg_next(from);
 	}
+	sg_mark_end(&to[num - 1]);
+	return length ? 0 : num;
 }
 
 /* For more pages than an MR has room for. It must not sleep. */
@@ -223,20 +228,21 @@ int dat_lmr_map_mr(const struct dat_lmr *lmr, struct ib_mr *mr, u64 address,
 		   u32 length, u64 iova)
 {
 	struct scatterlist few[FEW_SEGMENTS], *cut = few, *first;
-	u64 offset = address - lmr->address;
-	unsigned int num, left, left_of_last;
-	u32 sg_offset, last_offset;
+	unsigned int num, most, left;
+	u32 sg_offset, page_offset;
 	int err;
 
-	first = dat_lmr_find_sg(lmr, offset, &sg_offset, &left);
-	dat_lmr_find_sg(lmr, offset + length - 1, &last_offset, &left_of_last);
-	num = left - left_of_last + 1;
-	if (num > FEW_SEGMENTS) {
-		cut = kmalloc_array(num, sizeof(*cut), GFP_ATOMIC);
+	first = dat_lmr_find_sg(lmr, address - lmr->address, &sg_offset, &left);
+	num = cut_sg(few, FEW_SEGMENTS, first, sg_offset, length);
+	if (!num) {
+		/* None but the first and the last is less than a page. */
+		page_offset = offset_in_page(sg_dma_address(first) + sg_offset);
+		most = min_t(u64, left, PFN_UP(page_offset + (u64)length));
+		cut = kmalloc_array(most, sizeof(*cut), GFP_ATOMIC);
 		if (!cut)
 			return -ENOMEM;
+		num = cut_sg(cut, most, first, sg_offset, length);
 	}
-	cut_sg(cut, first, num, sg_offset, length);
 	err = map_pieces(mr, cut, num, iova, length);
 	if (cut != few)
 		kfree(cut);
