@@ -11,6 +11,8 @@
  */
 #include <linux/completion.h>
 #include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
 #include <rdma/ib_cache.h>
 
 #include "ia.h"
@@ -18,6 +20,7 @@
 #include "regqp.h"
 
 #define REG_TIMEOUT	(5 * HZ)
+#define REG_SPIN_US	50
 #define REG_QUEUE_LEN	4
 
 /**
@@ -212,22 +215,43 @@ drop:
 	return ret;
 }
 
+/* The status of the next completion, as soon as it is there; or -EAGAIN. */
+static int regqp_spin(struct dat_regqp *reg)
+{
+	ktime_t end = ktime_add_us(ktime_get(), REG_SPIN_US);
+	struct ib_wc wc;
+
+	do {
+		if (ib_poll_cq(reg->cq, 1, &wc) > 0)
+			return wc.status;
+		cpu_relax();
+	} while (!need_resched() && ktime_before(ktime_get(), end));
+	return -EAGAIN;
+}
+
 /*
- * Who waits polls: a context that polls for it would have to be scheduled first.
+ * A context that polls for whoever waits would have to be scheduled first, and so
+ * would he. A registration takes less than that, most of the time.
  * Return: the status of the next completion, or -ETIMEDOUT.
  */
 static int regqp_poll(struct dat_regqp *reg)
 {
 	unsigned long left = REG_TIMEOUT;
 	struct ib_wc wc;
+	int ret;
 
+	ret = regqp_spin(reg);
+	if (ret != -EAGAIN)
+		return ret;
+	reinit_completion(&reg->done);
 	for (;;) {
+		ib_req_notify_cq(reg->cq, IB_CQ_NEXT_COMP);
+		/* What came before that is not told of. */
 		if (ib_poll_cq(reg->cq, 1, &wc) > 0)
 			return wc.status;
 		if (!left)
 			return -ETIMEDOUT;
 		left = wait_for_completion_timeout(&reg->done, left);
-		ib_req_notify_cq(reg->cq, IB_CQ_NEXT_COMP);
 	}
 }
 
@@ -244,8 +268,6 @@ static int regqp_post(struct dat_regqp *reg, struct ib_mr *mr, int access)
 	};
 	int ret;
 
-	reinit_completion(&reg->done);
-	ib_req_notify_cq(reg->cq, IB_CQ_NEXT_COMP);
 	/* With bottom halves off a software device is run when they come on. */
 	local_bh_disable();
 	ret = ib_post_send(reg->qp, &wr.wr, NULL);
