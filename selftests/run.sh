@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Runs in the guest: every test program and test module, or those named, as TAP;
-# `programs`, `modules` (with the examples) and `dat2` (what is linked with libdat2, and
-# what is built with sanitizers) each name all of these. When KDAPL_SECONDS have passed
-# since the guest was started none is begun any more.
+# `programs`, `forms` (programs once more: as a user, of 32 bits, with a sanitizer),
+# `modules` (with the examples) and `dat2` (what is linked with libdat2) each name all of
+# these. When KDAPL_SECONDS have passed since the guest was started none is begun any more.
 #
 # Programs are below /selftests, modules below /selftests/modules. A module runs
 # its tests when it is loaded and leaves their results, as TAP, in debugfs.
@@ -200,24 +200,24 @@ run_examples() {
 }
 
 case $* in
-'') groups='programs dat2 modules' ;;
-programs | dat2 | modules)
+'') groups='programs forms dat2 modules' ;;
+programs | forms | dat2 | modules)
 	groups=$1
 	shift
 	;;
 *) groups= ;;
 esac
 
-# Some as a user, and some once more as processes of 32 bits. To the sanitizers it
-# makes no difference, and the debug kernels have no futex() for the latter.
+# Some are for a user. To the sanitizers of the kernel it makes no difference, nor does
+# it to them whether a process has 32 bits, and the debug kernels have no futex() for one.
 users=' batch dto handles rmr_bind rmr_state '
 [ ! -e /sys/kernel/debug/kmemleak ] || users=
-# Those that libdat has been tested with are there to test the library, for which once
-# is enough.
-forms=
+# What is there to test libraries, or what goes together with others', needs one kernel.
+once=
 case $(uname -r) in
-6.12.*) forms=$users ;;
+6.12.*) once=yes ;;
 esac
+forms=${once:+$users}
 
 # has GROUP: is it wanted?
 has() {
@@ -227,37 +227,43 @@ has() {
 	esac
 }
 
+# is_program FILE: is it one, and not a directory?
+is_program() {
+	[ -f "$1" ] && [ -x "$1" ]
+}
+
 if has programs; then
 	for f in /selftests/*; do
-		if [ -f "$f" ] && [ -x "$f" ]; then
-			case $users in
-			*" ${f##*/} "*) set -- "$@" "user/${f##*/}" ;;
-			*) set -- "$@" "${f##*/}" ;;
-			esac
-		fi
+		is_program "$f" || continue
+		case $users in
+		*" ${f##*/} "*) ;;
+		*) set -- "$@" "${f##*/}" ;;
+		esac
 	done
-	if [ -n "$users" ]; then
-		# Some of its tests take root.
-		set -- "$@" user/uapi
-		for f in /selftests/i386/*; do
-			[ ! -x "$f" ] || set -- "$@" "i386/${f##*/}"
-		done
-	fi
+fi
+if has forms && [ -n "$users" ]; then
+	# Some of the tests of uapi take root, and it has had its turn as root.
+	for name in $users uapi; do
+		set -- "$@" "user/$name"
+	done
+	for f in /selftests/i386/*; do
+		[ ! -x "$f" ] || set -- "$@" "i386/${f##*/}"
+	done
+fi
+if has forms && [ -n "$forms" ]; then
+	for f in /selftests/tsan/*; do
+		[ ! -f "$f" ] || set -- "$@" "tsan/${f##*/}"
+	done
 fi
 if has dat2; then
-	if [ -n "$forms" ]; then
-		for f in /selftests/tsan/*; do
-			[ ! -f "$f" ] || set -- "$@" "tsan/${f##*/}"
-		done
-	fi
 	for f in /selftests/dat2/*; do
+		is_program "$f" || continue
 		case ${f##*/} in
-		calls | counters | provider | *.sh) ;;
+		calls | counters | provider) ;;
+		*.sh) [ -n "$once" ] || continue ;;
 		*) [ -n "$forms" ] || continue ;;
 		esac
-		if [ -f "$f" ] && [ -x "$f" ]; then
-			set -- "$@" "dat2/${f##*/}"
-		fi
+		set -- "$@" "dat2/${f##*/}"
 	done
 fi
 if has modules; then

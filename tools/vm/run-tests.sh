@@ -14,7 +14,7 @@ usage() {
 	and a wire between the last version and the first, of which Debian's programs
 	are at the ends; with --debug it is our own, and the modules alone run on rxe
 	of the others, too.
-	Three guests run at a time, two of those with sanitizers, or as many as
+	Four guests run at a time, two of those with sanitizers, or as many as
 	KDAPL_JOBS says. After the second
 	of the epoch that KDAPL_DEADLINE names no test program is begun, and no kernel
 	is built that takes longer; all of these count as skipped.
@@ -47,7 +47,7 @@ if [ -n "$debug" ]; then limit=3600; else limit=1800; fi
 kernel_time=900
 # Percent of the lines that all tests together must reach.
 least=90
-if [ -n "$debug" ]; then max_jobs=2; else max_jobs=3; fi
+if [ -n "$debug" ]; then max_jobs=2; else max_jobs=4; fi
 max_jobs=${KDAPL_JOBS:-$max_jobs}
 results=$top_dir/build/test
 passed=0 failed=0 skipped=0 failures=() late=()
@@ -267,7 +267,7 @@ for version in "${versions[@]}"; do
 		start_boot "$version" rxe "$@"
 	else
 		# They wait much, and can do that beside each other.
-		for group in modules programs dat2; do
+		for group in programs modules dat2 forms; do
 			start_boot "$version" rxe "$group"
 		done
 	fi
