@@ -6,13 +6,29 @@
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/sched.h>
+#include <linux/string.h>
 
 #include "bench.h"
 #include "report.h"
 
-static bool repeat(bool (*fn)(void), unsigned int times)
+static char *only_side = "", *only_case = "";
+module_param(only_side, charp, 0444);
+MODULE_PARM_DESC(only_side, "measure this side alone");
+module_param(only_case, charp, 0444);
+MODULE_PARM_DESC(only_case, "measure this case alone");
+
+static unsigned int times = 1;
+module_param(times, uint, 0444);
+MODULE_PARM_DESC(times, "measure each so often");
+
+static bool is_wanted(const char *name, const char *only)
 {
-	while (times--) {
+	return !*only || !strcmp(name, only);
+}
+
+static bool repeat(bool (*fn)(void), unsigned int num)
+{
+	while (num--) {
 		if (!fn())
 			return false;
 		cond_resched();
@@ -21,33 +37,46 @@ static bool repeat(bool (*fn)(void), unsigned int times)
 }
 
 /* A line "NAME SIDE NANOSECONDS", of one of @per_call operations. */
-static bool measure(const struct bench *b, const char *name, bool (*fn)(void),
-		    unsigned int times, unsigned int per_call)
+static bool measure_once(const struct bench *b, const char *name,
+			 bool (*fn)(void), unsigned int num,
+			 unsigned int per_call)
 {
 	u64 start;
 
-	if (!repeat(fn, times / 10 + 1))
+	if (!repeat(fn, num / 10 + 1))
 		return false;
 	start = ktime_get_ns();
-	if (!repeat(fn, times))
+	if (!repeat(fn, num))
 		return false;
 	report("%s %s %llu\n", name, b->name,
-	       div_u64(ktime_get_ns() - start, times * per_call));
+	       div_u64(ktime_get_ns() - start, num * per_call));
 	return true;
+}
+
+static bool measure(const struct bench *b, const char *name, bool (*fn)(void),
+		    unsigned int num, unsigned int per_call)
+{
+	unsigned int i;
+
+	if (!is_wanted(name, only_case))
+		return true;
+	for (i = 0; i < times; i++)
+		if (!measure_once(b, name, fn, num, per_call))
+			return false;
+	return true;
+}
+
+static const struct bench *pingpong;
+
+static bool pingpong_rounds(void)
+{
+	return pingpong->pingpong(BENCH_ROUNDS);
 }
 
 static bool measure_pingpong(const struct bench *b)
 {
-	u64 start;
-
-	if (!b->pingpong(BENCH_ROUNDS / 10))
-		return false;
-	start = ktime_get_ns();
-	if (!b->pingpong(BENCH_ROUNDS))
-		return false;
-	report("k-pingpong-64 %s %llu\n", b->name,
-	       div_u64(ktime_get_ns() - start, BENCH_ROUNDS));
-	return true;
+	pingpong = b;
+	return measure(b, "k-pingpong-64", pingpong_rounds, 1, BENCH_ROUNDS);
 }
 
 static bool measure_writes(const struct bench *b)
@@ -59,6 +88,8 @@ static bool measure_writes(const struct bench *b)
 
 static void run(const struct bench *b)
 {
+	if (!is_wanted(b->name, only_side))
+		return;
 	if (!b->open(false) || !measure_writes(b))
 		report("# %s: writes have failed\n", b->name);
 	b->close();

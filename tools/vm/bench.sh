@@ -31,6 +31,7 @@ done
 [ ${#versions[@]} -gt 0 ] || usage
 out=$top_dir/build/bench
 mkdir -p "$out"
+rm -f "$out"/*-insn.txt "$out"/*-time.txt
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM HUP
