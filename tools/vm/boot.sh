@@ -28,6 +28,7 @@ usage() {
 	                              TCP port of the loopback; connect waits for listen
 	  --address A.B.C.D           of eth0, default 10.0.2.15
 	  --pidfile FILE              where QEMU's process id goes
+	  --monitor SOCKET            where QEMU's monitor listens
 	exit status: the script's own; 124 out of time; 125 the kernel complained or
 	something was left behind; 126 the harness itself failed
 	EOT
@@ -36,7 +37,7 @@ usage() {
 
 die_status=126
 kernel='' debug='' insmod=() add=() libs='' limit=600 log='' dmesg=''
-mem='' smp=2 icount='' append='' rdma=rxe wire='' address=10.0.2.15 pidfile=''
+mem='' smp=2 icount='' append='' rdma=rxe wire='' address=10.0.2.15 pidfile='' monitor=''
 coverage='' settings=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -65,6 +66,7 @@ while [ $# -gt 0 ]; do
 		--wire) wire=$2 ;;
 		--address) address=$2 ;;
 		--pidfile) pidfile=$2 ;;
+		--monitor) monitor=$2 ;;
 		*) usage ;;
 		esac
 		shift
@@ -194,6 +196,7 @@ run_qemu() {
 		-chardev "file,id=script,path=$tmp/script" -serial chardev:script \
 		"${ports[@]}" \
 		-netdev "$netdev" -device "$nic" ${pidfile:+-pidfile "$pidfile"} \
+		${monitor:+-monitor "unix:$monitor,server=on,wait=off"} \
 		</dev/null >"$tmp/qemu" 2>&1 &
 	qemu_pid=$!
 	# bash has a lot to say about a process that was killed.

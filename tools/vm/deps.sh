@@ -19,7 +19,7 @@ packages() {
 		;;
 	bench)
 		packages test
-		printf '%s\n' libibverbs-dev bsdextrautils
+		printf '%s\n' libibverbs-dev bsdextrautils socat
 		;;
 	debug)
 		packages test
