@@ -3,6 +3,7 @@
 # Measures kdapl beside raw verbs and libdaplofa: a line for each case, a table, a plot.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
+. "$vm_dir/bench-lib.sh"
 
 usage() {
 	cat >&2 <<-EOT
@@ -38,29 +39,16 @@ trap 'exit 130' INT TERM HUP
 
 # run VERSION RESULTS TIMES OPTION...
 run() {
-	local version=$1 results=$2 times=$3 release
+	local version=$1 results=$2 times=$3
 	shift 3
-	release=$(sed -n 's/^release=//p' "$tmp/$version.kernel")
-	"$vm_dir/boot.sh" --kernel "$version" --mem 1536M --timeout 1500 "$@" \
-		--log "$out/$version.log" \
-		--insmod "$top_dir/build/$release/kdapl.ko" --lib "$top_dir/build/libdat" \
-		--add "$top_dir/build/selftests/dat2:/selftests/dat2" \
-		--add "$top_dir/build/selftests/bench:/selftests/bench" \
-		--add "$tmp/$version:/selftests/modules" \
-		-- "$top_dir/selftests/bench/run.sh" "$times" >"$results" ||
+	(boot_bench "$version" --timeout 1500 --log "$out/$version.log" "$@" \
+		-- "$top_dir/selftests/bench/run.sh" "$times") >"$results" ||
 		die "the measurement on $version has failed; see $out/$version.log"
 }
 
 "$vm_dir/deps.sh" bench
 for version in "${versions[@]}"; do
-	"$vm_dir/kernel.sh" "$version" >"$tmp/$version.kernel"
-	kdir=$(sed -n 's/^kdir=//p' "$tmp/$version.kernel")
-	release=$(sed -n 's/^release=//p' "$tmp/$version.kernel")
-	progress "building for $version" "$out/build-$version.log" \
-		make -s -j"$(nproc)" -C "$top_dir" selftest-modules selftests KDIR="$kdir"
-	mkdir "$tmp/$version"
-	cp "$top_dir/build/$release/selftests/modules/kdapl_testlib.ko" \
-		"$top_dir/build/$release/selftests/modules/kdapl_bench.ko" "$tmp/$version"
+	build_bench "$version" "$out/build-$version.log"
 	say "counting instructions on $version"
 	run "$version" "$out/$version-insn.txt" 1 --icount --env BENCH_MEMORY=1
 	sed -n 's/^# \(mem-[^ ]* [a-z]* [0-9]* [^ ]*\)$/\1/p' "$out/$version-insn.txt" |

@@ -4,6 +4,7 @@
 set -euo pipefail
 export LC_ALL=C
 . "$(dirname "$0")/lib.sh"
+. "$vm_dir/bench-lib.sh"
 
 usage() {
 	cat >&2 <<-EOT
@@ -38,22 +39,9 @@ size_of_trace() {
 }
 
 "$vm_dir/deps.sh" bench
-command -v socat >/dev/null || die "socat is missing"
-"$vm_dir/kernel.sh" "$version" >"$tmp/kernel"
-kdir=$(sed -n 's/^kdir=//p' "$tmp/kernel")
-release=$(sed -n 's/^release=//p' "$tmp/kernel")
-progress "building for $version" "$out.build" \
-	make -s -j"$(nproc)" -C "$top_dir" selftest-modules selftests KDIR="$kdir"
-mkdir "$tmp/modules"
-cp "$top_dir/build/$release/selftests/modules/kdapl_testlib.ko" \
-	"$top_dir/build/$release/selftests/modules/kdapl_bench.ko" "$tmp/modules"
-
-"$vm_dir/boot.sh" --kernel "$version" --icount --mem 1536M --timeout 900 \
-	--monitor "$tmp/monitor" --append norandmaps --log "$out.log" \
-	--insmod "$top_dir/build/$release/kdapl.ko" --lib "$top_dir/build/libdat" \
-	--add "$top_dir/build/selftests/dat2:/selftests/dat2" \
-	--add "$top_dir/build/selftests/bench:/selftests/bench" \
-	--add "$tmp/modules:/selftests/modules" \
+build_bench "$version" "$out.build"
+boot_bench "$version" --icount --timeout 900 --monitor "$tmp/monitor" \
+	--append norandmaps --log "$out.log" \
 	-- "$top_dir/selftests/bench/profile.sh" "$name" "$side" >"$tmp/said" 2>&1 &
 boot=$!
 until grep -qx begin "$tmp/said"; do

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# What scripts that measure source: builds what is measured, boots a guest for it.
+# shellcheck disable=SC2154 # what lib.sh sets, and tmp, a directory of theirs
+
+# build_bench VERSION LOG
+build_bench() {
+	local kdir release
+	"$vm_dir/kernel.sh" "$1" >"$tmp/$1.kernel"
+	kdir=$(sed -n 's/^kdir=//p' "$tmp/$1.kernel")
+	release=$(sed -n 's/^release=//p' "$tmp/$1.kernel")
+	progress "building for $1" "$2" \
+		make -s -j"$(nproc)" -C "$top_dir" selftest-modules selftests KDIR="$kdir"
+	mkdir "$tmp/$1"
+	cp "$top_dir/build/$release/selftests/modules/kdapl_testlib.ko" \
+		"$top_dir/build/$release/selftests/modules/kdapl_bench.ko" "$tmp/$1"
+}
+
+# boot_bench VERSION OPTION... -- SCRIPT ARGUMENT...: in place of a shell
+boot_bench() {
+	local version=$1 release
+	shift
+	release=$(sed -n 's/^release=//p' "$tmp/$version.kernel")
+	exec "$vm_dir/boot.sh" --kernel "$version" --mem 1536M \
+		--insmod "$top_dir/build/$release/kdapl.ko" --lib "$top_dir/build/libdat" \
+		--add "$top_dir/build/selftests/dat2:/selftests/dat2" \
+		--add "$top_dir/build/selftests/bench:/selftests/bench" \
+		--add "$tmp/$version:/selftests/modules" "$@"
+}
