@@ -8,6 +8,7 @@
 #include <linux/preempt.h>
 #include <linux/slab.h>
 
+#include "device.h"
 #include "evd.h"
 #include "ia.h"
 #include "kdapl.h"
@@ -257,6 +258,8 @@ DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 	evd->flags = flags;
 	evd->mask = entries - 1;
 	evd->spare = evd_spare(flags);
+	evd->may_miss = dat_dev_quirks(dat_ia_ibdev(ia)) &
+			DAT_QUIRK_MISSED_EVENTS;
 
 	if (flags & DAT_EVD_CQ_FLAGS) {
 		ret = evd_make_cq(evd, qlen);

@@ -58,6 +58,7 @@ struct dat_evd_helper {
  * @head: next entry of @ring to take out
  * @tail: next entry of @ring to fill
  * @mask: entries in @ring - 1
+ * @may_miss: DAT_QUIRK_MISSED_EVENTS
  * @spare: entries that only the word of a loss may take: see ring_overflow()
  * @notify: entries in @ring that are not silent
  * @overflown: an event was lost, and reported, since the last was taken out
@@ -94,6 +95,7 @@ struct dat_evd {
 	u32 mask;
 	u32 spare;
 	u32 notify;
+	bool may_miss;
 	bool overflown;
 	bool deliver_silent;
 	u32 watchers;
@@ -163,6 +165,7 @@ bool dat_evd_pop(struct dat_evd *evd, struct dat_evd_entry *entry);
 bool dat_evd_pop_for_upcall(struct dat_evd *evd, struct dat_evd_entry *entry,
 			    DAT_UPCALL_OBJECT *upcall, bool *more,
 			    bool *drained);
+bool dat_evd_look_again(struct dat_evd *evd);
 bool dat_evd_post_unless_full(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 			      const DAT_EVENT_DATA *data);
 struct dat_evd_entry *dat_evd_swap_ring(struct dat_evd *evd,

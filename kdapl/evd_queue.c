@@ -341,6 +341,27 @@ bool dat_evd_owes_upcall(const struct dat_evd *evd)
 }
 
 /**
+ * dat_evd_look_again - has something completed while the CQ was being armed?
+ * @evd: the EVD
+ *
+ * For devices of which @evd->may_miss says that they do not know. To poll takes the
+ * lock of the CQ: whoever has it afterwards sees that the CQ is armed.
+ *
+ * Context: process or softirq.
+ * Return: true if dat_evd_pop() would find it.
+ */
+bool dat_evd_look_again(struct dat_evd *evd)
+{
+	bool found;
+
+	spin_lock_bh(&evd->lock);
+	found = evd->next_wc != evd->end_wc ||
+		(evd->cq && cq_poll(evd, DAT_EVD_BATCH));
+	spin_unlock_bh(&evd->lock);
+	return found;
+}
+
+/**
  * dat_evd_is_full - is there no room for another event?
  * @evd: the EVD
  *

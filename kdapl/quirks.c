@@ -69,13 +69,15 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 		 * completes twice. It takes a read with a fence for an error.
 		 * Its MRs are lists of pieces. It never tells of the last WQE.
 		 * It forgets that a message was solicited. Memory that has been
-		 * deregistered is still written to for a moment.
+		 * deregistered is still written to for a moment. Whoever
+		 * completes counts the completion, and then looks whether the CQ
+		 * is armed; between the two there is no barrier.
 		 */
 		return DAT_QUIRK_ONE_SEGMENT | DAT_QUIRK_SIGNAL_ALL |
 		       DAT_QUIRK_UNCHECKED_READS | DAT_QUIRK_UNORDERED |
 		       DAT_QUIRK_NO_READ_FENCE | DAT_QUIRK_PIECES |
 		       DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_NO_SOLICITED |
-		       DAT_QUIRK_LATE_WRITES;
+		       DAT_QUIRK_LATE_WRITES | DAT_QUIRK_MISSED_EVENTS;
 	default:
 		return 0;
 	}

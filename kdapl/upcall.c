@@ -105,7 +105,8 @@ static bool rearm(struct dat_evd *evd, struct ib_cq *cq)
 	if (upcalls && unlikely(dat_evd_owes_upcall(evd)))
 		return true;
 	if (ib_req_notify_cq(cq, notify_flags(evd) |
-				 IB_CQ_REPORT_MISSED_EVENTS) <= 0)
+				 IB_CQ_REPORT_MISSED_EVENTS) <= 0 &&
+	    !(unlikely(evd->may_miss) && dat_evd_look_again(evd)))
 		return false;
 	/* A watcher has to wait until the consumer has made room. */
 	return upcalls || !dat_evd_is_full(evd);

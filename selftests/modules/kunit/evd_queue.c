@@ -352,6 +352,28 @@ static void upcalls_poll_once_for_many(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, pop_for_upcall(&more));
 }
 
+/* Nobody tells of what comes between the last look at the CQ and its arming. */
+static void who_looks_again_finds_what_nobody_tells_of(struct kunit *test)
+{
+	bool more;
+
+	evd.policy = DAT_UPCALL_SINGLE_INSTANCE;
+	KUNIT_EXPECT_FALSE(test, dat_evd_look_again(&evd));
+	send_done(test, 1, false);
+	KUNIT_EXPECT_EQ(test, 1, pop_for_upcall(&more));
+	KUNIT_EXPECT_FALSE(test, dat_evd_look_again(&evd));
+	send_done(test, 2, false);
+	send_done(test, 3, false);
+	KUNIT_EXPECT_TRUE(test, dat_evd_look_again(&evd));
+	/* It is not taken from anybody. */
+	KUNIT_EXPECT_TRUE(test, dat_evd_look_again(&evd));
+	send_done(test, 4, false);
+	KUNIT_EXPECT_EQ(test, 2, pop_for_upcall(&more));
+	KUNIT_EXPECT_EQ(test, 3, pop());
+	KUNIT_EXPECT_EQ(test, 4, pop());
+	KUNIT_EXPECT_FALSE(test, dat_evd_look_again(&evd));
+}
+
 static void what_upcalls_have_taken_is_older_than_the_cq(struct kunit *test)
 {
 	bool more;
@@ -388,6 +410,7 @@ static void what_upcalls_have_taken_goes_with_the_cq(struct kunit *test)
 
 static struct kunit_case evd_queue_cases[] = {
 	KUNIT_CASE(upcalls_poll_once_for_many),
+	KUNIT_CASE(who_looks_again_finds_what_nobody_tells_of),
 	KUNIT_CASE(what_upcalls_have_taken_is_older_than_the_cq),
 	KUNIT_CASE(what_upcalls_have_taken_goes_with_the_cq),
 	KUNIT_CASE(an_empty_ring_gives_nothing),
