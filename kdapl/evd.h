@@ -53,12 +53,12 @@ struct dat_evd_helper {
  * @flags: event streams that may feed it
  * @cq: completions of DTOs and binds; NULL if it takes none
  * @expected: completions that there can be at once, of all its EPs
+ * @may_miss: of DAT_QUIRK_MISSED_EVENTS
  * @size_lock: serialises changes of size, of the ring and of @cq
  * @lock: guards all below, and the order of events
  * @head: next entry of @ring to take out
  * @tail: next entry of @ring to fill
  * @mask: entries in @ring - 1
- * @may_miss: DAT_QUIRK_MISSED_EVENTS
  * @spare: entries that only the word of a loss may take: see ring_overflow()
  * @notify: entries in @ring that are not silent
  * @overflown: an event was lost, and reported, since the last was taken out
@@ -87,6 +87,7 @@ struct dat_evd {
 	DAT_EVD_FLAGS flags;
 	struct ib_cq *cq;
 	atomic_t expected;
+	bool may_miss;
 	struct mutex size_lock;
 
 	spinlock_t lock;
@@ -95,7 +96,6 @@ struct dat_evd {
 	u32 mask;
 	u32 spare;
 	u32 notify;
-	bool may_miss;
 	bool overflown;
 	bool deliver_silent;
 	u32 watchers;
