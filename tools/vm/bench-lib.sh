@@ -7,8 +7,8 @@
 build_bench() {
 	local kdir release
 	"$vm_dir/kernel.sh" "$1" >"$tmp/$1.kernel"
-	kdir=$(sed -n 's/^kdir=//p' "$tmp/$1.kernel")
-	release=$(sed -n 's/^release=//p' "$tmp/$1.kernel")
+	kdir=$(field kdir <"$tmp/$1.kernel")
+	release=$(field release <"$tmp/$1.kernel")
 	progress "building for $1" "$2" \
 		make -s -j"$(nproc)" -C "$top_dir" selftest-modules selftests KDIR="$kdir"
 	mkdir "$tmp/$1"
@@ -20,7 +20,7 @@ build_bench() {
 boot_bench() {
 	local version=$1 release
 	shift
-	release=$(sed -n 's/^release=//p' "$tmp/$version.kernel")
+	release=$(field release <"$tmp/$version.kernel")
 	exec "$vm_dir/boot.sh" --kernel "$version" --mem 1536M \
 		--insmod "$top_dir/build/$release/kdapl.ko" --lib "$top_dir/build/libdat" \
 		--add "$top_dir/build/selftests/dat2:/selftests/dat2" \

@@ -10,8 +10,8 @@ only=${2-}
 
 "$vm_dir/deps.sh" test
 where=$("$vm_dir/kernel.sh" "$version") || die "no $version kernel"
-kdir=$(sed -n 's/^kdir=//p' <<<"$where")
-release=$(sed -n 's/^release=//p' <<<"$where")
+kdir=$(field kdir <<<"$where")
+release=$(field release <<<"$where")
 logs=$top_dir/build/guards
 mkdir -p "$logs"
 tmp=$(mktemp -d)

@@ -79,3 +79,8 @@ patches_of() {
 	find "$vm_dir/patches" -maxdepth 1 -name '*.patch' | sort
 	[ ! -d "$vm_dir/patches/$1" ] || find "$vm_dir/patches/$1" -name '*.patch' | sort
 }
+
+# field NAME: its value, of the NAME=VALUE lines of a script on standard input
+field() {
+	sed -n "s/^$1=//p"
+}

@@ -109,8 +109,8 @@ prepare() {
 		fail "$label: no kernel"
 		return 1
 	}
-	kdir=$(sed -n 's/^kdir=//p' <<<"$where")
-	release=$(sed -n 's/^release=//p' <<<"$where")
+	kdir=$(field kdir <<<"$where")
+	release=$(field release <<<"$where")
 	step "$label: build" build "$version" "$kdir" "$release" || {
 		fail "$label: does not build"
 		return 1

@@ -81,7 +81,7 @@ boot() {
 	local name=$1 version=$2 log=$3 where release
 	shift 3
 	where=$("$vm_dir/kernel.sh" "$version" ${debug:+"$debug"}) || die "no $version kernel"
-	release=$(sed -n 's/^release=//p' <<<"$where")
+	release=$(field release <<<"$where")
 	exec "$vm_dir/boot.sh" --kernel "$version" ${debug:+--debug} \
 		--timeout "$limit" --log "$log" --pidfile "$tmp/$name.pid" \
 		--insmod "$top_dir/build/$release/kdapl.ko" --lib "$top_dir/build/libdat" \
