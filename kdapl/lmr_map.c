@@ -172,6 +172,20 @@ static unsigned int cut_sg(struct scatterlist *to, unsigned int most,
 	return length ? 0 : num;
 }
 
+/* How many DMA segments a range is, if it ends with one; otherwise 0. */
+static unsigned int whole_sg(struct scatterlist *sg, u32 length)
+{
+	unsigned int num;
+
+	for (num = 0; length; num++) {
+		if (sg_dma_len(sg) > length)
+			return 0;
+		length -= sg_dma_len(sg);
+		sg = sg_next(sg);
+	}
+	return num;
+}
+
 /* For more pages than an MR has room for. It must not sleep. */
 static u32 larger_pages(struct ib_device *ibdev, struct scatterlist *sgl,
 			unsigned int num, u64 address, u32 length)
@@ -227,25 +241,29 @@ static int map_pieces(struct ib_mr *mr, struct scatterlist *sgl,
 int dat_lmr_map_mr(const struct dat_lmr *lmr, struct ib_mr *mr, u64 address,
 		   u32 length, u64 iova)
 {
-	struct scatterlist few[FEW_SEGMENTS], *cut = few, *first;
+	struct scatterlist few[FEW_SEGMENTS], *sgl = few, *first, *many = NULL;
 	unsigned int num, most, left;
 	u32 sg_offset, page_offset;
 	int err;
 
 	first = dat_lmr_find_sg(lmr, address - lmr->address, &sg_offset, &left);
 	num = cut_sg(few, FEW_SEGMENTS, first, sg_offset, length);
+	if (!num && !sg_offset) {
+		sgl = first;
+		num = whole_sg(first, length);
+	}
 	if (!num) {
 		/* None but the first and the last is less than a page. */
 		page_offset = offset_in_page(sg_dma_address(first) + sg_offset);
 		most = min_t(u64, left, PFN_UP(page_offset + (u64)length));
-		cut = kmalloc_array(most, sizeof(*cut), GFP_ATOMIC);
-		if (!cut)
+		many = kmalloc_array(most, sizeof(*many), GFP_ATOMIC);
+		if (!many)
 			return -ENOMEM;
-		num = cut_sg(cut, most, first, sg_offset, length);
+		sgl = many;
+		num = cut_sg(many, most, first, sg_offset, length);
 	}
-	err = map_pieces(mr, cut, num, iova, length);
-	if (cut != few)
-		kfree(cut);
+	err = map_pieces(mr, sgl, num, iova, length);
+	kfree(many);
 	if (err)
 		return err;
 
