@@ -13,6 +13,7 @@ release=${release%/build}
 image=linux-image-$release
 image_version=$(dpkg-query -W -f '${Version}' "linux-headers-$release")
 dir=$cache_dir/stock/${image}_$image_version
+kernel=$cache_dir/stock/vmlinux-${release}_$image_version
 
 # Prints the path of the image's package, downloading it if needed.
 deb_file() {
@@ -53,14 +54,23 @@ unpack() {
 	rm -rf "$tmp"
 }
 
+# Without KVM it takes a guest two seconds to unpack a kernel. Some are like that only.
+unpack_kernel() {
+	[ ! -e "$kernel" ] || return 0
+	"$vm_dir/vmlinux.sh" "$dir/boot/vmlinuz-$release" "$kernel.new" ||
+		ln -sf "$dir/boot/vmlinuz-$release" "$kernel.new"
+	mv "$kernel.new" "$kernel"
+}
+
 PATH=$PATH:/usr/sbin:/sbin
+mkdir -p "$cache_dir/deb" "$cache_dir/stock"
 if [ -r "/boot/vmlinuz-$release" ] && [ -r "/lib/modules/$release/modules.dep" ]; then
 	# Some of Debian's headers bring the image with them.
 	dir=
 else
-	mkdir -p "$cache_dir/deb" "$cache_dir/stock"
 	with_lock "$image" unpack
 fi
+with_lock "$image" unpack_kernel
 
-printf '%s\n' "image=$dir/boot/vmlinuz-$release" "modules=$dir/lib/modules/$release" \
+printf '%s\n' "image=$kernel" "modules=$dir/lib/modules/$release" \
 	"kdir=$kdir" "release=$release"
