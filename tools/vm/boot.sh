@@ -85,8 +85,7 @@ esac
 command -v qemu-system-x86_64 >/dev/null || die "qemu is missing: run tools/vm/deps.sh test"
 
 where=$("$vm_dir/kernel.sh" "$kernel" ${debug:+"$debug"}) || die "no $kernel kernel"
-setting() { sed -n "s/^$1=//p" <<<"$where"; }
-image=$(setting image)
+image=$(field image <<<"$where")
 
 log=${log:-$top_dir/build/vm/$kernel${debug:+-debug}.log}
 mkdir -p "$(dirname "$log")"
@@ -118,7 +117,7 @@ make_initramfs() {
 	printf '#!/bin/sh\nexec %s\n' "/kdapl/script ${*@Q}" >"$tmp/run.sh"
 	chmod +x "$tmp/run.sh"
 	LD_LIBRARY_PATH=$libs "$vm_dir/initramfs.sh" "$tmp/initramfs" \
-		"$(setting release)" "$(setting modules)" \
+		"$(field release <<<"$where")" "$(field modules <<<"$where")" \
 		"$tmp/settings:/kdapl/settings" "$tmp/run.sh:/kdapl/run.sh" \
 		"$script:/kdapl/script" "${list[@]}" "${add[@]}"
 }

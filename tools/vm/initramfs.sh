@@ -25,13 +25,14 @@ for dir in bin sbin lib lib64; do
 	ln -s "usr/$dir" "$stage/$dir"
 done
 
-# Libraries of the system keep their place, others go where the guest's
-# LD_LIBRARY_PATH looks.
+# What these programs and libraries are linked with: add_libraries FILE... Libraries of
+# the system keep their place, others go where the guest's LD_LIBRARY_PATH looks.
 add_libraries() {
 	local list path
-	list=$(ldd "$1" 2>/dev/null) || return 0
+	# Some are scripts, or static, which it takes for a failure.
+	list=$(ldd "$@" 2>/dev/null) || :
 	case $list in
-	*'not found'*) die "$1 lacks a library: $(grep 'not found' <<<"$list")" ;;
+	*'not found'*) die "a library is missing: $(grep -m 1 'not found' <<<"$list")" ;;
 	esac
 	while read -r path; do
 		case $path in
@@ -40,17 +41,16 @@ add_libraries() {
 			;;
 		*) install -D "$path" "$stage/usr/local/lib/${path##*/}" ;;
 		esac
-	done < <(sed -nE 's/^(.* => |\t)(\/[^ ]*) \(.*/\2/p' <<<"$list")
+	done < <(sed -nE 's/^(.* => |\t)(\/[^ ]*) \(.*/\2/p' <<<"$list" | sort -u)
 }
 
 add() {
-	local from=$1 to=$stage/${2#/} file
+	local from=$1 to=$stage/${2#/} files
 	[ -e "$from" ] || die "$from does not exist"
 	mkdir -p "$(dirname "$to")"
 	cp -rLT "$from" "$to"
-	while IFS= read -r -d '' file; do
-		add_libraries "$file"
-	done < <(find -L "$from" -type f \( -perm -u+x -o -name '*.so*' \) -print0)
+	mapfile -d '' files < <(find -L "$from" -type f \( -perm -u+x -o -name '*.so*' \) -print0)
+	[ ${#files[@]} -eq 0 ] || add_libraries "${files[@]}"
 }
 
 add_tools() {
