@@ -324,6 +324,12 @@ TEST_F(lmr_free, a_send_posted_before_sends_nothing_afterwards)
 	memset(self->a.buf, 0xdd, 64);
 	ASSERT_EQ(DAT_SUCCESS, post_recv(p->b.ep, &self->b, 0, 64, 2));
 	status = wait_dto(p->a.dto_evd, 1);
+	if (status == DAT_DTO_SUCCESS) {
+		/* What was on its way since before took its time. */
+		EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(p->b.dto_evd, 2));
+		EXPECT_TRUE(is_all(self->b.buf, 64, 0xaa));
+		return;
+	}
 	/* The device's words for it; rxe has others, and not always the same. */
 	EXPECT_TRUE(status == DAT_DTO_ERR_LOCAL_PROTECTION ||
 		    status == DAT_DTO_ERR_LOCAL_EP ||
