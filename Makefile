@@ -15,7 +15,7 @@ release := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' $(KDIR)/include/gene
 out := $(BUILD_DIR)/$(release)
 
 .PHONY: all modules tools demo-programs selftests selftest-modules demo test check bench
-.PHONY: test-debug test-debug-all
+.PHONY: selftest-forms test-debug test-debug-all
 .PHONY: install modules_install clean mirror
 
 all: modules tools
@@ -50,10 +50,12 @@ tools:
 	$(if $(has_dat2),$(MAKE) -C tools/libdaplkdat O=$(BUILD_DIR)/libdaplkdat)
 	$(MAKE) -C tools/dat-info O=$(BUILD_DIR)/dat-info LIBDAT=$(BUILD_DIR)/libdat
 
-selftests: tools
+selftests: goal := all
+selftest-forms: goal := all forms
+selftests selftest-forms: tools
 	kselftest=$$(tools/vm/borrow.sh) && \
 	$(MAKE) -C selftests O=$(BUILD_DIR)/selftests LIBDAT=$(BUILD_DIR)/libdat \
-		LIBDAPLKDAT=$(BUILD_DIR)/libdaplkdat KSELFTEST=$$kselftest
+		LIBDAPLKDAT=$(BUILD_DIR)/libdaplkdat KSELFTEST=$$kselftest $(goal)
 
 demo-programs: tools
 	$(MAKE) -C tools/demo O=$(BUILD_DIR)/demo LIBDAT=$(BUILD_DIR)/libdat

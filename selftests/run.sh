@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Runs in the guest: every test program and test module, or those named, as TAP;
-# `programs`, `forms` (programs once more: as a user, of 32 bits, with a sanitizer),
-# `modules` (with the examples) and `dat2` (what is linked with libdat2) each name all of
-# these. When KDAPL_SECONDS have passed since the guest was started none is begun any more.
+# Runs in the guest: every test program and test module, or those named, as TAP. A group
+# of them may be named: `programs`; `users`, programs that are run as a user; `modules`,
+# with the examples; `dat2`, what there is for libdat2 alone; `forms`, programs once more,
+# for 32 bits, with a sanitizer, linked with libdat2. When KDAPL_SECONDS have passed since
+# the guest was started none is begun any more.
 #
 # Programs are below /selftests, modules below /selftests/modules. A module runs
 # its tests when it is loaded and leaves their results, as TAP, in debugfs.
@@ -199,25 +200,25 @@ run_examples() {
 	end examples $rc
 }
 
-case $* in
-'') groups='programs forms dat2 modules' ;;
-programs | forms | dat2 | modules)
-	groups=$1
+groups=
+[ $# -gt 0 ] || groups='programs users forms dat2 modules'
+for name; do
 	shift
-	;;
-*) groups= ;;
-esac
+	case $name in
+	programs | users | forms | dat2 | modules) groups="$groups $name" ;;
+	*) set -- "$@" "$name" ;;
+	esac
+done
 
-# Some are for a user. To the sanitizers of the kernel it makes no difference, nor does
-# it to them whether a process has 32 bits, and the debug kernels have no futex() for one.
-users=' batch dto handles rmr_bind rmr_state '
-[ ! -e /sys/kernel/debug/kmemleak ] || users=
-# What is there to test libraries, or what goes together with others', needs one kernel.
+# Some are for a user. To the sanitizers of the kernel it makes no difference, nor do
+# other forms, and the debug kernels have no futex() for a process of 32 bits.
+users=' batch dto handles rmr_bind rmr_state ' forms=yes
+[ ! -e /sys/kernel/debug/kmemleak ] || users='' forms=''
+# What goes together with others' programs needs one kernel.
 once=
 case $(uname -r) in
 6.12.*) once=yes ;;
 esac
-forms=${once:+$users}
 
 # has GROUP: is it wanted?
 has() {
@@ -241,31 +242,22 @@ if has programs; then
 		esac
 	done
 fi
-if has forms && [ -n "$users" ]; then
+if has users && [ -n "$users" ]; then
 	# Some of the tests of uapi take root, and it has had its turn as root.
 	for name in $users uapi; do
 		set -- "$@" "user/$name"
 	done
-	for f in /selftests/i386/*; do
-		[ ! -x "$f" ] || set -- "$@" "i386/${f##*/}"
-	done
 fi
-if has forms && [ -n "$forms" ]; then
-	for f in /selftests/tsan/*; do
-		[ ! -f "$f" ] || set -- "$@" "tsan/${f##*/}"
-	done
-fi
-if has dat2; then
-	for f in /selftests/dat2/*; do
-		is_program "$f" || continue
-		case ${f##*/} in
-		calls | counters | provider) ;;
-		*.sh) [ -n "$once" ] || continue ;;
-		*) [ -n "$forms" ] || continue ;;
-		esac
-		set -- "$@" "dat2/${f##*/}"
-	done
-fi
+for f in /selftests/i386/* /selftests/tsan/* /selftests/dat2/*; do
+	is_program "$f" || continue
+	f=${f#/selftests/}
+	case $f in
+	dat2/calls | dat2/counters | dat2/provider) group=dat2 here=yes ;;
+	dat2/*.sh) group=dat2 here=$once ;;
+	*) group=forms here=$forms ;;
+	esac
+	! has $group || [ -z "$here" ] || set -- "$@" "$f"
+done
 if has modules; then
 	for f in /selftests/modules/*_test.ko; do
 		[ -f "$f" ] || continue

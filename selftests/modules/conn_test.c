@@ -463,8 +463,12 @@ static bool up_and_down(int i)
 }
 
 /* Sanitizers take half a second for each, and see no more in a thousand. */
-#define CONNECTIONS	(!IS_ENABLED(CONFIG_KASAN) ? 1000 : \
-			 kpair_is_siw() ? 30 : 100)
+static int num_connections(void)
+{
+	if (IS_ENABLED(CONFIG_KASAN))
+		return kpair_is_siw() ? 30 : 100;
+	return kpair_thorough ? 1000 : 200;
+}
 
 static bool many_connections_leave_nothing(void)
 {
@@ -479,7 +483,7 @@ static bool many_connections_leave_nothing(void)
 		msleep(20);
 	for (i = 0; i < ARRAY_SIZE(counted); i++)
 		before[i] = count_of(counted[i]);
-	for (n = 0; n < CONNECTIONS; n++)
+	for (n = 0; n < num_connections(); n++)
 		CHECK(up_and_down(n));
 	CHECK(fresh());
 	return settles_at(before);

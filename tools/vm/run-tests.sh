@@ -10,14 +10,15 @@ usage() {
 	  --debug         kernels with sanitizers: rxe on the last of them, with the
 	                  long form of the tests, siw on the others
 	  --rdma DRIVER   this device on all kernels
-	The programs are handed to selftests/run.sh; without any it runs them all,
-	and a wire between the last version and the first, of which Debian's programs
-	are at the ends; with --debug it is our own, and the modules alone run on rxe
-	of the others, too.
-	Four guests run at a time, two of those with sanitizers, or as many as
-	KDAPL_JOBS says. After the second
-	of the epoch that KDAPL_DEADLINE names no test program is begun, and no kernel
-	is built that takes longer; all of these count as skipped.
+	The programs, or groups of them, are handed to selftests/run.sh; without any it
+	runs them all but for the forms, and a wire between the last version and the first,
+	of which Debian's programs are at the ends. With --debug the wire is our own, the
+	modules run on rxe of the others, too, and what sanitizers make too slow or keep
+	from running (the forms, a thousand connections) on the last without them.
+	Five guests run at a time, two of those with sanitizers, or as many as
+	KDAPL_JOBS says. After the second of the epoch that KDAPL_DEADLINE names no test
+	program is begun, and no kernel is built that takes longer; all of these count as
+	skipped.
 	EOT
 	exit 2
 }
@@ -47,8 +48,11 @@ if [ -n "$debug" ]; then limit=3600; else limit=1800; fi
 kernel_time=900
 # Percent of the lines that all tests together must reach.
 least=90
-if [ -n "$debug" ]; then max_jobs=2; else max_jobs=4; fi
+if [ -n "$debug" ]; then max_jobs=2; else max_jobs=5; fi
 max_jobs=${KDAPL_JOBS:-$max_jobs}
+targets=(selftest-modules selftests)
+# The long form of tests that have one.
+thorough=$debug
 results=$top_dir/build/test
 passed=0 failed=0 skipped=0 failures=() late=()
 tmp=$(mktemp -d)
@@ -87,14 +91,17 @@ step() {
 
 # In the guest everything is below /selftests.
 build() {
-	local version=$1 kdir=$2 release=$3 stage=$tmp/$1
-	make -s -j"$(nproc)" -C "$top_dir" selftest-modules selftests KDIR="$kdir" \
-		KDAPL_GCOV="$debug" || return
+	local version=$1 kdir=$2 release=$3 stage=$tmp/$1$debug
+	make -s -j"$(nproc)" -C "$top_dir" "${targets[@]}" KDIR="$kdir" KDAPL_GCOV="$debug" ||
+		return
 	mkdir -p "$stage/modules"
 	cp -r "$top_dir/build/selftests/." "$stage"
 	find "$top_dir/build/$release/selftests/modules" -name "*.ko" \
 		-exec cp {} "$stage/modules" \;
-	cp "$top_dir/build/$release/kdapl.ko" "$tmp/$version.ko"
+	cp "$top_dir/build/$release/kdapl.ko" "$stage.ko"
+	# Each guest would unpack into memory what it has no use for.
+	find "$stage" -name '*.[od]' -delete
+	find "$stage" "$stage.ko" -type f -exec strip -g {} + 2>/dev/null || :
 }
 
 # Gets a kernel ready: prepare VERSION
@@ -124,13 +131,12 @@ boot_once() {
 	[ -z "$left" ] || options+=(--env "KDAPL_SECONDS=$left")
 	[ -z "$debug" ] || options+=(--debug --coverage "$results/$name.gcda.tar.gz")
 	# The long form on one kernel is enough, and takes long enough.
-	if [ -n "$debug" ] && [ "$version" = "${versions[-1]}" ]; then
+	[ -z "$thorough" ] || [ "$version" != "${versions[-1]}" ] ||
 		options+=(--env KDAPL_THOROUGH=1)
-	fi
 	"$vm_dir/boot.sh" --kernel "$version" --rdma "$rdma" "${options[@]}" \
 		--timeout "$limit" --log "$results/$name.log" \
-		--insmod "$tmp/$version.ko" --lib "$top_dir/build/libdat" \
-		--add "$tmp/$version:/selftests" -- "$top_dir/selftests/run.sh" "$@" \
+		--insmod "$tmp/$version$debug.ko" --lib "$top_dir/build/libdat" \
+		--add "$tmp/$version$debug:/selftests" -- "$top_dir/selftests/run.sh" "$@" \
 		>"$results/$name.tap"
 }
 
@@ -176,8 +182,24 @@ start() {
 # start_boot VERSION DRIVER [PROGRAM...]
 start_boot() {
 	local name=$1${debug:+-debug-$2}
-	[ -n "$debug" ] || [ $# -ne 3 ] || name=$name-$3
 	start "$name" boot "$name" "$@"
+}
+
+# In several boots, as tests wait much and can do that beside each other. What is only a
+# few programs on all versions but the last is not worth one.
+start_groups() {
+	local version=$1 all=(programs 'modules users dat2') groups
+	[ "$version" != "${versions[-1]}" ] || all=(programs modules 'users dat2')
+	for groups in "${all[@]}"; do
+		# shellcheck disable=SC2086 # a list
+		start "$version-${groups%% *}" boot "$version-${groups%% *}" "$version" rxe $groups
+	done
+}
+
+# stock NAME VERSION: what is not for the kernels with sanitizers, or too much for them
+stock() {
+	debug='' targets=(selftest-modules selftest-forms)
+	prepare "$2" && boot "$1" "$2" rxe forms kdapl_conn_test
 }
 
 count() {
@@ -266,10 +288,7 @@ for version in "${versions[@]}"; do
 	elif [ -n "$debug" ] || [ $# -gt 0 ]; then
 		start_boot "$version" rxe "$@"
 	else
-		# They wait much, and can do that beside each other.
-		for group in programs modules dat2 forms; do
-			start_boot "$version" rxe "$group"
-		done
+		start_groups "$version"
 	fi
 done
 if [ $# -eq 0 ] && [ ${#ready[@]} -gt 0 ]; then
@@ -279,6 +298,9 @@ if [ $# -eq 0 ] && [ ${#ready[@]} -gt 0 ]; then
 			start_boot "$version" rxe modules
 		fi
 	done
+	if [ -n "$debug" ] && [ -z "$driver" ]; then
+		start "${ready[-1]}-stock" stock "${ready[-1]}-stock" "${ready[-1]}"
+	fi
 	name=wire${debug:+-debug}
 	start "$name" wire "$name" "${ready[-1]}" "${ready[0]}"
 fi
