@@ -41,87 +41,6 @@ static const struct dat_object_ops lmr_ops = {
 	.release = lmr_release,
 };
 
-static struct ib_mr *alloc_mr(const struct dat_lmr *lmr,
-			      const struct dat_lmr_fit *fit)
-{
-	if (fit->type == IB_MR_TYPE_MEM_REG)
-		return dat_dev_alloc_mr(lmr->pz->pd, fit->num);
-	return ib_alloc_mr(lmr->pz->pd, fit->type, fit->num);
-}
-
-static void set_mr(struct dat_lmr *lmr, struct ib_mr *mr)
-{
-	lmr->mr = mr;
-	lmr->lkey = mr->lkey;
-	lmr->rkey = mr->rkey;
-}
-
-/* Whoever has charged the process for the pages leaves that to the device. */
-static void uncharge(const struct dat_lmr *lmr)
-{
-	struct dat_platform_region *p = lmr->region.for_platform;
-
-	if (lmr->mem_type == DAT_MEM_TYPE_PLATFORM && p->uncharge)
-		p->uncharge(p);
-}
-
-/* Any number of pages, but only of the process that calls. */
-static int register_user_mr(struct dat_lmr *lmr)
-{
-	struct ib_mr *mr;
-
-	if (!lmr->user_mm || lmr->user_mm != current->mm ||
-	    lmr->length > dat_dev_max_user_mr(lmr->pz->pd->device))
-		return -E2BIG;
-	uncharge(lmr);
-	mr = ib_reg_user_mr(lmr->pz->pd, lmr->start, lmr->length, lmr->address,
-			    dat_lmr_access(lmr->privileges));
-	if (IS_ERR(mr))
-		return PTR_ERR(mr);
-	set_mr(lmr, mr);
-	return 0;
-}
-
-static int register_mr(struct dat_lmr *lmr)
-{
-	struct ib_device *ibdev = lmr->pz->pd->device;
-	struct dat_lmr_fit fit;
-	struct ib_mr *mr;
-	int ret;
-
-	ret = lmr->length > U32_MAX ? -E2BIG :
-		dat_lmr_fit(ibdev, dat_dev_max_lmr_pages(ibdev),
-			    lmr->optimization & DAT_MEM_OPTIMIZE_IA,
-			    lmr->sgt.sgl, lmr->sgt.nents, lmr->address,
-			    lmr->length, &fit);
-	if (ret == -E2BIG)
-		return register_user_mr(lmr);
-	if (ret)
-		return ret;
-	mr = alloc_mr(lmr, &fit);
-	if (IS_ERR(mr))
-		return PTR_ERR(mr);
-	ret = ib_map_mr_sg(mr, lmr->sgt.sgl, lmr->sgt.nents, NULL,
-			   fit.page_size);
-	if (ret != lmr->sgt.nents) {
-		ret = ret < 0 ? ret : -ENOMEM;
-		goto dereg;
-	}
-	/* The device shall know the memory by the consumer's addresses. */
-	mr->iova = lmr->address;
-	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
-	ret = dat_regqp_register(&lmr->pz->reg, mr,
-				 dat_lmr_access(lmr->privileges));
-	if (ret)
-		goto dereg;
-	set_mr(lmr, mr);
-	return 0;
-
-dereg:
-	ib_dereg_mr(mr);
-	return ret;
-}
-
 static DAT_RETURN lmr_register(struct dat_lmr *lmr)
 {
 	DAT_RETURN ret;
@@ -133,7 +52,7 @@ static DAT_RETURN lmr_register(struct dat_lmr *lmr)
 		lmr->lkey = lmr->pz->pd->local_dma_lkey;
 		return DAT_SUCCESS;
 	}
-	if (!register_mr(lmr))
+	if (!dat_lmr_register(lmr))
 		return DAT_SUCCESS;
 	dat_lmr_unmap(lmr);
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,

@@ -131,9 +131,14 @@ struct page **dat_lmr_pages(const struct dat_lmr *lmr, unsigned int num,
 void dat_lmr_put_pages(const struct dat_lmr *lmr, struct page **pages);
 
 /* lmr_fit.c */
+bool dat_lmr_fit_pages(const struct ib_device *ibdev, u32 max_pages, u64 address,
+		       u64 iova, u64 length, struct dat_lmr_fit *fit);
 int dat_lmr_fit(const struct ib_device *ibdev, u32 max_pages, bool large,
 		struct scatterlist *sgl, unsigned int nents, u64 iova,
 		u64 length, struct dat_lmr_fit *fit);
+
+/* lmr_mr.c */
+int dat_lmr_register(struct dat_lmr *lmr);
 
 /* lmr_map.c */
 DAT_RETURN dat_lmr_map(struct dat_lmr *lmr);

@@ -8,6 +8,7 @@
  */
 #include <linux/bitops.h>
 #include <linux/math64.h>
+#include <linux/mm.h>
 
 #include "device.h"
 #include "lmr.h"
@@ -37,6 +38,35 @@ static u64 num_pages(u64 begin, u64 length, unsigned int shift)
 	u64 offset = begin & (BIT_ULL(shift) - 1);
 
 	return (offset + length + BIT_ULL(shift) - 1) >> shift;
+}
+
+/**
+ * dat_lmr_fit_pages - how memory fits if its pieces are whole pages
+ * @ibdev: the device
+ * @max_pages: how many there may be
+ * @address: of its first byte on the bus
+ * @iova: by which address the device shall know that byte
+ * @length: bytes
+ * @fit: out: what to ask of ib_alloc_mr() and ib_map_mr_sg()
+ *
+ * They are, but for bounce buffers, and ib_map_mr_sg() looks at each of them: who
+ * finds that it has mapped less asks dat_lmr_fit(), which does so beforehand.
+ *
+ * Context: any.
+ * Return: false if there is more to be looked at.
+ */
+bool dat_lmr_fit_pages(const struct ib_device *ibdev, u32 max_pages, u64 address,
+		       u64 iova, u64 length, struct dat_lmr_fit *fit)
+{
+	u64 num = num_pages(address, length, PAGE_SHIFT);
+
+	if (offset_in_page(address ^ iova) || num > max_pages ||
+	    dat_dev_quirks(ibdev) & DAT_QUIRK_PIECES)
+		return false;
+	fit->type = IB_MR_TYPE_MEM_REG;
+	fit->page_size = PAGE_SIZE;
+	fit->num = num;
+	return true;
 }
 
 /**

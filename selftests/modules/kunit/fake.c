@@ -21,6 +21,7 @@
 #include "../../../kdapl/lmr.h"
 #include "../../../kdapl/post.h"
 #include "../../../kdapl/registry.h"
+#include "../../../kdapl/regqp.h"
 #include "../../../kdapl/rmr.h"
 #include "../../../kdapl/srq.h"
 #include "../../../kdapl/stats.h"
@@ -58,6 +59,35 @@ static int fake_map_mr_sg(struct ib_mr *mr, struct scatterlist *sgl, int num,
 }
 
 /**
+ * fake_alloc_mr - an MR, of which there is one at a time
+ * @pd: its PD
+ * @type: its type
+ * @num: for how many pages
+ *
+ * Return: the MR.
+ */
+struct ib_mr *fake_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 num)
+{
+	static struct ib_mr mr;
+
+	mr = (struct ib_mr) {
+		.device = &fake.ibdev,
+		.pd = pd,
+		.type = type,
+		.lkey = 0x100,
+		.rkey = 0x100,
+	};
+	fake.mr_pages = num;
+	return &mr;
+}
+
+static int fake_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
+{
+	fake.freed_mrs++;
+	return 0;
+}
+
+/**
  * fake_reset - forget what has happened, before a test
  */
 void fake_reset(void)
@@ -65,6 +95,7 @@ void fake_reset(void)
 	memset(&fake, 0, sizeof(fake));
 	fake.ibdev.ops.poll_cq = fake_poll_cq;
 	fake.ibdev.ops.map_mr_sg = fake_map_mr_sg;
+	fake.ibdev.ops.dereg_mr = fake_dereg_mr;
 	kdapl_wq = system_wq;
 	dat_chardev_wq = system_wq;
 }
@@ -143,6 +174,27 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 u32 dat_dev_max_pages(const struct ib_device *ibdev)
 {
 	return DAT_MAX_FRWR_PAGES;
+}
+
+u32 dat_dev_max_lmr_pages(const struct ib_device *ibdev)
+{
+	return DAT_MAX_FRWR_PAGES;
+}
+
+u64 dat_dev_max_user_mr(const struct ib_device *ibdev)
+{
+	return 0;
+}
+
+struct ib_mr *dat_dev_alloc_mr(struct ib_pd *pd, u32 num_pages)
+{
+	return fake_alloc_mr(pd, IB_MR_TYPE_MEM_REG, num_pages);
+}
+
+int dat_regqp_register(struct dat_regqp *reg, struct ib_mr *mr, int access)
+{
+	fake.registrations++;
+	return fake.register_result;
 }
 
 struct page **dat_lmr_pages(const struct dat_lmr *lmr, unsigned int num,

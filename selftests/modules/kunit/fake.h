@@ -44,6 +44,11 @@ struct dat_uevd;
  * @num_segments: how many there were
  * @map_result: what it returns if not 0
  * @page_size: the page size it was given
+ * @maps: how often it was called, as far as a test counts
+ * @mr_pages: for how many pages the last MR was made
+ * @freed_mrs: MRs that are no more
+ * @registrations: calls of dat_regqp_register()
+ * @register_result: what it returns
  * @settled: calls of dat_fmr_done()
  * @settled_status: status that the last of them had
  * @revoked: context of the last dat_context_revoked()
@@ -76,6 +81,11 @@ struct fake {
 	unsigned int num_segments;
 	int map_result;
 	unsigned int page_size;
+	unsigned int maps;
+	u32 mr_pages;
+	unsigned int freed_mrs;
+	unsigned int registrations;
+	int register_result;
 	unsigned int settled;
 	enum ib_wc_status settled_status;
 	DAT_RMR_CONTEXT revoked;
@@ -93,6 +103,7 @@ struct fake {
 
 extern struct fake fake;
 
+struct ib_mr *fake_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 num);
 void fake_reset(void);
 void fake_complete(u64 wr_id, enum ib_wc_status status);
 

@@ -10,6 +10,9 @@
 /* The others have these from fake.c. */
 #define dat_dev_quirks		real_quirks
 #define dat_dev_max_pages	real_max_pages
+#define dat_dev_max_lmr_pages	real_max_lmr_pages
+#define dat_dev_max_user_mr	real_max_user_mr
+#define dat_dev_alloc_mr	real_alloc_mr
 #include "../../../kdapl/quirks.c"
 
 static struct ib_device dev;

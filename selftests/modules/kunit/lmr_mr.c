@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * lmr_mr.c - tests of how an LMR is registered that is unlike most
+ */
+#include <kunit/test.h>
+
+#include "fake.h"
+
+/* The core's counts what devices have that it knows. */
+#define ib_alloc_mr		fake_alloc_mr
+#include "../../../kdapl/lmr_mr.c"
+
+#define ADDRESS		0x7f1200000000ULL
+#define NUM_SEGMENTS	3
+
+static struct scatterlist sgl[NUM_SEGMENTS];
+static struct dat_lmr lmr;
+static struct dat_pz pz;
+static struct ib_pd pd;
+
+/* As ib_sg_to_pages(): up to where the memory does not join. */
+static int map_what_joins(struct ib_mr *mr, struct scatterlist *list, int num,
+			  unsigned int *sg_offset)
+{
+	int i;
+
+	fake.maps++;
+	for (i = 1; mr->type == IB_MR_TYPE_MEM_REG && i < num; i++)
+		if (offset_in_page(sg_dma_address(&list[i - 1]) +
+				   sg_dma_len(&list[i - 1])) ||
+		    offset_in_page(sg_dma_address(&list[i])))
+			return i;
+	return num;
+}
+
+static int lmr_mr_test_init(struct kunit *test)
+{
+	unsigned int i;
+
+	fake_reset();
+	fake.ibdev.ops.map_mr_sg = map_what_joins;
+	fake.ibdev.attrs.page_size_cap = PAGE_SIZE;
+	memset(&lmr, 0, sizeof(lmr));
+	memset(&pd, 0, sizeof(pd));
+	pd.device = &fake.ibdev;
+	pz.pd = &pd;
+	lmr.pz = &pz;
+	sg_init_table(sgl, NUM_SEGMENTS);
+	for (i = 0; i < NUM_SEGMENTS; i++) {
+		sg_dma_address(&sgl[i]) = 0x10000 + i * 0x10000;
+		sg_dma_len(&sgl[i]) = PAGE_SIZE;
+	}
+	lmr.sgt.sgl = sgl;
+	lmr.sgt.nents = NUM_SEGMENTS;
+	lmr.address = ADDRESS;
+	lmr.length = NUM_SEGMENTS * PAGE_SIZE;
+	return 0;
+}
+
+static void whole_pages_are_looked_at_once(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, dat_lmr_register(&lmr));
+	KUNIT_EXPECT_EQ(test, 1u, fake.maps);
+	KUNIT_EXPECT_EQ(test, NUM_SEGMENTS, fake.mr_pages);
+	KUNIT_EXPECT_EQ(test, 1u, fake.registrations);
+	KUNIT_EXPECT_EQ(test, ADDRESS, lmr.mr->iova);
+	KUNIT_EXPECT_EQ(test, lmr.mr->lkey, lmr.lkey);
+	KUNIT_EXPECT_EQ(test, lmr.mr->rkey, lmr.rkey);
+	KUNIT_EXPECT_EQ(test, 0u, fake.freed_mrs);
+}
+
+/* As bounce buffers may lie. */
+static void what_does_not_join_is_no_list_of_pages(struct kunit *test)
+{
+	sg_dma_address(&sgl[1]) += 0x800;
+	KUNIT_EXPECT_EQ(test, -E2BIG, dat_lmr_register(&lmr));
+	KUNIT_EXPECT_EQ(test, 0u, fake.registrations);
+	KUNIT_EXPECT_EQ(test, 1u, fake.freed_mrs);
+	KUNIT_EXPECT_PTR_EQ(test, NULL, lmr.mr);
+}
+
+static void what_does_not_join_may_be_a_list_of_pieces(struct kunit *test)
+{
+	fake.ibdev.attrs.kernel_cap_flags = IBK_SG_GAPS_REG;
+	sg_dma_address(&sgl[1]) += 0x800;
+	KUNIT_ASSERT_EQ(test, 0, dat_lmr_register(&lmr));
+	KUNIT_EXPECT_EQ(test, 2u, fake.maps);
+	KUNIT_EXPECT_EQ(test, IB_MR_TYPE_SG_GAPS, lmr.mr->type);
+	KUNIT_EXPECT_EQ(test, 1u, fake.registrations);
+	KUNIT_EXPECT_EQ(test, 1u, fake.freed_mrs);
+}
+
+/* A device cannot find a byte whose place in its page is another. */
+static void addresses_elsewhere_in_a_page_are_not_tried(struct kunit *test)
+{
+	lmr.address += 8;
+	KUNIT_EXPECT_EQ(test, -E2BIG, dat_lmr_register(&lmr));
+	KUNIT_EXPECT_EQ(test, 0u, fake.maps);
+}
+
+static void a_registration_that_fails_leaves_nothing(struct kunit *test)
+{
+	fake.register_result = -EIO;
+	KUNIT_EXPECT_EQ(test, -EIO, dat_lmr_register(&lmr));
+	KUNIT_EXPECT_EQ(test, 1u, fake.freed_mrs);
+	KUNIT_EXPECT_PTR_EQ(test, NULL, lmr.mr);
+}
+
+static struct kunit_case lmr_mr_test_cases[] = {
+	KUNIT_CASE(whole_pages_are_looked_at_once),
+	KUNIT_CASE(what_does_not_join_is_no_list_of_pages),
+	KUNIT_CASE(what_does_not_join_may_be_a_list_of_pieces),
+	KUNIT_CASE(addresses_elsewhere_in_a_page_are_not_tried),
+	KUNIT_CASE(a_registration_that_fails_leaves_nothing),
+	{}
+};
+
+static struct kunit_suite lmr_mr_test_suite = {
+	.name = "kdapl_lmr_mr",
+	.init = lmr_mr_test_init,
+	.test_cases = lmr_mr_test_cases,
+};
+
+kunit_test_suite(lmr_mr_test_suite);
