@@ -185,7 +185,7 @@ bool high_watermarks_of_an_srq(void)
 	msleep(50);
 	CHECK_RET(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE,
 		  dat_evd_dequeue(srq_pair.b.conn_evd, &event));
-	CHECK(srq_send(0, 9));
+	CHECK(srq_send_last(0, 9));
 	CHECK(kwait_event(srq_pair.b.conn_evd, &event));
 	CHECK_EQ(DAT_CONNECTION_EVENT_BROKEN, event.event_number);
 	CHECK_EQ(ep, event.event_data.connect_event_data.ep_handle);

@@ -30,13 +30,27 @@ DAT_RETURN srq_post(u64 cookie)
 	return dat_srq_post_recv(srq, 1, &seg, c);
 }
 
-bool srq_send(int i, u32 word)
+static int sent(int i, u32 word)
 {
 	u32 *data = (void *)srq_out.buf;
 
 	*data = word;
-	return !kpost_send(srq_links[i].a, &srq_out, 0, sizeof(*data), word) &&
-	       kwait_dto(srq_pair.a.dto_evd, word) == DAT_DTO_SUCCESS;
+	if (kpost_send(srq_links[i].a, &srq_out, 0, sizeof(*data), word))
+		return -1;
+	return kwait_dto(srq_pair.a.dto_evd, word);
+}
+
+bool srq_send(int i, u32 word)
+{
+	return sent(i, word) == DAT_DTO_SUCCESS;
+}
+
+/* The word that it has arrived may go with the connection, which it ends. */
+bool srq_send_last(int i, u32 word)
+{
+	int status = sent(i, word);
+
+	return status == DAT_DTO_SUCCESS || status == DAT_DTO_ERR_FLUSHED;
 }
 
 /* A receive on link i; what came, and in which buffer. */

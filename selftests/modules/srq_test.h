@@ -32,6 +32,7 @@ extern struct slink srq_links[SRQ_LINKS];
 DAT_EVD_HANDLE srq_evd(int i);
 DAT_RETURN srq_post(u64 cookie);
 bool srq_send(int i, u32 word);
+bool srq_send_last(int i, u32 word);
 bool srq_receive(int i, u32 *word, u64 *cookie);
 bool srq_counts(DAT_COUNT available, DAT_COUNT outstanding);
 bool srq_connect(int i);
