@@ -10,7 +10,8 @@ build_bench() {
 	kdir=$(field kdir <"$tmp/$1.kernel")
 	release=$(field release <"$tmp/$1.kernel")
 	progress "building for $1" "$2" \
-		make -s -j"$(nproc)" -C "$top_dir" selftest-modules selftests KDIR="$kdir"
+		make -s -j"$(nproc)" -C "$top_dir" selftest-modules selftests \
+		KDIR="$kdir" KDAPL_WANTED=bench "${for_guests[@]}"
 	mkdir "$tmp/$1"
 	cp "$top_dir/build/$release/selftests/modules/kdapl_testlib.ko" \
 		"$top_dir/build/$release/selftests/modules/kdapl_bench.ko" "$tmp/$1"

@@ -9,13 +9,14 @@ log=$top_dir/build/vm/demo.log
 
 "$vm_dir/deps.sh" demo
 where=$("$vm_dir/kernel.sh" "$version")
-setting() { sed -n "s/^$1=//p" <<<"$where"; }
-out=$top_dir/build/$(setting release)
+release=$(field release <<<"$where")
+out=$top_dir/build/$release
 
 mkdir -p "$top_dir/build"
 progress "building the module, libdat and the demo" "$top_dir/build/demo-build.log" \
-	make -s -C "$top_dir" selftest-modules demo-programs KDIR="$(setting kdir)"
-say "booting Linux $(setting release) in QEMU ..."
+	make -s -j"$(nproc)" -C "$top_dir" selftest-modules demo-programs \
+	KDIR="$(field kdir <<<"$where")" KDAPL_WANTED=demo "${for_guests[@]}"
+say "booting Linux $release in QEMU ..."
 
 rc=0
 "$vm_dir/boot.sh" --kernel "$version" --timeout 300 --log "$log" \

@@ -92,8 +92,8 @@ step() {
 # In the guest everything is below /selftests.
 build() {
 	local version=$1 kdir=$2 release=$3 stage=$tmp/$1$debug
-	make -s -j"$(nproc)" -C "$top_dir" "${targets[@]}" KDIR="$kdir" KDAPL_GCOV="$debug" ||
-		return
+	make -s -j"$(nproc)" -C "$top_dir" "${targets[@]}" KDIR="$kdir" KDAPL_GCOV="$debug" \
+		KDAPL_WANTED=tests "${for_guests[@]}" || return
 	mkdir -p "$stage/modules"
 	cp -r "$top_dir/build/selftests/." "$stage"
 	find "$top_dir/build/$release/selftests/modules" -name "*.ko" \
