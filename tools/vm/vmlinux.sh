@@ -18,7 +18,7 @@ payload() {
 	tail -c "+$((begin + 1))" "$image" | head -c "$length"
 }
 
-# Behind what is packed there is its length, which to these is garbage.
+# Behind what is packed there is its length, which to these is garbage: some complain.
 case $(payload | od -An -t x1 -N 4 | tr -d ' ') in
 fd377a58) unpack=(xz -dc --single-stream) ;;
 28b52ffd) unpack=(zstd -qdc) ;;
@@ -27,7 +27,8 @@ fd377a58) unpack=(xz -dc --single-stream) ;;
 esac
 payload | "${unpack[@]}" >"$output" 2>/dev/null || :
 # QEMU enters it where this note says.
-readelf -n "$output" 2>/dev/null | grep -q '^ *Xen .*0x00000012)' || {
+if [ "$(stat -c %s "$output")" != "$(number 4 $((begin + length - 4)))" ] ||
+	! readelf -n "$output" 2>/dev/null | grep '^ *Xen .*0x00000012)' >/dev/null; then
 	rm -f "$output"
 	exit 1
-}
+fi
