@@ -44,7 +44,6 @@ struct dat_uevd;
  * @num_segments: how many there were
  * @map_result: what it returns if not 0
  * @page_size: the page size it was given
- * @maps: how often it was called, as far as a test counts
  * @mr_pages: for how many pages the last MR was made
  * @freed_mrs: MRs that are no more
  * @registrations: calls of dat_regqp_register()
@@ -81,7 +80,6 @@ struct fake {
 	unsigned int num_segments;
 	int map_result;
 	unsigned int page_size;
-	unsigned int maps;
 	u32 mr_pages;
 	unsigned int freed_mrs;
 	unsigned int registrations;
