@@ -117,6 +117,7 @@ bool dat_dev_add_ia(struct dat_dev *dev, struct dat_ia *ia);
 void dat_dev_del_ia(struct dat_dev *dev, struct dat_ia *ia);
 u32 dat_dev_quirks(const struct ib_device *ibdev);
 u64 dat_dev_max_user_mr(const struct ib_device *ibdev);
+bool dat_dev_keeps_pages(const struct ib_device *ibdev);
 int dat_dev_max_send_sge(const struct ib_device *ibdev);
 u32 dat_dev_max_pages(const struct ib_device *ibdev);
 u32 dat_dev_max_lmr_pages(const struct ib_device *ibdev);

@@ -31,6 +31,7 @@ struct dat_pz;
  * @privileges: what it may be used for
  * @sgt: its pages, mapped for the device
  * @dma_dir: how they are mapped
+ * @pages: a number for these pages, mapped so; never 0, and never used again
  * @base: the LMR that it is over, referenced and used; or NULL
  * @mapped: the LMR whose mapping @sgt is: itself or a base of its, which @base
  *	keeps
@@ -60,6 +61,7 @@ struct dat_lmr {
 	DAT_MEM_PRIV_FLAGS privileges;
 	struct sg_table sgt;
 	enum dma_data_direction dma_dir;
+	u64 pages;
 	struct dat_lmr *base;
 	struct dat_lmr *mapped;
 	atomic_t mappings;
@@ -141,6 +143,7 @@ int dat_lmr_fit(const struct ib_device *ibdev, u32 max_pages, bool large,
 int dat_lmr_register(struct dat_lmr *lmr);
 
 /* lmr_map.c */
+u64 dat_lmr_new_pages(void);
 DAT_RETURN dat_lmr_map(struct dat_lmr *lmr);
 void dat_lmr_unmap(struct dat_lmr *lmr);
 struct scatterlist *dat_lmr_find_sg(const struct dat_lmr *lmr, u64 offset,

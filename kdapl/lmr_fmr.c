@@ -111,6 +111,7 @@ static void show_memory(struct dat_fmr *fmr, unsigned int i,
 	lmr->privileges = mem->privileges;
 	lmr->sgt = slot->sgt;
 	lmr->dma_dir = slot->dma_dir;
+	lmr->pages = dat_lmr_new_pages();
 	mem->lkey = slot->mr->lkey;
 	mem->rkey = slot->mr->rkey;
 	WRITE_ONCE(lmr->rkey, mem->rkey);

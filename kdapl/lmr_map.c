@@ -59,6 +59,19 @@ static DAT_RETURN map_pages(struct dat_lmr *lmr)
 	return DAT_SUCCESS;
 }
 
+/**
+ * dat_lmr_new_pages - a number for pages that are mapped for a device
+ *
+ * Context: any.
+ * Return: the number.
+ */
+u64 dat_lmr_new_pages(void)
+{
+	static atomic64_t last;
+
+	return atomic64_inc_return(&last);
+}
+
 /* Can what the device may do with the base's mapping be done to this LMR? */
 static bool can_share(const struct dat_lmr *lmr)
 {
@@ -92,6 +105,7 @@ DAT_RETURN dat_lmr_map(struct dat_lmr *lmr)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
 
+	lmr->pages = dat_lmr_new_pages();
 	if (can_share(lmr)) {
 		share_mapping(lmr);
 		return DAT_SUCCESS;

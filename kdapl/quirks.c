@@ -133,6 +133,32 @@ u64 dat_dev_max_user_mr(const struct ib_device *ibdev)
 }
 
 /**
+ * dat_dev_keeps_pages - is an MR's list of pages good for a second registration?
+ * @ibdev: the device
+ *
+ * cxgb4 for one turns the list round, where it is, when it posts a registration.
+ * These have been read, of 6.1 and of 6.12.
+ *
+ * Context: any.
+ * Return: true if ib_map_mr_sg() need not be called again for the same pages.
+ */
+bool dat_dev_keeps_pages(const struct ib_device *ibdev)
+{
+	switch (ibdev->ops.driver_id) {
+	case RDMA_DRIVER_MLX5:
+	case RDMA_DRIVER_MLX4:
+	case RDMA_DRIVER_BNXT_RE:
+	case RDMA_DRIVER_IRDMA:
+	case RDMA_DRIVER_ERDMA:
+	case RDMA_DRIVER_RXE:
+	case RDMA_DRIVER_SIW:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/**
  * dat_dev_max_send_sge - segments that a Send or an RDMA write can have
  * @ibdev: the device
  *

@@ -43,6 +43,7 @@ static void window_free_mr(struct dat_rmr *rmr, struct dat_window *w)
 	dat_rmr_remove_key(rmr, w->mr->rkey);
 	dat_dev_dereg_mr(w->mr);
 	w->mr = NULL;
+	w->shown.pages = 0;
 }
 
 static DECLARE_WAIT_QUEUE_HEAD(repair_wq);

@@ -43,6 +43,20 @@ enum dat_window_state {
 };
 
 /**
+ * struct dat_shown - what an MR's list of pages is
+ * @pages: number of the pages, or 0 if it is none
+ * @address: where the part of them that it shows begins
+ * @length: bytes
+ * @iova: what peers call the first of them
+ */
+struct dat_shown {
+	u64 pages;
+	u64 address;
+	u64 length;
+	u64 iova;
+};
+
+/**
  * struct dat_window - one of the MRs of an RMR
  * @mr: the MR; NULL when the device has gone, or no new one could be had
  * @state: guarded by rmr->lock
@@ -53,6 +67,7 @@ enum dat_window_state {
  * @va_type: how they count
  * @privileges: what peers may do
  * @revoked: a peer has invalidated it before the bind's completion was seen
+ * @shown: what @mr would show if it were registered as it is
  */
 struct dat_window {
 	struct ib_mr *mr;
@@ -64,6 +79,7 @@ struct dat_window {
 	DAT_VA_TYPE va_type;
 	DAT_MEM_PRIV_FLAGS privileges;
 	bool revoked;
+	struct dat_shown shown;
 };
 
 /**
@@ -100,6 +116,8 @@ static inline struct dat_rmr *to_rmr(struct dat_object *obj)
 
 /* rmr_window.c */
 void dat_rmr_bound(struct dat_dto *dto, enum ib_wc_status status);
+int dat_window_map(struct dat_window *window, const struct dat_lmr *lmr,
+		   const DAT_LMR_TRIPLET *part, u64 iova);
 void dat_window_clear(struct dat_window *window);
 void dat_rmr_revoke(struct dat_rmr *rmr, DAT_RMR_CONTEXT context);
 unsigned int dat_rmr_idle_window(struct dat_rmr *rmr);

@@ -178,11 +178,7 @@ static u64 window_address(const struct bind *bind)
 static DAT_RETURN map_window(struct dat_window *w, const struct dat_lmr *lmr,
 			     const struct bind *bind)
 {
-	const DAT_LMR_TRIPLET *triplet = bind->triplet;
-
-	switch (dat_lmr_map_mr(lmr, w->mr, triplet->virtual_address,
-			       triplet->segment_length,
-			       window_address(bind))) {
+	switch (dat_window_map(w, lmr, bind->triplet, window_address(bind))) {
 	case 0:
 		return DAT_SUCCESS;
 	case -EINVAL:

@@ -2,6 +2,7 @@
 /*
  * rmr_window.c - the life of the two windows of an RMR
  */
+#include "device.h"
 #include "dto.h"
 #include "ep.h"
 #include "kdapl.h"
@@ -13,6 +14,49 @@ static void rmr_repair_later(struct dat_rmr *rmr)
 	kref_get(&rmr->obj.ref);
 	if (!queue_work(kdapl_wq, &rmr->repair_work))
 		dat_object_put(&rmr->obj);
+}
+
+static bool is_same(const struct dat_shown *a, const struct dat_shown *b)
+{
+	return a->pages == b->pages && a->address == b->address &&
+	       a->length == b->length && a->iova == b->iova;
+}
+
+/**
+ * dat_window_map - have a window's MR list the pages of a part of an LMR
+ * @window: the window, dead to peers; the key of its MR is moved on
+ * @lmr: the LMR, used
+ * @part: the part
+ * @iova: what peers shall call its first byte
+ *
+ * Who binds the same part again and again, as to one buffer after the other has
+ * been filled, has it listed once for each window.
+ *
+ * Context: any; the RMR's lock is held.
+ * Return: as dat_lmr_map_mr().
+ */
+int dat_window_map(struct dat_window *window, const struct dat_lmr *lmr,
+		   const DAT_LMR_TRIPLET *part, u64 iova)
+{
+	const struct dat_shown shown = {
+		.pages = lmr->pages,
+		.address = part->virtual_address,
+		.length = part->segment_length,
+		.iova = iova,
+	};
+	struct ib_mr *mr = window->mr;
+	int err;
+
+	if (is_same(&window->shown, &shown)) {
+		ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
+		return 0;
+	}
+	/* Whatever becomes of it, it is not what it was. */
+	window->shown.pages = 0;
+	err = dat_lmr_map_mr(lmr, mr, shown.address, shown.length, iova);
+	if (!err && dat_dev_keeps_pages(mr->device))
+		window->shown = shown;
+	return err;
 }
 
 /**

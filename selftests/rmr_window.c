@@ -7,6 +7,7 @@
 #include "harness.h"
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 
 #include "link.h"
 #include "pair.h"
@@ -395,6 +396,141 @@ TEST_F(old_context, is_dead_once_the_bound_rmr_has_been_freed)
 	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->w.rmr));
 	expect_dead(_metadata, &self->w, variant->write, self->context);
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->w.b.lmr));
+}
+
+FIXTURE(again)
+{
+	struct world w;
+};
+
+FIXTURE_SETUP(again)
+{
+	ASSERT_EQ(DAT_SUCCESS, world_open(&self->w));
+}
+
+FIXTURE_TEARDOWN(again)
+{
+	pair_close(&self->w.pair);
+}
+
+/* The region has other memory now, at the same address; where the old is. */
+static unsigned char *exchange_memory(struct world *w)
+{
+	unsigned char *old;
+
+	old = mremap(w->b.buf, REGION, REGION, MREMAP_MAYMOVE | MREMAP_FIXED,
+		     mmap(NULL, REGION, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	if (old == MAP_FAILED ||
+	    mmap(w->b.buf, REGION, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+		 0) != w->b.buf)
+		return NULL;
+	memset(w->b.buf, OURS, REGION);
+	return old;
+}
+
+static DAT_RETURN register_again(struct world *w)
+{
+	DAT_REGION_DESCRIPTION desc = { .for_va = w->b.buf };
+	DAT_VADDR address;
+	DAT_VLEN size;
+
+	return dat_lmr_create(w->pair.ia, DAT_MEM_TYPE_VIRTUAL, desc, REGION,
+			      w->pair.b.pz, LOCAL, &w->b.lmr,
+			      &w->b.lmr_context, &w->b.rmr_context, &size,
+			      &address);
+}
+
+#define PART		(4 * 4096)
+
+/* Nothing but the memory is another: as many binds as both MRs have come to see. */
+TEST_F(again, a_window_shows_the_memory_that_its_lmr_has_now)
+{
+	struct world *w = &self->w;
+	DAT_RMR_CONTEXT context;
+	unsigned char *old;
+	unsigned int i, j;
+
+	for (i = 0; i < 3; i++) {
+		for (j = 0; j < 3; j++) {
+			ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+				  bind_b(w, 4096, PART, RW, &context));
+			ASSERT_EQ(DAT_DTO_SUCCESS,
+				  use(w, true, context, 4096, PART));
+			ASSERT_TRUE(all(w->b.buf + 4096, PART, THEIRS));
+			memset(w->b.buf, OURS, REGION);
+		}
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  bind_b(w, 0, 0, RW, &context));
+		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(w->b.lmr));
+		old = exchange_memory(w);
+		ASSERT_NE(NULL, old);
+		ASSERT_EQ(DAT_SUCCESS, register_again(w));
+		for (j = 0; j < 3; j++) {
+			ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+				  bind_b(w, 4096, PART, RW, &context));
+			ASSERT_EQ(DAT_DTO_SUCCESS,
+				  use(w, true, context, 4096, PART));
+			EXPECT_TRUE(all(w->b.buf + 4096, PART, THEIRS));
+			EXPECT_TRUE(all(old, REGION, OURS));
+			memset(w->b.buf, OURS, REGION);
+		}
+		munmap(old, REGION);
+	}
+}
+
+/* Each of these is like the one two binds before in all but one thing. */
+TEST_F(again, a_window_shows_the_part_that_was_asked_for)
+{
+	static const struct {
+		size_t offset, len;
+	} parts[] = {
+		{ 4096, PART }, { 4096, PART }, { 8192, PART }, { 8192, PART },
+		{ 8192, 4096 }, { 8192, 4096 }, { 8193, 4096 }, { 8193, 4096 },
+		{ 8193, 4096 }, { 8193, 9000 }, { 8193, 4096 }, { 4096, PART },
+	};
+	struct world *w = &self->w;
+	DAT_RMR_CONTEXT context;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		size_t offset = parts[i].offset, end = offset + parts[i].len;
+
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  bind_b(w, offset, end - offset, RW, &context));
+		memset(w->b.buf, OURS, REGION);
+		ASSERT_EQ(DAT_DTO_SUCCESS,
+			  use(w, true, context, offset, end - offset));
+		EXPECT_TRUE(all(w->b.buf, offset, OURS));
+		EXPECT_TRUE(all(w->b.buf + offset, end - offset, THEIRS));
+		EXPECT_TRUE(all(w->b.buf + end, REGION - end, OURS));
+		/* As far as the window before it was open. */
+		ASSERT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+			  use(w, true, context, offset, end - offset + 1));
+		ASSERT_EQ(DAT_SUCCESS, recover(w));
+	}
+}
+
+TEST_F(again, a_window_is_open_to_what_was_asked_for)
+{
+	struct world *w = &self->w;
+	DAT_RMR_CONTEXT context;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  bind_b(w, 0, PART, RW, &context));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+			  bind_b(w, 0, PART, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+				 &context));
+		EXPECT_EQ(DAT_DTO_SUCCESS, use(w, false, context, 0, PART));
+		EXPECT_TRUE(all(w->a.buf, PART, OURS));
+		ASSERT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+			  use(w, true, context, 0, PART));
+		ASSERT_EQ(DAT_SUCCESS, recover(w));
+	}
 }
 
 FIXTURE(hammer)

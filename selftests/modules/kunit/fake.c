@@ -49,6 +49,7 @@ static int fake_map_mr_sg(struct ib_mr *mr, struct scatterlist *sgl, int num,
 	struct scatterlist *sg;
 	int i;
 
+	fake.maps++;
 	fake.num_segments = num;
 	fake.page_size = mr->page_size;
 	for_each_sg(sgl, sg, min(num, FAKE_MAX_SEGMENTS), i) {
@@ -169,6 +170,11 @@ struct ib_device *dat_ia_ibdev(struct dat_ia *ia)
 u32 dat_dev_quirks(const struct ib_device *ibdev)
 {
 	return fake.quirks;
+}
+
+bool dat_dev_keeps_pages(const struct ib_device *ibdev)
+{
+	return fake.keeps_pages;
 }
 
 u32 dat_dev_max_pages(const struct ib_device *ibdev)

@@ -40,6 +40,8 @@ struct dat_uevd;
  * @num_completions: how many there are
  * @next_completion: the one that is polled next
  * @polls: how often it was polled
+ * @keeps_pages: what dat_dev_keeps_pages() returns
+ * @maps: calls of ib_map_mr_sg()
  * @segments: what ib_map_mr_sg() was given
  * @num_segments: how many there were
  * @map_result: what it returns if not 0
@@ -76,6 +78,8 @@ struct fake {
 	unsigned int num_completions;
 	unsigned int next_completion;
 	unsigned int polls;
+	bool keeps_pages;
+	unsigned int maps;
 	struct ib_sge segments[FAKE_MAX_SEGMENTS];
 	unsigned int num_segments;
 	int map_result;

@@ -12,6 +12,7 @@
 #define dat_dev_max_pages	real_max_pages
 #define dat_dev_max_lmr_pages	real_max_lmr_pages
 #define dat_dev_max_user_mr	real_max_user_mr
+#define dat_dev_keeps_pages	real_keeps_pages
 #define dat_dev_alloc_mr	real_alloc_mr
 #include "../../../kdapl/quirks.c"
 
@@ -56,6 +57,28 @@ static void it_pins_only_where_that_has_been_looked_at(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, dat_dev_max_user_mr(&dev));
 }
 
+static void a_list_is_kept_only_where_that_has_been_looked_at(struct kunit *test)
+{
+	static const enum rdma_driver_id bad[] = {
+		RDMA_DRIVER_UNKNOWN, RDMA_DRIVER_CXGB4, RDMA_DRIVER_HNS, 1000,
+	};
+	static const enum rdma_driver_id good[] = {
+		RDMA_DRIVER_MLX5, RDMA_DRIVER_MLX4, RDMA_DRIVER_BNXT_RE,
+		RDMA_DRIVER_IRDMA, RDMA_DRIVER_ERDMA, RDMA_DRIVER_RXE,
+		RDMA_DRIVER_SIW,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		dev.ops.driver_id = bad[i];
+		KUNIT_EXPECT_FALSE(test, dat_dev_keeps_pages(&dev));
+	}
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		dev.ops.driver_id = good[i];
+		KUNIT_EXPECT_TRUE(test, dat_dev_keeps_pages(&dev));
+	}
+}
+
 static void a_page_is_left_for_where_it_begins(struct kunit *test)
 {
 	dev.ops.driver_id = RDMA_DRIVER_MLX5;
@@ -79,6 +102,7 @@ static void a_list_of_pages_has_one_to_spare(struct kunit *test)
 
 static struct kunit_case quirks_cases[] = {
 	KUNIT_CASE(it_pins_only_where_that_has_been_looked_at),
+	KUNIT_CASE(a_list_is_kept_only_where_that_has_been_looked_at),
 	KUNIT_CASE(a_page_is_left_for_where_it_begins),
 	KUNIT_CASE(a_list_of_pages_has_one_to_spare),
 	{}

@@ -441,7 +441,92 @@ static void a_peer_may_close_what_is_being_closed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));
 }
 
+/* Is the list of pages written anew when window 0 is bound so? */
+static bool lists(struct kunit *test, u64 address, u32 length, u64 iova)
+{
+	const DAT_LMR_TRIPLET part = {
+		.virtual_address = address,
+		.segment_length = length,
+	};
+	struct dat_window *w = &rmr.windows[0];
+	unsigned int before = fake.maps;
+	u32 key = w->mr->rkey;
+
+	KUNIT_EXPECT_EQ(test, 0, dat_window_map(w, &lmr, &part, iova));
+	/* What it was before stays dead. */
+	KUNIT_EXPECT_NE(test, key, w->mr->rkey);
+	KUNIT_EXPECT_EQ(test, key & ~0xffu, w->mr->rkey & ~0xffu);
+	KUNIT_EXPECT_EQ(test, w->mr->rkey, w->mr->lkey);
+	KUNIT_EXPECT_EQ(test, iova, w->mr->iova);
+	return fake.maps != before;
+}
+
+static struct scatterlist sgl[2];
+
+static void show_pages(void)
+{
+	sg_init_table(sgl, 2);
+	sg_dma_address(&sgl[0]) = 0x40000000;
+	sg_dma_len(&sgl[0]) = LENGTH;
+	sg_dma_address(&sgl[1]) = 0x50000000;
+	sg_dma_len(&sgl[1]) = LENGTH;
+	lmr.sgt.sgl = sgl;
+	lmr.sgt.nents = 2;
+	lmr.length = 2 * LENGTH;
+	lmr.pages = dat_lmr_new_pages();
+	rmr.windows[0].mr = fake_alloc_mr(NULL, IB_MR_TYPE_MEM_REG, 2);
+}
+
+static void the_same_part_is_listed_once(struct kunit *test)
+{
+	show_pages();
+	fake.keeps_pages = true;
+	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
+	KUNIT_EXPECT_FALSE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
+	KUNIT_EXPECT_FALSE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
+	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS + 1, LENGTH, ADDRESS + 1));
+	KUNIT_EXPECT_FALSE(test, lists(test, ADDRESS + 1, LENGTH, ADDRESS + 1));
+	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS + 1, 1, ADDRESS + 1));
+	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, 0));
+	KUNIT_EXPECT_FALSE(test, lists(test, ADDRESS, LENGTH, 0));
+	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
+	/* Registered once more, at the same address. */
+	lmr.pages = dat_lmr_new_pages();
+	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
+	KUNIT_EXPECT_FALSE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
+}
+
+static void it_is_listed_anew_if_the_device_has_changed_the_list(struct kunit *test)
+{
+	show_pages();
+	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
+	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
+}
+
+static void a_list_that_failed_is_no_list(struct kunit *test)
+{
+	const DAT_LMR_TRIPLET both = {
+		.virtual_address = ADDRESS,
+		.segment_length = 2 * LENGTH,
+	};
+
+	show_pages();
+	fake.keeps_pages = true;
+	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
+	/* It has gone half way, over what was there. */
+	fake.map_result = 1;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, dat_window_map(&rmr.windows[0], &lmr,
+						      &both, ADDRESS));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, dat_window_map(&rmr.windows[0], &lmr,
+						      &both, ADDRESS));
+	fake.map_result = 0;
+	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
+}
+
 static struct kunit_case rmr_bind_cases[] = {
+	KUNIT_CASE(the_same_part_is_listed_once),
+	KUNIT_CASE(it_is_listed_anew_if_the_device_has_changed_the_list),
+	KUNIT_CASE(a_list_that_failed_is_no_list),
 	KUNIT_CASE(a_window_opens_what_was_asked_for),
 	KUNIT_CASE(a_window_opens_no_more_than_the_lmr),
 	KUNIT_CASE(a_window_is_within_an_lmr),
