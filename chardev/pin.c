@@ -13,6 +13,8 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
 
 #include "compat.h"
 #include "pin.h"
@@ -61,6 +63,82 @@ static void uncharge_user(struct dat_pin *pin)
 	free_uid(pin->user);
 }
 
+/* As many as a page has room for. */
+#define BATCH		(PAGE_SIZE / sizeof(struct page *))
+
+/* No driver of a device that registers memory takes less. */
+#define MAX_SEGMENT	SZ_1G
+
+/* How many have been pinned, which may be fewer than were asked for, or an errno. */
+static int pin_some(unsigned long start, unsigned long num, unsigned int *flags,
+		    bool writable, struct page **pages)
+{
+	int ret;
+
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	ret = pin_user_pages_fast(start, num, *flags, pages);
+	if (ret == -EFAULT && !writable && *flags & DAT_PIN_TO_READ) {
+		/* Shared and read-only: there is no sharing to break. */
+		*flags = FOLL_LONGTERM;
+		ret = pin_user_pages_fast(start, num, *flags, pages);
+	}
+	return ret ?: -EFAULT;
+}
+
+static int pin_all(struct dat_pin *pin, unsigned long start, struct page **pages)
+{
+	unsigned int flags = FOLL_LONGTERM |
+			     (pin->writable ? FOLL_WRITE : DAT_PIN_TO_READ);
+	unsigned long left = pin->num_pages;
+	int ret, err;
+
+	while (left) {
+		ret = pin_some(start, min(left, BATCH), &flags, pin->writable,
+			       pages);
+		if (ret < 0)
+			return ret;
+		left -= ret;
+		start += (unsigned long)ret << PAGE_SHIFT;
+		/* It counts in unsigned int how many there may be room for. */
+		err = sg_alloc_append_table_from_pages(&pin->table, pages, ret,
+						       0, (unsigned long)ret
+								  << PAGE_SHIFT,
+						       MAX_SEGMENT,
+						       min(left, BATCH),
+						       GFP_KERNEL_ACCOUNT);
+		if (err) {
+			unpin_user_pages(pages, ret);
+			return err;
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+static void unpin_all(struct dat_pin *pin, bool dirty)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+
+	for_each_sgtable_sg(&pin->table.sgt, sg, i)
+		unpin_user_page_range_dirty_lock(sg_page(sg),
+						 PFN_UP(sg->offset + sg->length),
+						 dirty);
+	sg_free_append_table(&pin->table);
+}
+
+/* From whole pages to what was asked for. */
+static void cut_ends(struct dat_pin *pin, u64 address, u64 length)
+{
+	struct scatterlist *first = pin->table.sgt.sgl, *last = pin->table.prv;
+	unsigned int before = offset_in_page(address);
+
+	last->length -= ((u64)pin->num_pages << PAGE_SHIFT) - before - length;
+	first->offset += before;
+	first->length -= before;
+}
+
 /**
  * dat_pin - pin memory of the current process
  * @pin: to be filled in
@@ -75,9 +153,8 @@ static void uncharge_user(struct dat_pin *pin)
  */
 int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 {
-	unsigned int flags = FOLL_LONGTERM |
-			     (writable ? FOLL_WRITE : DAT_PIN_TO_READ);
-	unsigned long start, num_pages, done = 0;
+	unsigned long start, num_pages;
+	struct page **pages;
 	int ret;
 
 	start = untagged_addr((unsigned long)address) & PAGE_MASK;
@@ -86,7 +163,9 @@ int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 	pin->num_pages = num_pages;
 	pin->writable = writable;
 	pin->is_charged = true;
-	/* Before the list, which can be large, too. */
+	/* What tables count in. */
+	if (num_pages > INT_MAX)
+		return -ENOMEM;
 	if (!charge(pin))
 		return -EDQUOT;
 	ret = -EFAULT;
@@ -95,34 +174,20 @@ int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 	    fault_in_readable(u64_to_user_ptr(address), length))
 		goto uncharge;
 	ret = -ENOMEM;
-	pin->pages = kvmalloc_array(num_pages, sizeof(*pin->pages),
-				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!pin->pages)
+	pages = kmalloc_array(min(num_pages, BATCH), sizeof(*pages), GFP_KERNEL);
+	if (!pages)
 		goto uncharge;
-
-	while (done < num_pages) {
-		ret = fatal_signal_pending(current) ? -EINTR :
-			pin_user_pages_fast(start + done * PAGE_SIZE,
-					    min_t(unsigned long,
-						  num_pages - done, INT_MAX),
-					    flags, pin->pages + done);
-		if (ret == -EFAULT && !writable && flags & DAT_PIN_TO_READ) {
-			/* Shared and read-only: there is no sharing to break. */
-			flags = FOLL_LONGTERM;
-			continue;
-		}
-		if (ret <= 0)
-			goto unpin;
-		done += ret;
-		cond_resched();
-	}
+	memset(&pin->table, 0, sizeof(pin->table));
+	ret = pin_all(pin, start, pages);
+	kfree(pages);
+	if (ret)
+		goto unpin;
+	cut_ends(pin, address, length);
 	mmgrab(pin->mm);
 	return 0;
 
 unpin:
-	unpin_user_pages(pin->pages, done);
-	kvfree(pin->pages);
-	ret = ret ?: -EFAULT;
+	unpin_all(pin, false);
 uncharge:
 	dat_pin_uncharge(pin);
 	uncharge_user(pin);
@@ -151,9 +216,8 @@ void dat_pin_uncharge(struct dat_pin *pin)
  */
 void dat_unpin(struct dat_pin *pin)
 {
-	unpin_user_pages_dirty_lock(pin->pages, pin->num_pages, pin->writable);
+	unpin_all(pin, pin->writable);
 	dat_pin_uncharge(pin);
 	uncharge_user(pin);
 	mmdrop(pin->mm);
-	kvfree(pin->pages);
 }

@@ -5,17 +5,16 @@
 #ifndef _CHARDEV_PIN_H
 #define _CHARDEV_PIN_H
 
-#include <linux/types.h>
+#include <linux/scatterlist.h>
 
 struct mm_struct;
-struct page;
 struct user_struct;
 
 /**
  * struct dat_pin - a pinned range
  * @mm: the address space that is charged; its structure is kept
  * @user: the user that is charged, referenced; NULL for one without a limit
- * @pages: the pages, in order
+ * @table: the pages, in order, from the first byte to the last
  * @num_pages: how many
  * @writable: they may have been written to
  * @is_charged: @mm is charged for them
@@ -23,7 +22,7 @@ struct user_struct;
 struct dat_pin {
 	struct mm_struct *mm;
 	struct user_struct *user;
-	struct page **pages;
+	struct sg_append_table table;
 	unsigned long num_pages;
 	bool writable;
 	bool is_charged;

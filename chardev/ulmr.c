@@ -44,7 +44,7 @@ static void ulmr_release(struct dat_uobj *uobj)
 
 	if (lmr->base)
 		dat_uobj_put(&lmr->base->uobj);
-	if (lmr->pin.pages) {
+	if (lmr->pin.num_pages) {
 		atomic_long_sub(lmr->pin.num_pages << PAGE_SHIFT,
 				&uobj->file->pinned_bytes);
 		dat_unpin(&lmr->pin);
@@ -153,12 +153,12 @@ static DAT_RETURN create_over_memory(struct dat_dev_lmr_create *p,
 	err = dat_pin(&lmr->pin, p->address, p->length,
 		      p->privileges & DAT_MEM_PRIV_WRITE_FLAG);
 	if (err) {
-		lmr->pin.pages = NULL;
+		lmr->pin.num_pages = 0;
 		return pin_error(err);
 	}
 	atomic_long_add(lmr->pin.num_pages << PAGE_SHIFT,
 			&lmr->uobj.file->pinned_bytes);
-	region.platform.pages = lmr->pin.pages;
+	region.platform.table = &lmr->pin.table.sgt;
 	return kcreate(p, lmr, kpz, DAT_MEM_TYPE_PLATFORM, desc, khandle);
 }
 

@@ -31,6 +31,7 @@ struct dat_pz;
  * @privileges: what it may be used for
  * @sgt: its pages, mapped for the device
  * @dma_dir: how they are mapped
+ * @is_lent: the consumer has made @sgt, and will free it
  * @pages: a number for these pages, mapped so; never 0, and never used again
  * @base: the LMR that it is over, referenced and used; or NULL
  * @mapped: the LMR whose mapping @sgt is: itself or a base of its, which @base
@@ -61,6 +62,7 @@ struct dat_lmr {
 	DAT_MEM_PRIV_FLAGS privileges;
 	struct sg_table sgt;
 	enum dma_data_direction dma_dir;
+	bool is_lent;
 	u64 pages;
 	struct dat_lmr *base;
 	struct dat_lmr *mapped;

@@ -14,12 +14,35 @@ static DAT_RETURN bad_region(void)
 	return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 }
 
+/* Is the table the region, without gaps and in segments that the device takes? */
+static bool is_whole_table(const struct dat_lmr *lmr,
+			   const struct dat_platform_region *p)
+{
+	u32 most = ib_dma_max_seg_size(dat_ia_ibdev(lmr->obj.ia));
+	const unsigned int begin = p->first_offset;
+	unsigned int i;
+	struct scatterlist *sg;
+	u64 length = 0;
+
+	for_each_sgtable_sg(p->table, sg, i) {
+		/* The one before has ended with a page, and this begins one. */
+		if (i && offset_in_page(begin + length))
+			return false;
+		if (offset_in_page(sg->offset) != (i ? 0 : begin) ||
+		    sg->length > most)
+			return false;
+		length += sg->length;
+	}
+	return length == lmr->region_length;
+}
+
 static DAT_RETURN describe_platform(struct dat_lmr *lmr)
 {
 	const struct dat_platform_region *p = lmr->region.for_platform;
 
-	if (!p || !p->pages || p->first_offset >= PAGE_SIZE ||
-	    offset_in_page(p->virtual_address) != p->first_offset)
+	if (!p || !p->pages == !p->table || p->first_offset >= PAGE_SIZE ||
+	    offset_in_page(p->virtual_address) != p->first_offset ||
+	    (p->table && !is_whole_table(lmr, p)))
 		return bad_region();
 	lmr->start = p->virtual_address;
 	lmr->length = lmr->region_length;

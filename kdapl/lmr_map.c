@@ -30,7 +30,15 @@ static DAT_RETURN map_bus_memory(struct dat_lmr *lmr)
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN map_pages(struct dat_lmr *lmr)
+/* The consumer's table of its pages, or NULL. */
+static const struct sg_table *lent_table(const struct dat_lmr *lmr)
+{
+	const struct dat_platform_region *p = lmr->region.for_platform;
+
+	return lmr->mem_type == DAT_MEM_TYPE_PLATFORM ? p->table : NULL;
+}
+
+static DAT_RETURN make_table(struct dat_lmr *lmr)
 {
 	struct ib_device *ibdev = dat_ia_ibdev(lmr->obj.ia);
 	u64 num = PFN_UP(offset_in_page(lmr->start) + lmr->length);
@@ -50,10 +58,30 @@ static DAT_RETURN map_pages(struct dat_lmr *lmr)
 						ib_dma_max_seg_size(ibdev),
 						GFP_KERNEL_ACCOUNT);
 	dat_lmr_put_pages(lmr, pages);
-	if (err)
-		return no_memory();
-	if (ib_dma_map_sgtable_attrs(ibdev, &lmr->sgt, lmr->dma_dir, 0)) {
+	return err ? no_memory() : DAT_SUCCESS;
+}
+
+static void free_table(struct dat_lmr *lmr)
+{
+	if (!lmr->is_lent)
 		sg_free_table(&lmr->sgt);
+}
+
+static DAT_RETURN map_pages(struct dat_lmr *lmr)
+{
+	const struct sg_table *lent = lent_table(lmr);
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	lmr->is_lent = lent;
+	if (lent)
+		lmr->sgt = *lent;
+	else
+		ret = make_table(lmr);
+	if (ret)
+		return ret;
+	if (ib_dma_map_sgtable_attrs(dat_ia_ibdev(lmr->obj.ia), &lmr->sgt,
+				     lmr->dma_dir, 0)) {
+		free_table(lmr);
 		return no_memory();
 	}
 	return DAT_SUCCESS;
@@ -134,7 +162,7 @@ void dat_lmr_unmap(struct dat_lmr *lmr)
 	if (!is_bus_memory(mapped))
 		ib_dma_unmap_sgtable_attrs(dat_ia_ibdev(mapped->obj.ia),
 					   &mapped->sgt, mapped->dma_dir, 0);
-	sg_free_table(&mapped->sgt);
+	free_table(mapped);
 }
 
 /**

@@ -5,6 +5,8 @@
 #ifndef SELFTESTS_MEM_H
 #define SELFTESTS_MEM_H
 
+#include <linux/scatterlist.h>
+
 #include "kpair.h"
 #include "report.h"
 
@@ -25,6 +27,7 @@
  * @addresses: physical addresses of the pieces
  * @pages: their pages
  * @platform: for DAT_MEM_TYPE_PLATFORM
+ * @table: likewise, for pages in a table
  */
 struct mem {
 	DAT_MEM_TYPE type;
@@ -40,6 +43,7 @@ struct mem {
 	DAT_PADDR addresses[MEM_MAX_PIECES];
 	struct page *pages[MEM_MAX_PIECES];
 	struct dat_platform_region platform;
+	struct sg_table table;
 };
 
 extern struct kpair mem_pair;
@@ -54,6 +58,7 @@ void mem_as_virtual(size_t first, size_t len);
 void mem_as_physical(void);
 void mem_as_var_pages(void);
 void mem_as_platform(size_t first, size_t len);
+bool mem_as_table(size_t first, size_t len);
 void mem_as_ia(size_t first, size_t len);
 void mem_as_bypass(size_t first, size_t len);
 void mem_as_lmr(DAT_LMR_HANDLE base);
@@ -77,6 +82,7 @@ bool larger_pages(void);
 bool larger_pages_beyond_one_list_of_small_ones(void);
 bool larger_pages_that_are_none(void);
 bool platform_pages(void);
+bool a_table_of_pages(void);
 bool scattered_pages_of_max_lmr_block_size(void);
 bool scattered_pages_beyond_one_list_are_refused(void);
 bool memory_that_is_mapped_already(void);

@@ -24,6 +24,7 @@ void mem_free(void)
 {
 	unsigned int i;
 
+	sg_free_table(&mem.table);
 	for (i = 0; i < mem.num; i++)
 		free_pages((unsigned long)mem.pieces[i], mem.order);
 	memset(&mem, 0, sizeof(mem));
@@ -104,6 +105,29 @@ void mem_as_platform(size_t first, size_t len)
 	mem.platform.virtual_address = mem.start;
 	mem.desc.for_platform = &mem.platform;
 	mem.desc_len = len;
+}
+
+/* Each piece is a segment. The table stays until mem_free(). */
+bool mem_as_table(size_t first, size_t len)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+
+	mem_as_platform(first, len);
+	mem.platform.pages = NULL;
+	mem.platform.table = &mem.table;
+	sg_free_table(&mem.table);
+	if (sg_alloc_table(&mem.table, DIV_ROUND_UP(first + len, mem.piece_len),
+			   GFP_KERNEL))
+		return false;
+	for_each_sgtable_sg(&mem.table, sg, i) {
+		size_t n = min(len, mem.piece_len - first);
+
+		sg_set_page(sg, mem.pages[i], n, first);
+		len -= n;
+		first = 0;
+	}
+	return true;
 }
 
 /* There is one piece. Devices of software know memory by its virtual address. */
@@ -357,6 +381,7 @@ static const struct ktest tests[] = {
 	TEST(larger_pages_beyond_one_list_of_small_ones),
 	TEST(larger_pages_that_are_none),
 	TEST(platform_pages),
+	TEST(a_table_of_pages),
 	TEST(scattered_pages_of_max_lmr_block_size),
 	TEST(scattered_pages_beyond_one_list_are_refused),
 	TEST(memory_that_is_mapped_already),

@@ -170,6 +170,51 @@ bool platform_pages(void)
 	return true;
 }
 
+bool a_table_of_pages(void)
+{
+	struct scatterlist *second;
+	struct kregion r;
+
+	CHECK(mem_alloc(6, 1));
+	CHECK(mem_as_table(100, 5 * mem.piece_len));
+	CHECK(mem_works());
+	/* The LMR has gone, and left it as it was. */
+	CHECK(mem_works());
+	CHECK(mem_as_table(PAGE_SIZE - 1, PAGE_SIZE + 1 + PAGE_SIZE + 1));
+	CHECK(mem_works());
+	CHECK(mem_as_table(17, 5));
+	CHECK(mem_works());
+	CHECK(mem_as_table(0, 6 * mem.piece_len));
+	CHECK(mem_works_as(DAT_VA_TYPE_ZB, DAT_MEM_OPTIMIZE_DONT_CARE));
+
+	/* Either, or. */
+	mem.platform.pages = mem.pages;
+	CHECK_EQ(BAD_REGION, create(&r));
+	mem.platform.pages = NULL;
+	mem.platform.table = NULL;
+	CHECK_EQ(BAD_REGION, create(&r));
+	mem.platform.table = &mem.table;
+	/* More or less than the region. */
+	mem.desc_len++;
+	CHECK_EQ(BAD_REGION, create(&r));
+	mem.desc_len -= 2;
+	CHECK_EQ(BAD_REGION, create(&r));
+	mem.desc_len++;
+	/* It begins elsewhere in its page. */
+	mem.table.sgl->offset = 1;
+	CHECK_EQ(BAD_REGION, create(&r));
+	mem.table.sgl->offset = 0;
+	/* There is a gap before the second, or behind it. */
+	second = sg_next(mem.table.sgl);
+	second->offset = 1;
+	CHECK_EQ(BAD_REGION, create(&r));
+	second->offset = 0;
+	second->length--;
+	mem.desc_len--;
+	CHECK_EQ(BAD_REGION, create(&r));
+	return true;
+}
+
 /* None of them joins the one before it, and two have but one byte. */
 bool scattered_pages_of_max_lmr_block_size(void)
 {

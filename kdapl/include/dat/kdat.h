@@ -117,11 +117,18 @@ typedef struct dat_physical_var_pages {
 	void		*pages;
 } DAT_PHYSICAL_VAR_PAGES;
 
+struct sg_table;
+
 /**
  * struct dat_platform_region - what for_platform points to on Linux
  * @pages:	the pages of the region, in order, pinned by the caller until
  *		after dat_lmr_free(); the array itself is not used after
- *		dat_lmr_kcreate() has returned
+ *		dat_lmr_kcreate() has returned. NULL if there is a @table
+ * @table:	the same as a table, of which all segments but the first begin, and
+ *		all but the last end with a page, and none is longer than
+ *		ib_dma_max_seg_size() of the device. Until after dat_lmr_free() the
+ *		table belongs to the LMR, which maps it for the device. NULL if
+ *		there are @pages; dat_lmr_fmr() knows only these
  * @first_offset: bytes before the region in the first page
  * @virtual_address: the address that triplets use for the first byte; it is
  *		never followed, unless @is_user. Its offset within a page must be
@@ -137,6 +144,7 @@ typedef struct dat_physical_var_pages {
  */
 struct dat_platform_region {
 	struct page	**pages;
+	struct sg_table	*table;
 	unsigned int	first_offset;
 	DAT_VADDR	virtual_address;
 	DAT_BOOLEAN	is_user;
