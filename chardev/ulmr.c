@@ -144,6 +144,7 @@ static DAT_RETURN create_over_memory(struct dat_dev_lmr_create *p,
 		.platform.first_offset = offset_in_page(p->address),
 		.platform.virtual_address = p->address,
 		.platform.is_user = DAT_TRUE,
+		.platform.is_whole = DAT_TRUE,
 		.platform.uncharge = uncharge,
 		.pin = &lmr->pin,
 	};

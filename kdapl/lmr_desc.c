@@ -42,7 +42,7 @@ static DAT_RETURN describe_platform(struct dat_lmr *lmr)
 
 	if (!p || !p->pages == !p->table || p->first_offset >= PAGE_SIZE ||
 	    offset_in_page(p->virtual_address) != p->first_offset ||
-	    (p->table && !is_whole_table(lmr, p)))
+	    (p->table && !p->is_whole && !is_whole_table(lmr, p)))
 		return bad_region();
 	lmr->start = p->virtual_address;
 	lmr->length = lmr->region_length;

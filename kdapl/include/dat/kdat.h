@@ -129,6 +129,7 @@ struct sg_table;
  *		ib_dma_max_seg_size() of the device. Until after dat_lmr_free() the
  *		table belongs to the LMR, which maps it for the device. NULL if
  *		there are @pages; dat_lmr_fmr() knows only these
+ * @is_whole:	nobody has to look at each segment of the @table whether that is so
  * @first_offset: bytes before the region in the first page
  * @virtual_address: the address that triplets use for the first byte; it is
  *		never followed, unless @is_user. Its offset within a page must be
@@ -145,6 +146,7 @@ struct sg_table;
 struct dat_platform_region {
 	struct page	**pages;
 	struct sg_table	*table;
+	DAT_BOOLEAN	is_whole;
 	unsigned int	first_offset;
 	DAT_VADDR	virtual_address;
 	DAT_BOOLEAN	is_user;
