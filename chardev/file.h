@@ -26,7 +26,8 @@ struct file;
  * @objects: everything made through it, by user handle; the xarray's lock is
  *	taken from upcalls
  * @next_handle: where the search for a free handle begins
- * @num_objects: entries in @objects
+ * @kept_handle: withdrawn last, and its slot kept; or 0
+ * @num_objects: entries in @objects that are in use
  * @ring_bytes: size of all event rings together
  * @queue_entries: DTOs that all EPs together can have outstanding
  * @queue_mutex: held while the size of a queue is changed
@@ -42,6 +43,7 @@ struct dat_file {
 	struct file *filp;
 	struct xarray objects;
 	u32 next_handle;
+	u32 kept_handle;
 	atomic_t num_objects;
 	atomic_long_t ring_bytes;
 	atomic_long_t queue_entries;

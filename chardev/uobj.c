@@ -208,6 +208,30 @@ void dat_uobj_put(struct dat_uobj *uobj)
 	kref_put(&uobj->ref, uobj_release);
 }
 
+/*
+ * The slot is kept until the next one is withdrawn. Handles go up, so that what is
+ * made after something was freed is mostly in the same nodes of the table, and
+ * these need not be freed and allocated again.
+ */
+static bool withdraw(struct dat_uobj *uobj)
+{
+	struct dat_file *file = uobj->file;
+	XA_STATE(xas, &file->objects, uobj->handle);
+	bool found;
+
+	xas_lock_bh(&xas);
+	found = xas_load(&xas) == uobj;
+	if (found) {
+		/* Upcalls in softirq do this; no memory is needed. */
+		xas_store(&xas, XA_ZERO_ENTRY);
+		if (file->kept_handle)
+			__xa_erase(&file->objects, file->kept_handle);
+		file->kept_handle = uobj->handle;
+	}
+	xas_unlock_bh(&xas);
+	return found;
+}
+
 /**
  * dat_uobj_remove - withdraw a handle
  * @uobj: the object; the caller has a reference
@@ -217,13 +241,9 @@ void dat_uobj_put(struct dat_uobj *uobj)
  */
 void dat_uobj_remove(struct dat_uobj *uobj)
 {
-	struct dat_file *file = uobj->file;
-
-	/* Upcalls in softirq do this; no memory is needed. */
-	if (xa_cmpxchg_bh(&file->objects, uobj->handle, uobj, NULL,
-			  GFP_ATOMIC) != uobj)
+	if (!withdraw(uobj))
 		return;
-	atomic_dec(&file->num_objects);
+	atomic_dec(&uobj->file->num_objects);
 	dat_uobj_put(uobj);
 }
 

@@ -44,6 +44,7 @@ enum dat_ia_gate {
  * @lock: guards @objects
  * @objects: what the consumer made with this IA, by type
  * @lmrs: LMRs by the index part of their lmr_context
+ * @kept_lmr: index in @lmrs that was given up last, and whose slot is kept
  * @reserved_lmr: the LMR that is all memory, once somebody has asked
  * @rmrs: RMRs by the index parts of their windows' contexts
  * @dev_node: in dev->ias
@@ -65,6 +66,7 @@ struct dat_ia {
 	spinlock_t lock;
 	struct list_head objects[DAT_NUM_HANDLE_TYPES];
 	struct xarray lmrs;
+	unsigned long kept_lmr;
 	struct xarray rmrs;
 	struct dat_lmr *reserved_lmr;
 	struct list_head dev_node;

@@ -156,13 +156,11 @@ int dat_lmr_map_mr(const struct dat_lmr *lmr, struct ib_mr *mr, u64 address,
 /* sync.c */
 void dat_lmr_wait_for_syncs(struct dat_lmr *lmr);
 
-/* rmr_find.c */
-int dat_lmr_insert_key(struct dat_lmr *lmr, u32 key);
-void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key);
-
 /* lmr_find.c */
 int dat_lmr_insert(struct dat_lmr *lmr);
 void dat_lmr_remove(struct dat_lmr *lmr);
+int dat_lmr_insert_key(struct dat_lmr *lmr, u32 key);
+void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key);
 struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context);
 struct dat_lmr *dat_lmr_find_range(struct dat_ia *ia, const struct dat_pz *pz,
 				   const DAT_LMR_TRIPLET *segment);

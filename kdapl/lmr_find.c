@@ -21,6 +21,27 @@ static struct dat_lmr *next_locked(struct xarray *lmrs, struct dat_lmr *lmr)
 					 lockdep_is_held(&lmrs->xa_lock));
 }
 
+/*
+ * An empty slot of the table may be one that is kept; what needs it has to have
+ * it emptied. The lock is held.
+ */
+static void free_slot(struct xarray *lmrs, unsigned long index)
+{
+	__xa_cmpxchg(lmrs, index, XA_ZERO_ENTRY, NULL, GFP_ATOMIC);
+}
+
+/*
+ * Devices count their MRs, so that the next one is mostly in the same nodes of the
+ * table, and these need not be freed and allocated again. The lock is held.
+ */
+static void keep_slot(struct dat_ia *ia, unsigned long index)
+{
+	__xa_store(&ia->lmrs, index, XA_ZERO_ENTRY, GFP_ATOMIC);
+	if (ia->kept_lmr != index)
+		free_slot(&ia->lmrs, ia->kept_lmr);
+	ia->kept_lmr = index;
+}
+
 /* Memory that is not registered has the key of its PD, or of its device. */
 static int lmr_chain(struct xarray *lmrs, struct dat_lmr *lmr)
 {
@@ -30,6 +51,7 @@ static int lmr_chain(struct xarray *lmrs, struct dat_lmr *lmr)
 	xa_lock_bh(lmrs);
 	first = xa_load(lmrs, key_index(lmr->lkey));
 	if (!first) {
+		free_slot(lmrs, key_index(lmr->lkey));
 		ret = -EAGAIN;
 	} else if (first->lkey != lmr->lkey) {
 		ret = -EBUSY;
@@ -77,9 +99,11 @@ void dat_lmr_remove(struct dat_lmr *lmr)
 
 	xa_lock_bh(lmrs);
 	prev = xa_load(lmrs, index);
-	if (prev == lmr) {
-		/* It takes no memory to store in the place of another. */
+	/* It takes no memory to store in the place of another. */
+	if (prev == lmr && next_locked(lmrs, lmr)) {
 		__xa_store(lmrs, index, next_locked(lmrs, lmr), GFP_ATOMIC);
+	} else if (prev == lmr) {
+		keep_slot(lmr->obj.ia, index);
 	} else {
 		while (prev && next_locked(lmrs, prev) != lmr)
 			prev = next_locked(lmrs, prev);
@@ -88,6 +112,39 @@ void dat_lmr_remove(struct dat_lmr *lmr)
 					   next_locked(lmrs, lmr));
 	}
 	xa_unlock_bh(lmrs);
+}
+
+/**
+ * dat_lmr_insert_key - make an LMR known by the index part of a context
+ * @lmr: the LMR
+ * @key: any context with that index; only lmr->lkey finds it
+ *
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int dat_lmr_insert_key(struct dat_lmr *lmr, u32 key)
+{
+	struct xarray *lmrs = &lmr->obj.ia->lmrs;
+	int ret = xa_insert_bh(lmrs, key_index(key), lmr, GFP_KERNEL_ACCOUNT);
+
+	if (ret != -EBUSY)
+		return ret;
+	/* The slot may have been kept. */
+	xa_cmpxchg_bh(lmrs, key_index(key), XA_ZERO_ENTRY, NULL, GFP_ATOMIC);
+	return xa_insert_bh(lmrs, key_index(key), lmr, GFP_KERNEL_ACCOUNT);
+}
+
+/**
+ * dat_lmr_remove_key - the reverse of dat_lmr_insert_key()
+ * @lmr: the LMR
+ * @key: what was given then
+ *
+ * Context: process or softirq.
+ */
+void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key)
+{
+	xa_cmpxchg_bh(&lmr->obj.ia->lmrs, key_index(key), lmr, NULL,
+		      GFP_ATOMIC);
 }
 
 /**

@@ -42,33 +42,6 @@ void dat_rmr_remove_key(struct dat_rmr *rmr, u32 key)
 	xa_erase_bh(&rmr->obj.ia->rmrs, key_index(key));
 }
 
-/**
- * dat_lmr_insert_key - make an LMR known by the index part of a context
- * @lmr: the LMR
- * @key: any context with that index; only lmr->lkey finds it
- *
- * Context: process, may sleep.
- * Return: 0 or a negative errno.
- */
-int dat_lmr_insert_key(struct dat_lmr *lmr, u32 key)
-{
-	return xa_insert_bh(&lmr->obj.ia->lmrs, key_index(key), lmr,
-			    GFP_KERNEL_ACCOUNT);
-}
-
-/**
- * dat_lmr_remove_key - the reverse of dat_lmr_insert_key()
- * @lmr: the LMR
- * @key: what was given then
- *
- * Context: process or softirq.
- */
-void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key)
-{
-	xa_cmpxchg_bh(&lmr->obj.ia->lmrs, key_index(key), lmr, NULL,
-		      GFP_ATOMIC);
-}
-
 static struct dat_lmr *find_lmr(struct dat_ia *ia, DAT_RMR_CONTEXT context)
 {
 	struct dat_lmr *lmr = xa_load(&ia->lmrs, key_index(context));

@@ -21,7 +21,7 @@ static int event_test_init(struct kunit *test)
 	fake_reset();
 	memset(&file, 0, sizeof(file));
 	memset(&kevent, 0, sizeof(kevent));
-	xa_init_flags(&file.objects, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	xa_init_flags(&file.objects, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
 	khandle.as_64 = 4711;
 	evd = dat_uevd_alloc(&file, NULL, 2, &ret);
 	return evd ? 0 : ret;
@@ -29,9 +29,12 @@ static int event_test_init(struct kunit *test)
 
 static void event_test_exit(struct kunit *test)
 {
+	unsigned long index = 0;
+
 	dat_uobj_remove_all(&file, NULL);
 	dat_uobj_put(&evd->uobj);
-	KUNIT_EXPECT_TRUE(test, xa_empty(&file.objects));
+	KUNIT_EXPECT_NULL(test, xa_find(&file.objects, &index, ULONG_MAX,
+					XA_PRESENT));
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&file.num_objects));
 	xa_destroy(&file.objects);
 }

@@ -33,8 +33,11 @@ static int lmr_find_test_init(struct kunit *test)
 
 static void lmr_find_test_exit(struct kunit *test)
 {
+	unsigned long index = 0;
+
 	dat_lmr_remove(&lmr);
-	KUNIT_EXPECT_TRUE(test, xa_empty(&ia.lmrs));
+	KUNIT_EXPECT_NULL(test, xa_find(&ia.lmrs, &index, ULONG_MAX,
+					XA_PRESENT));
 	xa_destroy(&ia.lmrs);
 	xa_destroy(&other_ia.lmrs);
 }
@@ -182,6 +185,49 @@ static void lmrs_can_share_a_context(struct kunit *test)
 	dat_lmr_remove(&others[1]);
 }
 
+static int entries(struct xarray *xa)
+{
+	XA_STATE(xas, xa, 0);
+	int num = 0;
+
+	rcu_read_lock();
+	while (xas_find(&xas, ULONG_MAX))
+		num++;
+	rcu_read_unlock();
+	return num;
+}
+
+/* The one that was freed last, which whoever is next may need, or not. */
+static void one_slot_is_kept(struct kunit *test)
+{
+	static struct dat_lmr next;
+	unsigned int i;
+
+	next = lmr;
+	for (i = 0; i < 3; i++) {
+		dat_lmr_remove(&lmr);
+		KUNIT_EXPECT_EQ(test, 1, entries(&ia.lmrs));
+		KUNIT_EXPECT_NULL(test, dat_lmr_find(&ia, KEY));
+		KUNIT_ASSERT_EQ(test, 0, dat_lmr_insert(&lmr));
+		KUNIT_EXPECT_EQ(test, 1, entries(&ia.lmrs));
+	}
+	/* What took a slot that was kept stays when the next one is. */
+	for (i = 1; i < 4; i++) {
+		next.lkey = KEY + 256 * i;
+		KUNIT_ASSERT_EQ(test, 0, dat_lmr_insert(&next));
+		dat_lmr_remove(&next);
+		KUNIT_EXPECT_EQ(test, 2, entries(&ia.lmrs));
+		KUNIT_EXPECT_PTR_EQ(test, &lmr, dat_lmr_find(&ia, KEY));
+		KUNIT_EXPECT_NULL(test, dat_lmr_find(&ia, next.lkey));
+	}
+	/* By way of what is registered by posting. */
+	KUNIT_EXPECT_EQ(test, -EBUSY, dat_lmr_insert_key(&next, KEY));
+	KUNIT_EXPECT_EQ(test, 0, dat_lmr_insert_key(&next, next.lkey));
+	KUNIT_EXPECT_PTR_EQ(test, &next, dat_lmr_find(&ia, next.lkey));
+	dat_lmr_remove_key(&next, next.lkey);
+	KUNIT_EXPECT_EQ(test, 1, entries(&ia.lmrs));
+}
+
 static DAT_RETURN check(struct dat_ia *in, struct dat_pz *of, u64 address,
 			u32 length, u32 key, DAT_MEM_PRIV_FLAGS privilege)
 {
@@ -286,6 +332,7 @@ static struct kunit_case lmr_find_cases[] = {
 	KUNIT_CASE(a_context_is_compared_to_the_last_bit),
 	KUNIT_CASE(removing_spares_another_lmr),
 	KUNIT_CASE(lmrs_can_share_a_context),
+	KUNIT_CASE(one_slot_is_kept),
 	KUNIT_CASE(all_of_an_lmr_can_be_used),
 	KUNIT_CASE(what_is_outside_cannot_be_used),
 	KUNIT_CASE(what_is_another_s_cannot_be_used),

@@ -14,7 +14,7 @@ static DAT_CONTEXT khandle;
 static void make_file(struct dat_file *f)
 {
 	memset(f, 0, sizeof(*f));
-	xa_init_flags(&f->objects, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	xa_init_flags(&f->objects, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
 }
 
 static int uobj_test_init(struct kunit *test)
@@ -27,8 +27,11 @@ static int uobj_test_init(struct kunit *test)
 
 static void unmake_file(struct kunit *test, struct dat_file *f)
 {
+	unsigned long index = 0;
+
 	dat_uobj_remove_all(f, NULL);
-	KUNIT_EXPECT_TRUE(test, xa_empty(&f->objects));
+	KUNIT_EXPECT_NULL(test, xa_find(&f->objects, &index, ULONG_MAX,
+					XA_PRESENT));
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&f->num_objects));
 	xa_destroy(&f->objects);
 }
@@ -108,6 +111,38 @@ static void a_freed_handle_is_not_given_out_again(struct kunit *test)
 	}
 }
 
+static int entries(struct xarray *xa)
+{
+	XA_STATE(xas, xa, 0);
+	int num = 0;
+
+	rcu_read_lock();
+	while (xas_find(&xas, ULONG_MAX))
+		num++;
+	rcu_read_unlock();
+	return num;
+}
+
+/* So that the nodes that the next handle needs are there. */
+static void the_slot_of_one_freed_handle_is_kept(struct kunit *test)
+{
+	u32 first = make(test, &file, DAT_HANDLE_TYPE_EP);
+	unsigned int i;
+	u32 handle;
+
+	for (i = 0; i < 3; i++) {
+		handle = make(test, &file, DAT_HANDLE_TYPE_LMR);
+		take_away(&file, handle);
+		KUNIT_EXPECT_EQ(test, 2, entries(&file.objects));
+		KUNIT_EXPECT_EQ(test, 1, atomic_read(&file.num_objects));
+	}
+	/* Not even when all others have been given out. */
+	file.next_handle = handle;
+	KUNIT_EXPECT_EQ(test, handle + 1,
+			make(test, &file, DAT_HANDLE_TYPE_LMR));
+	KUNIT_EXPECT_TRUE(test, is_found(&file, first, DAT_HANDLE_TYPE_EP));
+}
+
 static void handles_wrap_around_what_is_in_use(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 16, make(test, &file, DAT_HANDLE_TYPE_EP));
@@ -184,6 +219,7 @@ static void a_wrong_handle_is_no_null_handle(struct kunit *test)
 static struct kunit_case uobj_cases[] = {
 	KUNIT_CASE(a_handle_is_of_one_type_in_one_file),
 	KUNIT_CASE(a_freed_handle_is_not_given_out_again),
+	KUNIT_CASE(the_slot_of_one_freed_handle_is_kept),
 	KUNIT_CASE(handles_wrap_around_what_is_in_use),
 	KUNIT_CASE(a_reserved_handle_names_nothing),
 	KUNIT_CASE(a_file_has_a_limit),
