@@ -237,9 +237,30 @@ static struct ib_client dat_client = {
 	.remove	= dev_remove,
 };
 
+/*
+ * It does not change, and to ask each time means to take the RTNL; rxe and siw even
+ * have the kernel's log told when the speed of a port is not known.
+ */
+static int query_max_message(struct ib_device *ibdev, u32 *max)
+{
+	struct ib_port_attr attr;
+	u32 port;
+	int err;
+
+	*max = U32_MAX;
+	rdma_for_each_port(ibdev, port) {
+		err = ib_query_port(ibdev, port, &attr);
+		if (err)
+			return err;
+		*max = min(*max, attr.max_msg_sz);
+	}
+	return 0;
+}
+
 static int dev_add(struct ib_device *ibdev)
 {
 	struct dat_dev *dev;
+	int err;
 
 	/* Without fast registrations there are no RMRs; say so once. */
 	if (!dat_dev_max_pages(ibdev)) {
@@ -257,6 +278,11 @@ static int dev_add(struct ib_device *ibdev)
 	if (!dev)
 		return -ENOMEM;
 
+	err = query_max_message(ibdev, &dev->max_message);
+	if (err) {
+		kfree(dev);
+		return err;
+	}
 	dev->ibdev = ibdev;
 	kref_init(&dev->ref);
 	mutex_init(&dev->lock);

@@ -28,6 +28,7 @@ struct net;
  * @ias: IAs that are open on it
  * @removed: no more can be opened
  * @withdrawn: ports that are not offered; under the lock of the list
+ * @max_message: bytes of the longest message on any port
  * @event_handler: for events that concern the device as a whole
  */
 struct dat_dev {
@@ -38,6 +39,7 @@ struct dat_dev {
 	struct list_head ias;
 	bool removed;
 	DECLARE_BITMAP(withdrawn, DAT_MAX_PORTS + 1);
+	u32 max_message;
 	struct ib_event_handler event_handler;
 };
 

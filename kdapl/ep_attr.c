@@ -59,7 +59,7 @@ DAT_RETURN dat_ep_attr_check(struct dat_ia *ia, const DAT_EP_ATTR *wanted,
 	DAT_COUNT max_dtos = dat_ep_max_dtos(ibdev);
 	DAT_COUNT max_sge = dat_dev_max_send_sge(ibdev);
 	DAT_COUNT max_read_sge = ibdev->attrs.max_sge_rd ?: max_sge;
-	struct ib_port_attr port;
+	u32 max_message = ia->dev->max_message;
 	u8 tos;
 	const DAT_EP_ATTR *w = wanted ?: &defaults;
 
@@ -77,15 +77,12 @@ DAT_RETURN dat_ep_attr_check(struct dat_ia *ia, const DAT_EP_ATTR *wanted,
 					    DAT_COMPLETION_SUPPRESS_FLAG |
 					    DAT_COMPLETION_EVD_THRESHOLD_FLAG))
 		goto invalid;
-	if (ib_query_port(ibdev, ia->port, &port))
-		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 
 	*attr = *w;
-	attr->max_message_size = pick_size(w->max_message_size,
-					   port.max_msg_sz);
-	attr->max_rdma_size = pick_size(w->max_rdma_size, port.max_msg_sz);
-	if (attr->max_message_size > port.max_msg_sz ||
-	    attr->max_rdma_size > port.max_msg_sz)
+	attr->max_message_size = pick_size(w->max_message_size, max_message);
+	attr->max_rdma_size = pick_size(w->max_rdma_size, max_message);
+	if (attr->max_message_size > max_message ||
+	    attr->max_rdma_size > max_message)
 		goto invalid;
 	if (!pick(w->max_recv_dtos, DEFAULT_DTOS, max_dtos,
 		  &attr->max_recv_dtos) ||

@@ -18,15 +18,11 @@
 #define SRQ_ALL_WATERMARKS	0x111	/* low, soft high, hard high */
 #define SRQ_ALL_COUNTS		0x11	/* available, outstanding */
 
-static DAT_RETURN fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
+static void fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 {
 	struct ib_device *ibdev = dat_ia_ibdev(ia);
 	const struct ib_device_attr *dev = &ibdev->attrs;
 	int max_sge = dat_dev_max_send_sge(ibdev);
-	struct ib_port_attr port;
-
-	if (ib_query_port(ibdev, ia->port, &port))
-		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 
 	memset(attr, 0, sizeof(*attr));
 	dat_dev_ia_name(ia->dev, ia->port, attr->adapter_name);
@@ -50,8 +46,8 @@ static DAT_RETURN fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 		      U32_MAX & PAGE_MASK);
 	attr->max_lmr_virtual_address = U64_MAX;
 	attr->max_pzs = dev->max_pd;
-	attr->max_message_size = port.max_msg_sz;
-	attr->max_rdma_size = port.max_msg_sz;
+	attr->max_message_size = ia->dev->max_message;
+	attr->max_rdma_size = ia->dev->max_message;
 	attr->max_rmrs = dev->max_mr / 2;
 	attr->max_rmr_target_address = U64_MAX;
 	attr->max_recv_per_srq = dat_srq_max_dtos(ibdev);
@@ -68,7 +64,6 @@ static DAT_RETURN fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
 	attr->zb_supported = DAT_TRUE;
 	attr->reserved_lmr_supported = DAT_TRUE;
-	return DAT_SUCCESS;
 }
 
 /* What a device has that lacks one has nothing behind that, either. */
@@ -192,7 +187,7 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
 	if (async_evd_handle)
 		*async_evd_handle = to_ia(obj)->async_evd->obj.handle;
 	if (ia_attr_mask)
-		ret = fill_ia_attr(to_ia(obj), ia_attr);
+		fill_ia_attr(to_ia(obj), ia_attr);
 	if (provider_attr_mask)
 		fill_provider_attr(to_ia(obj), provider_attr);
 	dat_object_leave(obj);

@@ -569,6 +569,37 @@ TEST(objects_can_come_and_go_while_they_are_read)
 	EXPECT_EQ(0, num_objects("pz", "-"));
 }
 
+#define MADE		20
+
+/* A process that makes many must not be able to drown what matters. */
+TEST(making_eps_leaves_the_log_alone)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+	unsigned int i, lines = 0;
+	struct pair pair;
+	DAT_EP_HANDLE ep;
+	DAT_IA_ATTR attr;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&pair));
+	ASSERT_EQ(0, lseek(fd, 0, SEEK_END));
+	for (i = 0; i < MADE; i++) {
+		ASSERT_EQ(DAT_SUCCESS, ep_like(&pair, &pair.a, &ep));
+		EXPECT_EQ(DAT_SUCCESS, dat_ep_free(ep));
+		EXPECT_EQ(DAT_SUCCESS, dat_ia_query(pair.ia, NULL,
+						    DAT_IA_FIELD_ALL, &attr,
+						    0, NULL));
+	}
+	while (read(fd, text, sizeof(text)) > 0)
+		lines++;
+	/* Something else may have had a word to say. */
+	EXPECT_GT(MADE / 2, lines) {
+		TH_LOG("%u lines", lines);
+	}
+	pair_close(&pair);
+	close(fd);
+}
+
 TEST(nobody_but_root_sees_it)
 {
 	struct stat st;
