@@ -66,8 +66,11 @@ static void uncharge_user(struct dat_pin *pin)
 /* As many as a page has room for. */
 #define BATCH		(PAGE_SIZE / sizeof(struct page *))
 
-/* No driver of a device that registers memory takes less. */
-#define MAX_SEGMENT	SZ_1G
+/* No driver of a device that registers memory takes less than a GiB. */
+#define MAX_SEGMENT	(SZ_1G - BATCH * PAGE_SIZE)
+
+/* Shorter runs of pages are left for the table's code to find. */
+#define LONG_RUN	16
 
 /* How many have been pinned, which may be fewer than were asked for, or an errno. */
 static int pin_some(unsigned long start, unsigned long num, unsigned int *flags,
@@ -86,6 +89,66 @@ static int pin_some(unsigned long start, unsigned long num, unsigned int *flags,
 	return ret ?: -EFAULT;
 }
 
+/* How many pages from the first on lie one behind the other. */
+static unsigned int run_length(struct page **pages, unsigned int num)
+{
+	unsigned int n = 1;
+
+	/* There are those that must not share a segment all the same. */
+	if (is_zone_device_page(pages[0]))
+		return 1;
+	while (n < num && page_to_pfn(pages[n]) == page_to_pfn(pages[0]) + n)
+		n++;
+	return n;
+}
+
+/* How many pages there are up to the first of a long run, and how many follow it. */
+static unsigned int find_run(struct page **pages, unsigned int num,
+			     unsigned int *follow)
+{
+	unsigned int n, run;
+
+	*follow = 0;
+	for (n = 0; n < num; n += run) {
+		run = run_length(pages + n, num - n);
+		if (run < LONG_RUN)
+			continue;
+		*follow = run - 1;
+		return n + 1;
+	}
+	return n;
+}
+
+/*
+ * Adds pages to the table, behind which @left more will come; unpins them if that
+ * fails. In a huge page nothing has to look at each of them: its first page is
+ * added, and the segment grows by the rest.
+ */
+static int add_pages(struct dat_pin *pin, struct page **pages, unsigned int num,
+		     unsigned long left)
+{
+	unsigned int n, follow;
+	int err;
+
+	for (; num; num -= n + follow, pages += n + follow) {
+		n = find_run(pages, num, &follow);
+		/* It counts in unsigned int how much room will be needed. */
+		err = sg_alloc_append_table_from_pages(&pin->table, pages, n, 0,
+						       (unsigned long)n
+								  << PAGE_SHIFT,
+						       MAX_SEGMENT,
+						       min(num - n - follow +
+								   left, BATCH),
+						       GFP_KERNEL_ACCOUNT);
+		if (err) {
+			unpin_user_pages(pages, num);
+			return err;
+		}
+		pin->table.prv->length += follow << PAGE_SHIFT;
+	}
+	return 0;
+}
+
 static int pin_all(struct dat_pin *pin, unsigned long start, struct page **pages)
 {
 	unsigned int flags = FOLL_LONGTERM |
@@ -100,17 +163,9 @@ static int pin_all(struct dat_pin *pin, unsigned long start, struct page **pages
 			return ret;
 		left -= ret;
 		start += (unsigned long)ret << PAGE_SHIFT;
-		/* It counts in unsigned int how many there may be room for. */
-		err = sg_alloc_append_table_from_pages(&pin->table, pages, ret,
-						       0, (unsigned long)ret
-								  << PAGE_SHIFT,
-						       MAX_SEGMENT,
-						       min(left, BATCH),
-						       GFP_KERNEL_ACCOUNT);
-		if (err) {
-			unpin_user_pages(pages, ret);
+		err = add_pages(pin, pages, ret, left);
+		if (err)
 			return err;
-		}
 		cond_resched();
 	}
 	return 0;
