@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 
+#include "compat.h"
 #include "device.h"
 
 /**
@@ -176,15 +177,16 @@ int dat_dev_max_send_sge(const struct ib_device *ibdev)
  * @num_pages: pages that it must be able to map, at most
  *	dat_dev_max_lmr_pages()
  *
- * It has room for one more: rxe of 6.1, when it has copied up to the end of an
- * MR whose list of pages is full, looks at what comes behind the list.
+ * If rxe looks at what comes behind the list, there is room for one more.
  *
  * Context: process, may sleep.
  * Return: the MR, for ib_dereg_mr(), or an ERR_PTR().
  */
 struct ib_mr *dat_dev_alloc_mr(struct ib_pd *pd, u32 num_pages)
 {
-	return ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, num_pages + 1);
+	if (pd->device->ops.driver_id == RDMA_DRIVER_RXE)
+		num_pages += DAT_RXE_SPARE_PAGES;
+	return ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, num_pages);
 }
 
 /**

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * compat.h - what differs between the kernels that the module builds for
+ */
+#ifndef _KDAPL_COMPAT_H
+#define _KDAPL_COMPAT_H
+
+#include <linux/version.h>
+
+/*
+ * rxe before 6.3, when it has copied up to the end of an MR whose list of pages is
+ * full, looks at what comes behind the list.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define DAT_RXE_SPARE_PAGES	1
+#else
+#define DAT_RXE_SPARE_PAGES	0
+#endif
+
+#endif /* _KDAPL_COMPAT_H */
