@@ -124,8 +124,8 @@ static unsigned int find_run(struct page **pages, unsigned int num,
  * fails. In a huge page nothing has to look at each of them: its first page is
  * added, and the segment grows by the rest.
  */
-static int add_pages(struct dat_pin *pin, struct page **pages, unsigned int num,
-		     unsigned long left)
+static int append_pages(struct dat_pin *pin, struct page **pages,
+			unsigned int num, unsigned long left)
 {
 	unsigned int n, follow;
 	int err;
@@ -163,7 +163,7 @@ static int pin_all(struct dat_pin *pin, unsigned long start, struct page **pages
 			return ret;
 		left -= ret;
 		start += (unsigned long)ret << PAGE_SHIFT;
-		err = add_pages(pin, pages, ret, left);
+		err = append_pages(pin, pages, ret, left);
 		if (err)
 			return err;
 		cond_resched();

@@ -49,7 +49,7 @@ static void add(struct kunit *test, unsigned int num, unsigned int at_once)
 	for (i = 0; i < num; i += n) {
 		n = min(at_once, num - i);
 		KUNIT_ASSERT_EQ(test, 0,
-				add_pages(&pin, list + i, n, num - i - n));
+				append_pages(&pin, list + i, n, num - i - n));
 	}
 	pin.num_pages = num;
 }
