@@ -89,17 +89,11 @@ static int pin_some(unsigned long start, unsigned long num, unsigned int *flags,
 	return ret ?: -EFAULT;
 }
 
-/* How many pages from the first on lie one behind the other. */
-static unsigned int run_length(struct page **pages, unsigned int num)
+/* May all be in one segment? There are kinds of memory, and models, where not. */
+static bool is_one_piece(struct page *first, unsigned int num)
 {
-	unsigned int n = 1;
-
-	/* There are those that must not share a segment all the same. */
-	if (is_zone_device_page(pages[0]))
-		return 1;
-	while (n < num && page_to_pfn(pages[n]) == page_to_pfn(pages[0]) + n)
-		n++;
-	return n;
+	return !is_zone_device_page(first) &&
+	       page_to_pfn(first + num - 1) == page_to_pfn(first) + num - 1;
 }
 
 /* How many pages there are up to the first of a long run, and how many follow it. */
@@ -110,8 +104,10 @@ static unsigned int find_run(struct page **pages, unsigned int num,
 
 	*follow = 0;
 	for (n = 0; n < num; n += run) {
-		run = run_length(pages + n, num - n);
-		if (run < LONG_RUN)
+		for (run = 1; n + run < num; run++)
+			if (pages[n + run] != pages[n] + run)
+				break;
+		if (run < LONG_RUN || !is_one_piece(pages[n], run))
 			continue;
 		*follow = run - 1;
 		return n + 1;
