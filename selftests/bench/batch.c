@@ -79,7 +79,7 @@ int main(void)
 	start = now();
 	for (i = 0; i < COUNT; i++)
 		write_many();
-	printf("u-write-64-x32-batch %llu\n",
+	printf("u-batch-64-x32 %llu\n",
 	       (now() - start) / COUNT / MANY);
 	pair_close(&pair);
 	return 0;

@@ -498,7 +498,7 @@ static const struct bench_case {
 	{ "u-write-64", 1000, 1, write_64, NULL, NULL },
 	{ "u-write-64-x32", 50, MANY, write_64_x32, NULL, NULL },
 	/* To compare that of batch.c with; where there is no such call */
-	{ "u-write-64-x32-batch", 50, MANY, write_64_x32, NULL, NULL },
+	{ "u-batch-64-x32", 50, MANY, write_64_x32, NULL, NULL },
 	{ "u-pingpong-64", 500, 1, pingpong_64, begin_pingpong, end_pingpong },
 	{ "u-dequeue-empty", 100000, 1, dequeue_empty, NULL, NULL },
 	{ "u-write-1M", 20, 1, write_1m, NULL, NULL },

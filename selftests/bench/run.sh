@@ -51,7 +51,7 @@ for _ in $(seq "$times"); do
 	# shellcheck disable=SC2086 # lists
 	{
 		of ours $bench "$ours" $dto
-		of other $bench "$other" $dto u-write-64-x32-batch
+		of other $bench "$other" $dto u-batch-64-x32
 		of ours env -u DAT_OVERRIDE /selftests/bench/batch
 		of ours $bench "$ours" $lmr
 		of other $bench "$other" $lmr
