@@ -16,6 +16,8 @@
 #include <dat/kdat.h>
 #include <linux/dat.h>
 
+#include "../kdapl/recent.h"
+
 struct dat_uevd;
 struct dat_uia;
 struct file;
@@ -25,6 +27,7 @@ struct file;
  * @filp: the file itself
  * @objects: everything made through it, by user handle; the xarray's lock is
  *	taken from upcalls
+ * @recent: of these, what was stored last
  * @next_handle: where the search for a free handle begins
  * @kept_handle: withdrawn last, and its slot kept; or 0
  * @num_objects: entries in @objects that are in use
@@ -42,6 +45,7 @@ struct file;
 struct dat_file {
 	struct file *filp;
 	struct xarray objects;
+	struct dat_recent recent;
 	u32 next_handle;
 	u32 kept_handle;
 	atomic_t num_objects;

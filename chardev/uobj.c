@@ -97,12 +97,16 @@ int dat_uobj_reserve(struct dat_uobj *uobj, gfp_t gfp)
 void dat_uobj_publish(struct dat_uobj *uobj, DAT_HANDLE khandle)
 {
 	DAT_CONTEXT context = { .as_64 = uobj->handle };
+	struct dat_file *file = uobj->file;
 
 	uobj->khandle = khandle;
 	if (khandle)
 		dat_set_consumer_context(khandle, context);
+	xa_lock_bh(&file->objects);
 	/* Into a reserved slot: no memory is needed. */
-	xa_store_bh(&uobj->file->objects, uobj->handle, uobj, GFP_ATOMIC);
+	__xa_store(&file->objects, uobj->handle, uobj, GFP_ATOMIC);
+	dat_recent_add(&file->recent, uobj->handle, uobj);
+	xa_unlock_bh(&file->objects);
 }
 
 /**
@@ -118,6 +122,15 @@ void dat_uobj_unreserve(struct dat_uobj *uobj)
 	dat_uobj_put(uobj);
 }
 
+static struct dat_uobj *peek_any(struct dat_file *file, u32 handle)
+{
+	struct dat_uobj *uobj = dat_recent_find(&file->recent, handle);
+
+	if (likely(uobj && uobj->handle == handle))
+		return uobj;
+	return xa_load(&file->objects, handle);
+}
+
 /**
  * dat_uobj_peek - look a handle up
  * @file: the file
@@ -131,7 +144,7 @@ void dat_uobj_unreserve(struct dat_uobj *uobj)
 struct dat_uobj *dat_uobj_peek(struct dat_file *file, u32 handle,
 			       DAT_HANDLE_TYPE type)
 {
-	struct dat_uobj *uobj = xa_load(&file->objects, handle);
+	struct dat_uobj *uobj = peek_any(file, handle);
 
 	return uobj && uobj->type == type ? uobj : NULL;
 }
@@ -149,7 +162,7 @@ struct dat_uobj *dat_uobj_get_any(struct dat_file *file, u32 handle)
 	struct dat_uobj *uobj;
 
 	rcu_read_lock();
-	uobj = xa_load(&file->objects, handle);
+	uobj = peek_any(file, handle);
 	if (uobj && !kref_get_unless_zero(&uobj->ref))
 		uobj = NULL;
 	rcu_read_unlock();
@@ -227,6 +240,7 @@ static bool withdraw(struct dat_uobj *uobj)
 		if (file->kept_handle)
 			__xa_erase(&file->objects, file->kept_handle);
 		file->kept_handle = uobj->handle;
+		dat_recent_remove(&file->recent, uobj->handle, uobj);
 	}
 	xas_unlock_bh(&xas);
 	return found;

@@ -14,6 +14,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "object.h"
+#include "recent.h"
 
 struct dat_dev;
 struct dat_evd;
@@ -44,6 +45,7 @@ enum dat_ia_gate {
  * @lock: guards @objects
  * @objects: what the consumer made with this IA, by type
  * @lmrs: LMRs by the index part of their lmr_context
+ * @recent_lmrs: of these, what was stored last
  * @kept_lmr: index in @lmrs that was given up last, and whose slot is kept
  * @reserved_lmr: the LMR that is all memory, once somebody has asked
  * @rmrs: RMRs by the index parts of their windows' contexts
@@ -66,6 +68,7 @@ struct dat_ia {
 	spinlock_t lock;
 	struct list_head objects[DAT_NUM_HANDLE_TYPES];
 	struct xarray lmrs;
+	struct dat_recent recent_lmrs;
 	unsigned long kept_lmr;
 	struct xarray rmrs;
 	struct dat_lmr *reserved_lmr;

@@ -42,6 +42,20 @@ static void keep_slot(struct dat_ia *ia, unsigned long index)
 	ia->kept_lmr = index;
 }
 
+static int insert(struct dat_lmr *lmr, unsigned long index)
+{
+	struct dat_ia *ia = lmr->obj.ia;
+	int ret;
+
+	xa_lock_bh(&ia->lmrs);
+	/* This may let go of the lock, but not after it has stored. */
+	ret = __xa_insert(&ia->lmrs, index, lmr, GFP_KERNEL_ACCOUNT);
+	if (!ret)
+		dat_recent_add(&ia->recent_lmrs, index, lmr);
+	xa_unlock_bh(&ia->lmrs);
+	return ret;
+}
+
 /* Memory that is not registered has the key of its PD, or of its device. */
 static int lmr_chain(struct xarray *lmrs, struct dat_lmr *lmr)
 {
@@ -76,8 +90,7 @@ int dat_lmr_insert(struct dat_lmr *lmr)
 	int ret;
 
 	do {
-		ret = xa_insert_bh(lmrs, key_index(lmr->lkey), lmr,
-				   GFP_KERNEL_ACCOUNT);
+		ret = insert(lmr, key_index(lmr->lkey));
 		if (ret == -EBUSY)
 			ret = lmr_chain(lmrs, lmr);
 		/* What was in its way has gone. */
@@ -98,6 +111,7 @@ void dat_lmr_remove(struct dat_lmr *lmr)
 	struct dat_lmr *prev;
 
 	xa_lock_bh(lmrs);
+	dat_recent_remove(&lmr->obj.ia->recent_lmrs, index, lmr);
 	prev = xa_load(lmrs, index);
 	/* It takes no memory to store in the place of another. */
 	if (prev == lmr && next_locked(lmrs, lmr)) {
@@ -125,13 +139,13 @@ void dat_lmr_remove(struct dat_lmr *lmr)
 int dat_lmr_insert_key(struct dat_lmr *lmr, u32 key)
 {
 	struct xarray *lmrs = &lmr->obj.ia->lmrs;
-	int ret = xa_insert_bh(lmrs, key_index(key), lmr, GFP_KERNEL_ACCOUNT);
+	int ret = insert(lmr, key_index(key));
 
 	if (ret != -EBUSY)
 		return ret;
 	/* The slot may have been kept. */
 	xa_cmpxchg_bh(lmrs, key_index(key), XA_ZERO_ENTRY, NULL, GFP_ATOMIC);
-	return xa_insert_bh(lmrs, key_index(key), lmr, GFP_KERNEL_ACCOUNT);
+	return insert(lmr, key_index(key));
 }
 
 /**
@@ -143,8 +157,21 @@ int dat_lmr_insert_key(struct dat_lmr *lmr, u32 key)
  */
 void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key)
 {
-	xa_cmpxchg_bh(&lmr->obj.ia->lmrs, key_index(key), lmr, NULL,
-		      GFP_ATOMIC);
+	struct dat_ia *ia = lmr->obj.ia;
+
+	xa_lock_bh(&ia->lmrs);
+	__xa_cmpxchg(&ia->lmrs, key_index(key), lmr, NULL, GFP_ATOMIC);
+	dat_recent_remove(&ia->recent_lmrs, key_index(key), lmr);
+	xa_unlock_bh(&ia->lmrs);
+}
+
+static struct dat_lmr *find_recent(const struct dat_ia *ia,
+				   DAT_LMR_CONTEXT context)
+{
+	struct dat_lmr *lmr = dat_recent_find(&ia->recent_lmrs,
+					      key_index(context));
+
+	return lmr && READ_ONCE(lmr->lkey) == context ? lmr : NULL;
 }
 
 /**
@@ -158,8 +185,11 @@ void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key)
  */
 struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context)
 {
-	struct dat_lmr *lmr = xa_load(&ia->lmrs, key_index(context));
+	struct dat_lmr *lmr = find_recent(ia, context);
 
+	if (likely(lmr))
+		return lmr;
+	lmr = xa_load(&ia->lmrs, key_index(context));
 	return lmr && READ_ONCE(lmr->lkey) == context ? lmr : NULL;
 }
 
@@ -222,6 +252,39 @@ static DAT_RETURN check_one(const struct dat_lmr *lmr, const struct dat_pz *pz,
 	return DAT_SUCCESS;
 }
 
+/* As check_one(), which tells what is wrong. */
+static bool is_allowed(const struct dat_lmr *lmr, const struct dat_pz *pz,
+		       const DAT_LMR_TRIPLET *segment,
+		       DAT_MEM_PRIV_FLAGS privilege)
+{
+	return lmr->pz == pz && lmr->privileges & privilege &&
+	       dat_lmr_covers(lmr, segment->virtual_address,
+			      segment->segment_length);
+}
+
+static noinline DAT_RETURN check_all(struct dat_ia *ia,
+				     const struct dat_pz *pz,
+				     const DAT_LMR_TRIPLET *segment,
+				     DAT_MEM_PRIV_FLAGS privilege)
+{
+	const struct dat_lmr *lmr;
+	DAT_RETURN ret;
+
+	lmr = dat_lmr_find(ia, segment->lmr_context);
+	if (unlikely(!lmr))
+		return protection_violation(privilege ==
+					    DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	ret = check_one(lmr, pz, segment, privilege);
+	while (unlikely(ret)) {
+		lmr = rcu_dereference(lmr->same_key);
+		if (!lmr)
+			break;
+		if (is_allowed(lmr, pz, segment, privilege))
+			return DAT_SUCCESS;
+	}
+	return ret;
+}
+
 /**
  * dat_lmr_check - may a DTO use this memory?
  * @ia: the IA
@@ -243,22 +306,12 @@ DAT_RETURN dat_lmr_check(struct dat_ia *ia, const struct dat_pz *pz,
 			 DAT_MEM_PRIV_FLAGS privilege)
 {
 	const struct dat_lmr *lmr;
-	DAT_RETURN ret;
 
 	/* With a length of zero the rest of a triplet has no meaning. */
 	if (unlikely(!segment->segment_length))
 		return DAT_SUCCESS;
-	lmr = dat_lmr_find(ia, segment->lmr_context);
-	if (unlikely(!lmr))
-		return protection_violation(privilege ==
-					    DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
-	ret = check_one(lmr, pz, segment, privilege);
-	while (unlikely(ret)) {
-		lmr = rcu_dereference(lmr->same_key);
-		if (!lmr)
-			break;
-		if (!check_one(lmr, pz, segment, privilege))
-			return DAT_SUCCESS;
-	}
-	return ret;
+	lmr = find_recent(ia, segment->lmr_context);
+	if (likely(lmr && is_allowed(lmr, pz, segment, privilege)))
+		return DAT_SUCCESS;
+	return check_all(ia, pz, segment, privilege);
 }

@@ -12,12 +12,14 @@
 
 #include "ia.h"
 #include "object.h"
+#include "recent.h"
 #include "stats.h"
 
 #define HANDLE_INDEX_BITS	(BITS_PER_LONG == 64 ? 24 : 16)
 #define HANDLE_INDEX_MASK	(BIT(HANDLE_INDEX_BITS) - 1)
 
 static DEFINE_XARRAY_ALLOC1(dat_objects);
+static struct dat_recent dat_recent_objects;
 static atomic_long_t dat_generation;
 
 /* Objects whose memory has not been freed; each keeps its IA's, and so on. */
@@ -80,7 +82,11 @@ DAT_RETURN dat_object_publish(struct dat_object *obj)
 	obj->handle = make_handle(index);
 	dat_ia_add_object(obj);
 	dat_stats_made(obj);
-	xa_store(&dat_objects, index, obj, GFP_KERNEL);
+	xa_lock(&dat_objects);
+	/* Into a reserved slot: no memory is needed. */
+	__xa_store(&dat_objects, index, obj, GFP_ATOMIC);
+	dat_recent_add(&dat_recent_objects, index, obj);
+	xa_unlock(&dat_objects);
 	return DAT_SUCCESS;
 }
 
@@ -94,8 +100,12 @@ DAT_RETURN dat_object_publish(struct dat_object *obj)
  */
 struct dat_object *dat_object_peek_any(DAT_HANDLE handle)
 {
-	struct dat_object *obj = xa_load(&dat_objects, handle_index(handle));
+	unsigned long index = handle_index(handle);
+	struct dat_object *obj = dat_recent_find(&dat_recent_objects, index);
 
+	if (likely(obj && obj->handle == handle))
+		return obj;
+	obj = xa_load(&dat_objects, index);
 	return obj && obj->handle == handle ? obj : NULL;
 }
 
@@ -218,7 +228,12 @@ void dat_object_shutdown(struct dat_object *obj)
  */
 void dat_object_retire(struct dat_object *obj)
 {
-	xa_erase(&dat_objects, handle_index(obj->handle));
+	unsigned long index = handle_index(obj->handle);
+
+	xa_lock(&dat_objects);
+	__xa_erase(&dat_objects, index);
+	dat_recent_remove(&dat_recent_objects, index, obj);
+	xa_unlock(&dat_objects);
 	dat_ia_del_object(obj);
 	dat_stats_freed(obj);
 	dat_object_shutdown(obj);

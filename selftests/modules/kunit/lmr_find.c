@@ -42,6 +42,17 @@ static void lmr_find_test_exit(struct kunit *test)
 	xa_destroy(&other_ia.lmrs);
 }
 
+/* Only to be compared. */
+static struct dat_lmr *found(struct dat_ia *in, u32 key)
+{
+	struct dat_lmr *it;
+
+	rcu_read_lock();
+	it = dat_lmr_find(in, key);
+	rcu_read_unlock();
+	return it;
+}
+
 static void a_range_ends_where_the_lmr_ends(struct kunit *test)
 {
 	static const struct {
@@ -130,12 +141,12 @@ static void a_context_is_compared_to_the_last_bit(struct kunit *test)
 {
 	unsigned int bit;
 
-	KUNIT_EXPECT_PTR_EQ(test, &lmr, dat_lmr_find(&ia, KEY));
+	KUNIT_EXPECT_PTR_EQ(test, &lmr, found(&ia, KEY));
 	for (bit = 0; bit < 32; bit++)
-		KUNIT_EXPECT_NULL(test, dat_lmr_find(&ia, KEY ^ BIT(bit)));
-	KUNIT_EXPECT_NULL(test, dat_lmr_find(&other_ia, KEY));
+		KUNIT_EXPECT_NULL(test, found(&ia, KEY ^ BIT(bit)));
+	KUNIT_EXPECT_NULL(test, found(&other_ia, KEY));
 	dat_lmr_remove(&lmr);
-	KUNIT_EXPECT_NULL(test, dat_lmr_find(&ia, KEY));
+	KUNIT_EXPECT_NULL(test, found(&ia, KEY));
 }
 
 /* Somebody else's LMR has the index now. */
@@ -147,7 +158,7 @@ static void removing_spares_another_lmr(struct kunit *test)
 	other.lkey = KEY ^ 1;
 	KUNIT_EXPECT_EQ(test, -EBUSY, dat_lmr_insert(&other));
 	dat_lmr_remove(&other);
-	KUNIT_EXPECT_PTR_EQ(test, &lmr, dat_lmr_find(&ia, KEY));
+	KUNIT_EXPECT_PTR_EQ(test, &lmr, found(&ia, KEY));
 }
 
 /* As memory that is not registered has: told apart by what they cover. */
@@ -181,8 +192,37 @@ static void lmrs_can_share_a_context(struct kunit *test)
 	/* Twice does no harm. */
 	dat_lmr_remove(&lmr);
 	dat_lmr_remove(&others[0]);
-	KUNIT_EXPECT_PTR_EQ(test, &others[1], dat_lmr_find(&ia, KEY));
+	KUNIT_EXPECT_PTR_EQ(test, &others[1], found(&ia, KEY));
 	dat_lmr_remove(&others[1]);
+}
+
+static void contexts_that_end_alike_are_told_apart(struct kunit *test)
+{
+	static struct dat_lmr others[2];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		others[i] = lmr;
+		others[i].lkey = KEY + ((i + 1) * DAT_RECENT_SLOTS << 8);
+		KUNIT_ASSERT_EQ(test, 0, dat_lmr_insert(&others[i]));
+	}
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_PTR_EQ(test, &others[i],
+				    found(&ia, others[i].lkey));
+	KUNIT_EXPECT_PTR_EQ(test, &lmr, found(&ia, KEY));
+	/* The last one is found first. */
+	for (i = 2; i-- > 0;) {
+		dat_lmr_remove(&others[i]);
+		KUNIT_EXPECT_NULL(test, found(&ia, others[i].lkey));
+		KUNIT_EXPECT_PTR_EQ(test, &lmr, found(&ia, KEY));
+	}
+	/* By way of what is registered by posting. */
+	KUNIT_EXPECT_EQ(test, 0, dat_lmr_insert_key(&others[0], others[0].lkey));
+	KUNIT_EXPECT_PTR_EQ(test, &others[0],
+			    found(&ia, others[0].lkey));
+	KUNIT_EXPECT_PTR_EQ(test, &lmr, found(&ia, KEY));
+	dat_lmr_remove_key(&others[0], others[0].lkey);
+	KUNIT_EXPECT_NULL(test, found(&ia, others[0].lkey));
 }
 
 static int entries(struct xarray *xa)
@@ -207,7 +247,7 @@ static void one_slot_is_kept(struct kunit *test)
 	for (i = 0; i < 3; i++) {
 		dat_lmr_remove(&lmr);
 		KUNIT_EXPECT_EQ(test, 1, entries(&ia.lmrs));
-		KUNIT_EXPECT_NULL(test, dat_lmr_find(&ia, KEY));
+		KUNIT_EXPECT_NULL(test, found(&ia, KEY));
 		KUNIT_ASSERT_EQ(test, 0, dat_lmr_insert(&lmr));
 		KUNIT_EXPECT_EQ(test, 1, entries(&ia.lmrs));
 	}
@@ -217,13 +257,13 @@ static void one_slot_is_kept(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, dat_lmr_insert(&next));
 		dat_lmr_remove(&next);
 		KUNIT_EXPECT_EQ(test, 2, entries(&ia.lmrs));
-		KUNIT_EXPECT_PTR_EQ(test, &lmr, dat_lmr_find(&ia, KEY));
-		KUNIT_EXPECT_NULL(test, dat_lmr_find(&ia, next.lkey));
+		KUNIT_EXPECT_PTR_EQ(test, &lmr, found(&ia, KEY));
+		KUNIT_EXPECT_NULL(test, found(&ia, next.lkey));
 	}
 	/* By way of what is registered by posting. */
 	KUNIT_EXPECT_EQ(test, -EBUSY, dat_lmr_insert_key(&next, KEY));
 	KUNIT_EXPECT_EQ(test, 0, dat_lmr_insert_key(&next, next.lkey));
-	KUNIT_EXPECT_PTR_EQ(test, &next, dat_lmr_find(&ia, next.lkey));
+	KUNIT_EXPECT_PTR_EQ(test, &next, found(&ia, next.lkey));
 	dat_lmr_remove_key(&next, next.lkey);
 	KUNIT_EXPECT_EQ(test, 1, entries(&ia.lmrs));
 }
@@ -332,6 +372,7 @@ static struct kunit_case lmr_find_cases[] = {
 	KUNIT_CASE(a_context_is_compared_to_the_last_bit),
 	KUNIT_CASE(removing_spares_another_lmr),
 	KUNIT_CASE(lmrs_can_share_a_context),
+	KUNIT_CASE(contexts_that_end_alike_are_told_apart),
 	KUNIT_CASE(one_slot_is_kept),
 	KUNIT_CASE(all_of_an_lmr_can_be_used),
 	KUNIT_CASE(what_is_outside_cannot_be_used),

@@ -250,6 +250,35 @@ static void a_reused_slot_has_another_handle(struct kunit *test)
 	}
 }
 
+/* Of those that share a slot for what was stored last, all are found. */
+static void many_handles_find_their_objects(struct kunit *test)
+{
+	unsigned int i, num = 3 * DAT_RECENT_SLOTS;
+	struct thing *many = kvcalloc(num, sizeof(*many), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, many);
+	for (i = 0; i < num; i++)
+		make(test, &many[i], DAT_HANDLE_TYPE_PZ);
+	for (i = 0; i < num; i++)
+		KUNIT_EXPECT_TRUE(test, is_found(many[i].obj.handle,
+						 DAT_HANDLE_TYPE_PZ));
+	/* Those in the middle are neither the first nor the last. */
+	for (i = DAT_RECENT_SLOTS; i < 2 * DAT_RECENT_SLOTS; i++)
+		retire(&many[i]);
+	for (i = 0; i < num; i++)
+		KUNIT_EXPECT_EQ(test, many[i].published,
+				is_found_by_any_type(many[i].obj.handle));
+	for (i = num; i-- > 0;) {
+		DAT_HANDLE handle = many[i].obj.handle;
+
+		if (many[i].published)
+			retire(&many[i]);
+		KUNIT_EXPECT_FALSE(test, is_found_by_any_type(handle));
+	}
+	wait_for_releases();
+	kvfree(many);
+}
+
 static bool found_too_early;
 
 static void look_too_early(struct dat_object *obj)
@@ -421,6 +450,7 @@ static struct kunit_case object_cases[] = {
 	KUNIT_CASE(a_mixed_handle_finds_nothing),
 	KUNIT_CASE(a_freed_handle_finds_nothing),
 	KUNIT_CASE(a_reused_slot_has_another_handle),
+	KUNIT_CASE(many_handles_find_their_objects),
 	KUNIT_CASE(a_reserved_slot_holds_nothing),
 	KUNIT_CASE(a_generation_has_all_its_bits),
 	KUNIT_CASE(handles_survive_the_end_of_the_generations),

@@ -92,6 +92,33 @@ static void a_handle_is_of_one_type_in_one_file(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_found(&file, U32_MAX, DAT_HANDLE_TYPE_LMR));
 }
 
+/* Of those that share a slot for what was stored last, all are found. */
+static void handles_that_end_alike_are_told_apart(struct kunit *test)
+{
+	u32 handles[3];
+	unsigned int i, j;
+
+	for (i = 0; i < 3; i++) {
+		handles[i] = make(test, &file, DAT_HANDLE_TYPE_EP);
+		file.next_handle = handles[i] + DAT_RECENT_SLOTS;
+	}
+	KUNIT_ASSERT_EQ(test, handles[0] + 2 * DAT_RECENT_SLOTS, handles[2]);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_TRUE(test, is_found(&file, handles[i],
+						 DAT_HANDLE_TYPE_EP));
+	KUNIT_EXPECT_FALSE(test, is_found(&file,
+					  handles[2] + DAT_RECENT_SLOTS,
+					  DAT_HANDLE_TYPE_EP));
+	/* The last one, which is found first, and then the others. */
+	for (i = 3; i-- > 0;) {
+		take_away(&file, handles[i]);
+		for (j = 0; j < 3; j++)
+			KUNIT_EXPECT_EQ(test, j < i,
+					is_found(&file, handles[j],
+						 DAT_HANDLE_TYPE_EP));
+	}
+}
+
 static void a_freed_handle_is_not_given_out_again(struct kunit *test)
 {
 	u32 old = make(test, &file, DAT_HANDLE_TYPE_EP), new;
@@ -218,6 +245,7 @@ static void a_wrong_handle_is_no_null_handle(struct kunit *test)
 
 static struct kunit_case uobj_cases[] = {
 	KUNIT_CASE(a_handle_is_of_one_type_in_one_file),
+	KUNIT_CASE(handles_that_end_alike_are_told_apart),
 	KUNIT_CASE(a_freed_handle_is_not_given_out_again),
 	KUNIT_CASE(the_slot_of_one_freed_handle_is_kept),
 	KUNIT_CASE(handles_wrap_around_what_is_in_use),
