@@ -84,31 +84,6 @@ void dat_workq_destroy(struct dat_workq *wq)
 	kvfree(wq->slots);
 }
 
-/**
- * dat_workq_slot - the slot of the next DTO
- * @wq: the queue; its lock is held
- *
- * The slot is taken when the caller raises wq->head, after it has posted.
- *
- * Context: any.
- * Return: the slot, its contents old; NULL if the queue is full.
- */
-struct dat_dto *dat_workq_slot(struct dat_workq *wq)
-{
-	struct dat_dto *dto;
-
-	/* Pairs with workq_advance(): the slot has been read for the last time. */
-	if (unlikely(wq->head - smp_load_acquire(&wq->tail) >= wq->max))
-		return NULL;
-	dto = &wq->slots[wq->head & wq->mask];
-	dto->wq = wq;
-	dto->rmr = NULL;
-	dto->marker = false;
-	dto->done = false;
-	dto->first_status = IB_WC_SUCCESS;
-	return dto;
-}
-
 /* The object that @dto has done something to gets to know. */
 static void dto_settle(struct dat_dto *dto, enum ib_wc_status status)
 {

@@ -86,9 +86,33 @@ struct dat_dto *dat_workq_alloc(u32 max);
 void dat_workq_set(struct dat_workq *wq, struct dat_dto *slots, u32 max);
 int dat_workq_init(struct dat_workq *wq, struct dat_ep *ep, u32 max);
 void dat_workq_destroy(struct dat_workq *wq);
-struct dat_dto *dat_workq_slot(struct dat_workq *wq);
 u32 dat_workq_reap(struct dat_workq *wq, struct dat_evd *evd);
 bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry);
+
+/**
+ * dat_workq_slot - the slot of the next DTO
+ * @wq: the queue; its lock is held
+ *
+ * The slot is taken when the caller raises wq->head, after it has posted.
+ *
+ * Context: any.
+ * Return: the slot, its contents old; NULL if the queue is full.
+ */
+static inline struct dat_dto *dat_workq_slot(struct dat_workq *wq)
+{
+	struct dat_dto *dto;
+
+	/* Pairs with workq_advance(): the slot has been read for the last time. */
+	if (unlikely(wq->head - smp_load_acquire(&wq->tail) >= wq->max))
+		return NULL;
+	dto = &wq->slots[wq->head & wq->mask];
+	dto->wq = wq;
+	dto->rmr = NULL;
+	dto->marker = false;
+	dto->done = false;
+	dto->first_status = IB_WC_SUCCESS;
+	return dto;
+}
 
 /**
  * dat_workq_is_idle - is nothing outstanding?

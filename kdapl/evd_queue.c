@@ -265,7 +265,7 @@ bool dat_evd_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
 	bool ok;
 
 	spin_lock_bh(&evd->lock);
-	ok = ring_pop(evd, entry) || cq_pop(evd, entry);
+	ok = evd->head != evd->tail ? ring_pop(evd, entry) : cq_pop(evd, entry);
 	spin_unlock_bh(&evd->lock);
 	return ok;
 }

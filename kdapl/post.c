@@ -233,11 +233,11 @@ static DAT_RETURN check_read(const struct dat_ep *ep, u32 length,
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-			    DAT_LMR_TRIPLET *local_iov,
-			    DAT_DTO_COOKIE user_cookie,
-			    const DAT_RMR_TRIPLET *remote,
-			    DAT_COMPLETION_FLAGS completion_flags, DAT_DTOS op)
+static __always_inline DAT_RETURN
+post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+	  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+	  const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS completion_flags,
+	  DAT_DTOS op)
 {
 	struct ib_rdma_wr wr = {
 		.wr = {

@@ -73,23 +73,9 @@ static bool can_fence(const struct dat_ep *ep, const struct ib_send_wr *wr)
 	       !(dat_dev_quirks(ep->pz->pd->device) & DAT_QUIRK_NO_READ_FENCE);
 }
 
-/**
- * dat_post_send_queue - post a request
- * @ep: the EP; the caller has checked its state
- * @post: what it is
- * @first: first of one or two work requests, with opcode and operands
- * @last: last of them
- *
- * Context: process or softirq; the EP's memory is tied to the caller's RCU
- * read-side section.
- * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (flags that the EP was not made
- * for), DAT_INVALID_STATE (the connection is ending),
- * DAT_INSUFFICIENT_RESOURCES (queue full), DAT_INTERNAL_ERROR (the device has
- * gone).
- */
-DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
-			       struct ib_send_wr *first,
-			       struct ib_send_wr *last)
+static __always_inline DAT_RETURN
+post_send_queue(struct dat_ep *ep, const struct dat_post *post,
+		struct ib_send_wr *first, struct ib_send_wr *last)
 {
 	struct dat_workq *wq = &ep->sq;
 	const struct ib_send_wr *bad;
@@ -156,6 +142,27 @@ unlock:
 }
 
 /**
+ * dat_post_send_queue - post a request
+ * @ep: the EP; the caller has checked its state
+ * @post: what it is
+ * @first: first of one or two work requests, with opcode and operands
+ * @last: last of them
+ *
+ * Context: process or softirq; the EP's memory is tied to the caller's RCU
+ * read-side section.
+ * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (flags that the EP was not made
+ * for), DAT_INVALID_STATE (the connection is ending),
+ * DAT_INSUFFICIENT_RESOURCES (queue full), DAT_INTERNAL_ERROR (the device has
+ * gone).
+ */
+DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
+			       struct ib_send_wr *first,
+			       struct ib_send_wr *last)
+{
+	return post_send_queue(ep, post, first, last);
+}
+
+/**
  * dat_post_marker - post something that completes after all that was posted
  * @ep: the EP
  *
@@ -204,7 +211,7 @@ bool dat_post_marker(struct dat_ep *ep)
 DAT_RETURN dat_post_dto(struct dat_ep *ep, const struct dat_post *post,
 			struct ib_send_wr *wr)
 {
-	DAT_RETURN ret = dat_post_send_queue(ep, post, wr, wr);
+	DAT_RETURN ret = post_send_queue(ep, post, wr, wr);
 
 	if (likely(ret != queue_full()))
 		return ret;
