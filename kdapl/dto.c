@@ -199,9 +199,10 @@ static bool is_registration(const struct dat_dto *dto)
 	return dto->op == DAT_DTO_LMR_FMR || dto->op == DAT_DTO_LMR_INVALIDATE;
 }
 
-static void make_dto_entry(struct dat_ep *ep, const struct dat_dto *dto,
-			   const struct ib_wc *wc, enum ib_wc_status status,
-			   struct dat_evd_entry *entry)
+static __always_inline void
+make_dto_entry(struct dat_ep *ep, const struct dat_dto *dto,
+	       const struct ib_wc *wc, enum ib_wc_status status,
+	       struct dat_evd_entry *entry)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *data =
 		&entry->data.dto_completion_event_data;
@@ -312,23 +313,23 @@ bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry)
 	if (unlikely(status != IB_WC_SUCCESS))
 		dat_ep_dto_failed(wq->ep, status);
 
-	if (wc->wr_id & DAT_DTO_WR_FIRST) {
+	if (unlikely(wc->wr_id & DAT_DTO_WR_FIRST)) {
 		dto->first_status = status;
 		return false;
 	}
-	if (dto->first_status != IB_WC_SUCCESS)
+	if (unlikely(dto->first_status != IB_WC_SUCCESS))
 		status = dto->first_status;
 
 	wanted = !dto->marker && !(dto->suppress && status == IB_WC_SUCCESS);
-	if (wanted) {
-		if (has_object && dto->op == DAT_DTO_BIND_MW)
+	if (likely(wanted)) {
+		if (unlikely(has_object) && dto->op == DAT_DTO_BIND_MW)
 			make_bind_entry(dto, status, entry);
 		else
 			make_dto_entry(wq->ep, dto, wc, status, entry);
 		entry->silent = dto->silent && status == IB_WC_SUCCESS;
 		entry->shared = false;
 	}
-	if (has_object)
+	if (unlikely(has_object))
 		dto_settle(dto, status);
 	if (unlikely(wq->unordered))
 		workq_advance_unordered(wq, dto);

@@ -96,7 +96,8 @@ bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry);
  * The slot is taken when the caller raises wq->head, after it has posted.
  *
  * Context: any.
- * Return: the slot, its contents old; NULL if the queue is full.
+ * Return: the slot, with no flags, its contents otherwise old; NULL if the queue is
+ * full.
  */
 static inline struct dat_dto *dat_workq_slot(struct dat_workq *wq)
 {
@@ -108,6 +109,8 @@ static inline struct dat_dto *dat_workq_slot(struct dat_workq *wq)
 	dto = &wq->slots[wq->head & wq->mask];
 	dto->wq = wq;
 	dto->rmr = NULL;
+	dto->suppress = false;
+	dto->silent = false;
 	dto->marker = false;
 	dto->done = false;
 	dto->first_status = IB_WC_SUCCESS;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd.c - making, reading and freeing event dispatchers
+ * evd.c - making and freeing event dispatchers
  */
 #include <linux/kernel.h>
 #include <linux/log2.h>
@@ -359,44 +359,6 @@ leave:
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_evd_kcreate);
-
-/**
- * dat_evd_dequeue - take the first event out of an EVD
- * @evd_handle: the EVD
- * @event: out: the event; event_extension_data is left alone but by
- *	DAT_IB_DTO_EVENT
- *
- * Specification: dat_evd_dequeue().
- *
- * Context: process or softirq; does not sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_QUEUE_EMPTY (on an EVD of another provider also: there is no memory to
- * take a connection request).
- */
-DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
-{
-	struct dat_evd_entry entry;
-	struct dat_object *obj;
-	DAT_RETURN ret;
-
-	if (unlikely(!event))
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-
-	rcu_read_lock();
-	obj = dat_object_peek(evd_handle, DAT_HANDLE_TYPE_EVD);
-	if (unlikely(!obj)) {
-		rcu_read_unlock();
-		return dat_foreign_evd_dequeue(evd_handle, event);
-	} else if (dat_evd_pop(to_evd(obj), &entry)) {
-		dat_evd_event(&entry, evd_handle, event);
-		ret = DAT_SUCCESS;
-	} else {
-		ret = DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
-	}
-	rcu_read_unlock();
-	return ret;
-}
-EXPORT_SYMBOL_GPL(dat_evd_dequeue);
 
 /**
  * dat_evd_post_se - queue a software event

@@ -80,6 +80,7 @@ struct dat_evd_helper {
  *	@next_wc up to @end_wc wait: behind @ring, in front of the CQ
  * @next_wc: index into @wcs
  * @end_wc: likewise
+ * @popped: the event on its way through dat_evd_dequeue(), for which no stack is cleared
  */
 struct dat_evd {
 	struct dat_object obj;
@@ -113,6 +114,7 @@ struct dat_evd {
 	struct ib_wc *wcs;
 	u32 next_wc;
 	u32 end_wc;
+	struct dat_evd_entry popped;
 };
 
 /* How many completions upcalls take out of the CQ at once. */
@@ -161,7 +163,6 @@ bool dat_evd_post(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 void dat_evd_gather(struct dat_evd *evd);
 void dat_evd_collect(struct dat_evd *evd);
 void dat_evd_drain(struct dat_evd *evd);
-bool dat_evd_pop(struct dat_evd *evd, struct dat_evd_entry *entry);
 bool dat_evd_pop_for_upcall(struct dat_evd *evd, struct dat_evd_entry *entry,
 			    DAT_UPCALL_OBJECT *upcall, bool *more,
 			    bool *drained);

@@ -8,6 +8,7 @@
 #include "dto.h"
 #include "evd.h"
 #include "ia.h"
+#include "registry.h"
 #include "srq.h"
 
 static bool ring_is_full(const struct dat_evd *evd)
@@ -81,8 +82,8 @@ static u32 cq_poll(struct dat_evd *evd, u32 max)
 	return evd->end_wc;
 }
 
-/* The next completion that makes an event. */
-static bool cq_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
+/* The next completion that makes an event; every DTO comes through here. */
+static __always_inline bool cq_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
 {
 	lockdep_assert_held(&evd->lock);
 	if (unlikely(!evd->cq))
@@ -252,23 +253,52 @@ void dat_evd_drain(struct dat_evd *evd)
 	dat_evd_kick(evd);
 }
 
-/**
- * dat_evd_pop - take the first event out
- * @evd: the EVD
- * @entry: out: the event
- *
- * Context: process or softirq.
- * Return: false if there is none.
- */
-bool dat_evd_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
+/* The first event, if there is one; bottom halves are off. */
+static __always_inline bool evd_pop(struct dat_evd *evd, DAT_EVD_HANDLE handle,
+				    DAT_EVENT *event)
 {
+	struct dat_evd_entry *entry = &evd->popped;
 	bool ok;
 
-	spin_lock_bh(&evd->lock);
+	spin_lock(&evd->lock);
 	ok = evd->head != evd->tail ? ring_pop(evd, entry) : cq_pop(evd, entry);
-	spin_unlock_bh(&evd->lock);
+	if (ok)
+		dat_evd_event(entry, handle, event);
+	spin_unlock(&evd->lock);
 	return ok;
 }
+
+/**
+ * dat_evd_dequeue - take the first event out of an EVD
+ * @evd_handle: the EVD
+ * @event: out: the event; event_extension_data is left alone but by
+ *	DAT_IB_DTO_EVENT
+ *
+ * Specification: dat_evd_dequeue().
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_QUEUE_EMPTY (on an EVD of another provider also: there is no memory to
+ * take a connection request).
+ */
+DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+{
+	struct dat_object *obj;
+	bool popped;
+
+	if (unlikely(!event))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+
+	rcu_read_lock_bh();
+	obj = dat_object_peek(evd_handle, DAT_HANDLE_TYPE_EVD);
+	popped = obj && evd_pop(to_evd(obj), evd_handle, event);
+	rcu_read_unlock_bh();
+	if (likely(popped))
+		return DAT_SUCCESS;
+	return obj ? DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE) :
+		     dat_foreign_evd_dequeue(evd_handle, event);
+}
+EXPORT_SYMBOL_GPL(dat_evd_dequeue);
 
 /**
  * dat_evd_pop_for_upcall - take the first event out if an upcall is due
@@ -348,7 +378,7 @@ bool dat_evd_owes_upcall(const struct dat_evd *evd)
  * lock of the CQ: whoever has it afterwards sees that the CQ is armed.
  *
  * Context: process or softirq.
- * Return: true if dat_evd_pop() would find it.
+ * Return: true if dat_evd_dequeue() would find it.
  */
 bool dat_evd_look_again(struct dat_evd *evd)
 {

@@ -10,6 +10,7 @@
 
 #include <dat/dat_ib_extensions.h>
 
+#include "ia.h"
 #include "object.h"
 
 struct dat_fmr;
@@ -164,10 +165,70 @@ void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key);
 struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context);
 struct dat_lmr *dat_lmr_find_range(struct dat_ia *ia, const struct dat_pz *pz,
 				   const DAT_LMR_TRIPLET *segment);
-bool dat_lmr_covers(const struct dat_lmr *lmr, u64 address, u64 length);
 DAT_RETURN dat_lmr_check(struct dat_ia *ia, const struct dat_pz *pz,
 			 const DAT_LMR_TRIPLET *segment,
 			 DAT_MEM_PRIV_FLAGS privilege);
+
+/* The low 8 bits of a key are the owner's to change; the rest is unique. */
+static inline unsigned long dat_key_index(u32 key)
+{
+	return key >> 8;
+}
+
+/**
+ * dat_lmr_find_recent - find an LMR by its context if that is done at once
+ * @ia: the IA
+ * @context: what a consumer passed
+ *
+ * Context: as dat_lmr_find().
+ * Return: the LMR, or NULL, and then dat_lmr_find() may find it nevertheless.
+ */
+static inline struct dat_lmr *dat_lmr_find_recent(const struct dat_ia *ia,
+						  DAT_LMR_CONTEXT context)
+{
+	struct dat_lmr *lmr = dat_recent_find(&ia->recent_lmrs,
+					      dat_key_index(context));
+
+	return lmr && READ_ONCE(lmr->lkey) == context ? lmr : NULL;
+}
+
+/**
+ * dat_lmr_covers - is a range within an LMR?
+ * @lmr: the LMR
+ * @address: where the range begins
+ * @length: bytes
+ *
+ * Return: true if all of it is.
+ */
+static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 address,
+				  u64 length)
+{
+	return address >= lmr->address && length <= lmr->length &&
+	       address - lmr->address <= lmr->length - length;
+}
+
+/**
+ * dat_lmr_allows - may a DTO use this memory, if that is told at once?
+ * @ia: the IA
+ * @pz: PZ of the EP
+ * @segment: the memory
+ * @privilege: DAT_MEM_PRIV_LOCAL_READ_FLAG or DAT_MEM_PRIV_LOCAL_WRITE_FLAG
+ *
+ * Context: as dat_lmr_check().
+ * Return: true if it may; if not, dat_lmr_check() tells why, or that it may.
+ */
+static inline bool dat_lmr_allows(const struct dat_ia *ia,
+				  const struct dat_pz *pz,
+				  const DAT_LMR_TRIPLET *segment,
+				  DAT_MEM_PRIV_FLAGS privilege)
+{
+	const struct dat_lmr *lmr;
+
+	lmr = dat_lmr_find_recent(ia, segment->lmr_context);
+	return lmr && lmr->pz == pz && lmr->privileges & privilege &&
+	       dat_lmr_covers(lmr, segment->virtual_address,
+			      segment->segment_length);
+}
 
 /* The lmr_context of the reserved LMR. */
 #define DAT_RESERVED_CONTEXT	U32_MAX

@@ -9,10 +9,9 @@
 #include "ia.h"
 #include "lmr.h"
 
-/* The low 8 bits of a key are the owner's to change; the rest is unique. */
-static unsigned long key_index(u32 key)
+static struct dat_lmr *next_of(const struct dat_lmr *lmr)
 {
-	return key >> 8;
+	return rcu_dereference_check(lmr->same_key, rcu_read_lock_bh_held());
 }
 
 static struct dat_lmr *next_locked(struct xarray *lmrs, struct dat_lmr *lmr)
@@ -63,9 +62,9 @@ static int lmr_chain(struct xarray *lmrs, struct dat_lmr *lmr)
 	int ret = 0;
 
 	xa_lock_bh(lmrs);
-	first = xa_load(lmrs, key_index(lmr->lkey));
+	first = xa_load(lmrs, dat_key_index(lmr->lkey));
 	if (!first) {
-		free_slot(lmrs, key_index(lmr->lkey));
+		free_slot(lmrs, dat_key_index(lmr->lkey));
 		ret = -EAGAIN;
 	} else if (first->lkey != lmr->lkey) {
 		ret = -EBUSY;
@@ -90,7 +89,7 @@ int dat_lmr_insert(struct dat_lmr *lmr)
 	int ret;
 
 	do {
-		ret = insert(lmr, key_index(lmr->lkey));
+		ret = insert(lmr, dat_key_index(lmr->lkey));
 		if (ret == -EBUSY)
 			ret = lmr_chain(lmrs, lmr);
 		/* What was in its way has gone. */
@@ -107,7 +106,7 @@ int dat_lmr_insert(struct dat_lmr *lmr)
 void dat_lmr_remove(struct dat_lmr *lmr)
 {
 	struct xarray *lmrs = &lmr->obj.ia->lmrs;
-	unsigned long index = key_index(lmr->lkey);
+	unsigned long index = dat_key_index(lmr->lkey);
 	struct dat_lmr *prev;
 
 	xa_lock_bh(lmrs);
@@ -139,13 +138,13 @@ void dat_lmr_remove(struct dat_lmr *lmr)
 int dat_lmr_insert_key(struct dat_lmr *lmr, u32 key)
 {
 	struct xarray *lmrs = &lmr->obj.ia->lmrs;
-	int ret = insert(lmr, key_index(key));
+	int ret = insert(lmr, dat_key_index(key));
 
 	if (ret != -EBUSY)
 		return ret;
 	/* The slot may have been kept. */
-	xa_cmpxchg_bh(lmrs, key_index(key), XA_ZERO_ENTRY, NULL, GFP_ATOMIC);
-	return insert(lmr, key_index(key));
+	xa_cmpxchg_bh(lmrs, dat_key_index(key), XA_ZERO_ENTRY, NULL, GFP_ATOMIC);
+	return insert(lmr, dat_key_index(key));
 }
 
 /**
@@ -160,18 +159,9 @@ void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key)
 	struct dat_ia *ia = lmr->obj.ia;
 
 	xa_lock_bh(&ia->lmrs);
-	__xa_cmpxchg(&ia->lmrs, key_index(key), lmr, NULL, GFP_ATOMIC);
-	dat_recent_remove(&ia->recent_lmrs, key_index(key), lmr);
+	__xa_cmpxchg(&ia->lmrs, dat_key_index(key), lmr, NULL, GFP_ATOMIC);
+	dat_recent_remove(&ia->recent_lmrs, dat_key_index(key), lmr);
 	xa_unlock_bh(&ia->lmrs);
-}
-
-static struct dat_lmr *find_recent(const struct dat_ia *ia,
-				   DAT_LMR_CONTEXT context)
-{
-	struct dat_lmr *lmr = dat_recent_find(&ia->recent_lmrs,
-					      key_index(context));
-
-	return lmr && READ_ONCE(lmr->lkey) == context ? lmr : NULL;
 }
 
 /**
@@ -185,26 +175,12 @@ static struct dat_lmr *find_recent(const struct dat_ia *ia,
  */
 struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context)
 {
-	struct dat_lmr *lmr = find_recent(ia, context);
+	struct dat_lmr *lmr = dat_lmr_find_recent(ia, context);
 
 	if (likely(lmr))
 		return lmr;
-	lmr = xa_load(&ia->lmrs, key_index(context));
+	lmr = xa_load(&ia->lmrs, dat_key_index(context));
 	return lmr && READ_ONCE(lmr->lkey) == context ? lmr : NULL;
-}
-
-/**
- * dat_lmr_covers - is a range within an LMR?
- * @lmr: the LMR
- * @address: where the range begins
- * @length: bytes
- *
- * Return: true if all of it is.
- */
-bool dat_lmr_covers(const struct dat_lmr *lmr, u64 address, u64 length)
-{
-	return address >= lmr->address && length <= lmr->length &&
-	       address - lmr->address <= lmr->length - length;
 }
 
 /**
@@ -224,7 +200,7 @@ struct dat_lmr *dat_lmr_find_range(struct dat_ia *ia, const struct dat_pz *pz,
 	while (lmr && ((pz && lmr->pz != pz) ||
 		       !dat_lmr_covers(lmr, segment->virtual_address,
 				       segment->segment_length)))
-		lmr = rcu_dereference(lmr->same_key);
+		lmr = next_of(lmr);
 	return lmr;
 }
 
@@ -252,39 +228,6 @@ static DAT_RETURN check_one(const struct dat_lmr *lmr, const struct dat_pz *pz,
 	return DAT_SUCCESS;
 }
 
-/* As check_one(), which tells what is wrong. */
-static bool is_allowed(const struct dat_lmr *lmr, const struct dat_pz *pz,
-		       const DAT_LMR_TRIPLET *segment,
-		       DAT_MEM_PRIV_FLAGS privilege)
-{
-	return lmr->pz == pz && lmr->privileges & privilege &&
-	       dat_lmr_covers(lmr, segment->virtual_address,
-			      segment->segment_length);
-}
-
-static noinline DAT_RETURN check_all(struct dat_ia *ia,
-				     const struct dat_pz *pz,
-				     const DAT_LMR_TRIPLET *segment,
-				     DAT_MEM_PRIV_FLAGS privilege)
-{
-	const struct dat_lmr *lmr;
-	DAT_RETURN ret;
-
-	lmr = dat_lmr_find(ia, segment->lmr_context);
-	if (unlikely(!lmr))
-		return protection_violation(privilege ==
-					    DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
-	ret = check_one(lmr, pz, segment, privilege);
-	while (unlikely(ret)) {
-		lmr = rcu_dereference(lmr->same_key);
-		if (!lmr)
-			break;
-		if (is_allowed(lmr, pz, segment, privilege))
-			return DAT_SUCCESS;
-	}
-	return ret;
-}
-
 /**
  * dat_lmr_check - may a DTO use this memory?
  * @ia: the IA
@@ -306,12 +249,22 @@ DAT_RETURN dat_lmr_check(struct dat_ia *ia, const struct dat_pz *pz,
 			 DAT_MEM_PRIV_FLAGS privilege)
 {
 	const struct dat_lmr *lmr;
+	DAT_RETURN ret;
 
 	/* With a length of zero the rest of a triplet has no meaning. */
 	if (unlikely(!segment->segment_length))
 		return DAT_SUCCESS;
-	lmr = find_recent(ia, segment->lmr_context);
-	if (likely(lmr && is_allowed(lmr, pz, segment, privilege)))
-		return DAT_SUCCESS;
-	return check_all(ia, pz, segment, privilege);
+	lmr = dat_lmr_find(ia, segment->lmr_context);
+	if (unlikely(!lmr))
+		return protection_violation(privilege ==
+					    DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	ret = check_one(lmr, pz, segment, privilege);
+	while (unlikely(ret)) {
+		lmr = next_of(lmr);
+		if (!lmr)
+			break;
+		if (!check_one(lmr, pz, segment, privilege))
+			return DAT_SUCCESS;
+	}
+	return ret;
 }

@@ -15,11 +15,12 @@
 #include "recent.h"
 #include "stats.h"
 
+/* dat_object_peek_any() knows nothing but the low bits of the index. */
 #define HANDLE_INDEX_BITS	(BITS_PER_LONG == 64 ? 24 : 16)
 #define HANDLE_INDEX_MASK	(BIT(HANDLE_INDEX_BITS) - 1)
 
 static DEFINE_XARRAY_ALLOC1(dat_objects);
-static struct dat_recent dat_recent_objects;
+struct dat_recent dat_recent_objects;
 static atomic_long_t dat_generation;
 
 /* Objects whose memory has not been freed; each keeps its IA's, and so on. */
@@ -91,38 +92,17 @@ DAT_RETURN dat_object_publish(struct dat_object *obj)
 }
 
 /**
- * dat_object_peek_any - look a handle up, whatever its type
+ * dat_object_walk - look a handle up in the table itself
  * @handle: what a consumer passed
  *
- * Context: any; the caller is in an RCU read-side section, to which the object
- * is tied.
+ * Context: as dat_object_peek_any().
  * Return: the object, or NULL if the handle names none.
  */
-struct dat_object *dat_object_peek_any(DAT_HANDLE handle)
+struct dat_object *dat_object_walk(DAT_HANDLE handle)
 {
-	unsigned long index = handle_index(handle);
-	struct dat_object *obj = dat_recent_find(&dat_recent_objects, index);
+	struct dat_object *obj = xa_load(&dat_objects, handle_index(handle));
 
-	if (likely(obj && obj->handle == handle))
-		return obj;
-	obj = xa_load(&dat_objects, index);
 	return obj && obj->handle == handle ? obj : NULL;
-}
-
-/**
- * dat_object_peek - look a handle up
- * @handle: what a consumer passed
- * @type: the type it must have
- *
- * Context: any; the caller is in an RCU read-side section, to which the object
- * is tied.
- * Return: the object, or NULL if the handle does not name one of that type.
- */
-struct dat_object *dat_object_peek(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
-{
-	struct dat_object *obj = dat_object_peek_any(handle);
-
-	return obj && obj->type == type ? obj : NULL;
 }
 
 /**

@@ -12,6 +12,8 @@
 
 #include <dat/kdat.h>
 
+#include "recent.h"
+
 struct dat_ia;
 struct dat_object;
 
@@ -66,8 +68,7 @@ struct dat_object {
 void dat_object_init(struct dat_object *obj, DAT_HANDLE_TYPE type,
 		     struct dat_ia *ia, const struct dat_object_ops *ops);
 DAT_RETURN dat_object_publish(struct dat_object *obj);
-struct dat_object *dat_object_peek(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
-struct dat_object *dat_object_peek_any(DAT_HANDLE handle);
+struct dat_object *dat_object_walk(DAT_HANDLE handle);
 struct dat_object *dat_object_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
 struct dat_object *dat_object_next(unsigned long *index);
 void dat_object_put(struct dat_object *obj);
@@ -75,6 +76,42 @@ bool dat_object_claim(struct dat_object *obj);
 void dat_object_retire(struct dat_object *obj);
 void dat_object_shutdown(struct dat_object *obj);
 void dat_object_table_destroy(void);
+
+/* By their handles, which end with the index. */
+extern struct dat_recent dat_recent_objects;
+
+/**
+ * dat_object_peek_any - look a handle up, whatever its type
+ * @handle: what a consumer passed
+ *
+ * Context: any; the caller is in an RCU read-side section, be it
+ * rcu_read_lock_bh(), to which the object is tied.
+ * Return: the object, or NULL if the handle names none.
+ */
+static inline struct dat_object *dat_object_peek_any(DAT_HANDLE handle)
+{
+	struct dat_object *obj = dat_recent_find(&dat_recent_objects,
+						 (unsigned long)handle);
+
+	return likely(obj && obj->handle == handle) ? obj :
+						      dat_object_walk(handle);
+}
+
+/**
+ * dat_object_peek - look a handle up
+ * @handle: what a consumer passed
+ * @type: the type it must have
+ *
+ * Context: as dat_object_peek_any().
+ * Return: the object, or NULL if the handle does not name one of that type.
+ */
+static inline struct dat_object *dat_object_peek(DAT_HANDLE handle,
+						 DAT_HANDLE_TYPE type)
+{
+	struct dat_object *obj = dat_object_peek_any(handle);
+
+	return likely(obj && obj->type == type) ? obj : NULL;
+}
 
 /**
  * dat_object_use - make use of an object, so that it cannot be freed

@@ -62,6 +62,13 @@ noinline DAT_RETURN dat_post_copied(struct dat_ep *ep,
 	return ret;
 }
 
+static DAT_RETURN check_state(struct dat_ep *ep)
+{
+	if (likely(READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED))
+		return DAT_SUCCESS;
+	return dat_post_check_state(ep);
+}
+
 static struct dat_ep *peek_ep(DAT_EP_HANDLE handle, DAT_RETURN *ret)
 {
 	struct dat_object *obj = dat_object_peek(handle, DAT_HANDLE_TYPE_EP);
@@ -102,10 +109,10 @@ post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		     ~(REQUEST_FLAGS | DAT_COMPLETION_SOLICITED_WAIT_FLAG)))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
 
-	rcu_read_lock();
+	rcu_read_lock_bh();
 	ep = peek_ep(ep_handle, &ret);
 	if (ep)
-		ret = dat_post_check_state(ep);
+		ret = check_state(ep);
 	if (!ret)
 		ret = dat_iov_check(ep->obj.ia, ep->pz, &iov,
 				    ep->attr.max_request_iov,
@@ -114,7 +121,7 @@ post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		ret = dat_post_dto(ep, &post, &wr);
 	else if (ret == dat_iov_reserved())
 		ret = dat_post_copied(ep, &post, &wr);
-	rcu_read_unlock();
+	rcu_read_unlock_bh();
 	return ret;
 }
 
@@ -272,10 +279,10 @@ post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	wr.remote_addr = remote->virtual_address;
 	wr.rkey = remote->rmr_context;
 
-	rcu_read_lock();
+	rcu_read_lock_bh();
 	ep = peek_ep(ep_handle, &ret);
 	if (unlikely(!ep)) {
-		rcu_read_unlock();
+		rcu_read_unlock_bh();
 		return read ? dat_foreign(ret, ep_handle, DAT_HANDLE_TYPE_EP,
 					  ep_post_rdma_read_func, ep_handle,
 					  num_segments, local_iov, user_cookie,
@@ -285,7 +292,7 @@ post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 					  num_segments, local_iov, user_cookie,
 					  remote, completion_flags);
 	}
-	ret = dat_post_check_state(ep);
+	ret = check_state(ep);
 	if (!ret)
 		ret = dat_iov_check(ep->obj.ia, ep->pz, &iov,
 				    read ? ep->attr.max_rdma_read_iov :
@@ -310,7 +317,7 @@ post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	ret = unlikely(copied) ? dat_post_copied(ep, &post, &wr.wr) :
 				 dat_post_dto(ep, &post, &wr.wr);
 unlock:
-	rcu_read_unlock();
+	rcu_read_unlock_bh();
 	return ret;
 }
 
@@ -424,10 +431,10 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle,
 	if (unlikely(completion_flags & ~DAT_COMPLETION_UNSIGNALLED_FLAG))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
 
-	rcu_read_lock();
+	rcu_read_lock_bh();
 	ep = peek_ep(ep_handle, &ret);
 	if (unlikely(!ep)) {
-		rcu_read_unlock();
+		rcu_read_unlock_bh();
 		return dat_foreign(ret, ep_handle, DAT_HANDLE_TYPE_EP,
 				   ep_post_recv_func, ep_handle, num_segments,
 				   local_iov, user_cookie, completion_flags);
@@ -440,7 +447,7 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle,
 	else if (ret == dat_iov_reserved())
 		ret = post_recv_reserved(ep, &wr, user_cookie,
 					 completion_flags, length);
-	rcu_read_unlock();
+	rcu_read_unlock_bh();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_recv);

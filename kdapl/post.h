@@ -5,6 +5,7 @@
 #ifndef _KDAPL_POST_H
 #define _KDAPL_POST_H
 
+#include "lmr.h"
 #include "object.h"
 
 struct dat_ep;
@@ -50,9 +51,42 @@ struct dat_iov {
 };
 
 /* post_iov.c */
-DAT_RETURN dat_iov_check(struct dat_ia *ia, const struct dat_pz *pz,
-			 const struct dat_iov *iov, DAT_COUNT max_num,
-			 DAT_SEG_LENGTH max_length, u32 *lengthp);
+DAT_RETURN dat_iov_check_all(struct dat_ia *ia, const struct dat_pz *pz,
+			     const struct dat_iov *iov, DAT_COUNT max_num,
+			     DAT_SEG_LENGTH max_length, u32 *lengthp);
+
+/**
+ * dat_iov_check - may these segments be used?
+ * @ia: the IA
+ * @pz: the PZ that they must be in
+ * @iov: the segments
+ * @max_num: of segments
+ * @max_length: of all together, in bytes
+ * @lengthp: out: bytes of all together
+ *
+ * Context: any; in an RCU read-side section.
+ * Return: DAT_SUCCESS; dat_iov_reserved() if dat_reserved_iov() has to see to
+ * them; DAT_INVALID_PARAMETER (the second argument of the call is their number,
+ * the third where they are), DAT_LENGTH_ERROR, DAT_PROTECTION_VIOLATION,
+ * DAT_PRIVILEGES_VIOLATION, DAT_INTERNAL_ERROR (the device has gone).
+ */
+static inline DAT_RETURN dat_iov_check(struct dat_ia *ia,
+				       const struct dat_pz *pz,
+				       const struct dat_iov *iov,
+				       DAT_COUNT max_num,
+				       DAT_SEG_LENGTH max_length, u32 *lengthp)
+{
+	const DAT_LMR_TRIPLET *segment = iov->segments;
+
+	/* As most DTOs are: one segment, of an LMR that is found at once. */
+	if (likely(iov->num == 1 && max_num > 0 && segment &&
+		   segment->segment_length <= max_length &&
+		   dat_lmr_allows(ia, pz, segment, iov->privilege))) {
+		*lengthp = segment->segment_length;
+		return DAT_SUCCESS;
+	}
+	return dat_iov_check_all(ia, pz, iov, max_num, max_length, lengthp);
+}
 
 /* Nothing is wrong with them, but dat_reserved_iov() has to see to them. */
 static inline DAT_RETURN dat_iov_reserved(void)

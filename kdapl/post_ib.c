@@ -101,7 +101,7 @@ DAT_RETURN dat_ib_post_rdma_write_immed(DAT_EP_HANDLE ep_handle,
 	wr.remote_addr = remote_buffer->virtual_address;
 	wr.rkey = remote_buffer->rmr_context;
 
-	rcu_read_lock();
+	rcu_read_lock_bh();
 	ep = peek_ep(ep_handle, &ret);
 	if (ep && ep->iwarp)
 		ret = not_supported();
@@ -115,7 +115,7 @@ DAT_RETURN dat_ib_post_rdma_write_immed(DAT_EP_HANDLE ep_handle,
 		ret = DAT_ERROR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
 	ret = post_checked(ep, &post, &wr.wr, ret);
 unlock:
-	rcu_read_unlock();
+	rcu_read_unlock_bh();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ib_post_rdma_write_immed);
@@ -165,7 +165,7 @@ static DAT_RETURN post_atomic(DAT_EP_HANDLE ep_handle, struct ib_atomic_wr *wr,
 	wr->remote_addr = remote->virtual_address;
 	wr->rkey = remote->rmr_context;
 
-	rcu_read_lock();
+	rcu_read_lock_bh();
 	ep = peek_ep(ep_handle, &ret);
 	if (ep && !dat_dev_has_atomics(ep->pz->pd->device))
 		ret = not_supported();
@@ -179,7 +179,7 @@ static DAT_RETURN post_atomic(DAT_EP_HANDLE ep_handle, struct ib_atomic_wr *wr,
 	}
 	ret = post_checked(ep, &post, &wr->wr, ret);
 unlock:
-	rcu_read_unlock();
+	rcu_read_unlock_bh();
 	return ret;
 }
 

@@ -49,23 +49,20 @@ static noinline DAT_RETURN check_reserved(struct dat_ia *ia,
 }
 
 /**
- * dat_iov_check - may these segments be used?
- * @ia: the IA
- * @pz: the PZ that they must be in
- * @iov: the segments
- * @max_num: of segments
- * @max_length: of all together, in bytes
- * @lengthp: out: bytes of all together
+ * dat_iov_check_all - dat_iov_check() where it is not told at once
+ * @ia: as there
+ * @pz: as there
+ * @iov: as there
+ * @max_num: as there
+ * @max_length: as there
+ * @lengthp: as there
  *
- * Context: any; in an RCU read-side section.
- * Return: DAT_SUCCESS; dat_iov_reserved() if dat_reserved_iov() has to see to
- * them; DAT_INVALID_PARAMETER (the second argument of the call is their number,
- * the third where they are), DAT_LENGTH_ERROR, DAT_PROTECTION_VIOLATION,
- * DAT_PRIVILEGES_VIOLATION, DAT_INTERNAL_ERROR (the device has gone).
+ * Context: as dat_iov_check().
+ * Return: as dat_iov_check().
  */
-DAT_RETURN dat_iov_check(struct dat_ia *ia, const struct dat_pz *pz,
-			 const struct dat_iov *iov, DAT_COUNT max_num,
-			 DAT_SEG_LENGTH max_length, u32 *lengthp)
+DAT_RETURN dat_iov_check_all(struct dat_ia *ia, const struct dat_pz *pz,
+			     const struct dat_iov *iov, DAT_COUNT max_num,
+			     DAT_SEG_LENGTH max_length, u32 *lengthp)
 {
 	u64 length = 0;
 	DAT_COUNT i;

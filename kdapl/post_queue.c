@@ -73,6 +73,19 @@ static bool can_fence(const struct dat_ep *ep, const struct ib_send_wr *wr)
 	       !(dat_dev_quirks(ep->pz->pd->device) & DAT_QUIRK_NO_READ_FENCE);
 }
 
+/* What the device has to know of the flags; false if the EP takes them not. */
+static bool apply_flags(const struct dat_ep *ep, const struct dat_post *post,
+			struct ib_send_wr *first, struct ib_send_wr *last)
+{
+	if (post->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG &&
+	    can_fence(ep, first))
+		first->send_flags |= IB_SEND_FENCE;
+	if (post->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+		last->send_flags |= IB_SEND_SOLICITED;
+	return dat_post_allows(ep, post->flags);
+}
+
+/* As dat_post_send_queue(), with bottom halves off. */
 static __always_inline DAT_RETURN
 post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 		struct ib_send_wr *first, struct ib_send_wr *last)
@@ -83,18 +96,12 @@ post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 	struct dat_dto *dto;
 	int err;
 
-	if (unlikely(!dat_post_allows(ep, post->flags)))
+	if (unlikely(post->flags && !apply_flags(ep, post, first, last)))
 		return DAT_ERROR(DAT_INVALID_PARAMETER,
 				 post->op == DAT_DTO_SEND ? DAT_INVALID_ARG5 :
 							    DAT_INVALID_ARG6);
 
-	if (post->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG &&
-	    can_fence(ep, first))
-		first->send_flags |= IB_SEND_FENCE;
-	if (post->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-		last->send_flags |= IB_SEND_SOLICITED;
-
-	spin_lock_bh(&wq->lock);
+	spin_lock(&wq->lock);
 	if (unlikely(!wq->qp)) {
 		ret = no_qp(ep);
 		goto unlock;
@@ -109,8 +116,10 @@ post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 	dto->length = post->length;
 	dto->rmr = post->rmr;
 	dto->bind = post->bind;
-	dto->suppress = post->flags & DAT_COMPLETION_SUPPRESS_FLAG;
-	dto->silent = post->flags & DAT_COMPLETION_UNSIGNALLED_FLAG;
+	if (unlikely(post->flags)) {
+		dto->suppress = post->flags & DAT_COMPLETION_SUPPRESS_FLAG;
+		dto->silent = post->flags & DAT_COMPLETION_UNSIGNALLED_FLAG;
+	}
 
 	last->wr_id = dat_dto_wr_id(dto);
 	if (first != last)
@@ -137,7 +146,7 @@ post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 		wq->unsignalled++;
 	WRITE_ONCE(wq->head, wq->head + 1);
 unlock:
-	spin_unlock_bh(&wq->lock);
+	spin_unlock(&wq->lock);
 	return ret;
 }
 
@@ -159,7 +168,12 @@ DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 			       struct ib_send_wr *first,
 			       struct ib_send_wr *last)
 {
-	return post_send_queue(ep, post, first, last);
+	DAT_RETURN ret;
+
+	local_bh_disable();
+	ret = post_send_queue(ep, post, first, last);
+	local_bh_enable();
+	return ret;
 }
 
 /**
@@ -205,7 +219,8 @@ bool dat_post_marker(struct dat_ep *ep)
  * @post: what it is
  * @wr: the work request, with opcode and operands
  *
- * Context: as dat_post_send_queue().
+ * Context: bottom halves are off; the EP's memory is tied to the caller's RCU read-side
+ * section.
  * Return: as dat_post_send_queue().
  */
 DAT_RETURN dat_post_dto(struct dat_ep *ep, const struct dat_post *post,
@@ -217,7 +232,7 @@ DAT_RETURN dat_post_dto(struct dat_ep *ep, const struct dat_post *post,
 		return ret;
 	/* With all completions suppressed nobody looks how far it has come. */
 	dat_evd_collect(ep->request_evd);
-	return dat_post_send_queue(ep, post, wr, wr);
+	return post_send_queue(ep, post, wr, wr);
 }
 
 /**
@@ -228,7 +243,7 @@ DAT_RETURN dat_post_dto(struct dat_ep *ep, const struct dat_post *post,
  * @completion_flags: as the consumer gave them
  * @length: bytes of all segments
  *
- * Context: as dat_post_send_queue().
+ * Context: as dat_post_dto().
  * Return: as dat_post_send_queue(); DAT_INVALID_STATE also: it receives from an
  * SRQ.
  */
@@ -247,7 +262,7 @@ DAT_RETURN dat_post_recv_queue(struct dat_ep *ep, struct ib_recv_wr *wr,
 		       DAT_COMPLETION_UNSIGNALLED_FLAG)))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
 
-	spin_lock_bh(&wq->lock);
+	spin_lock(&wq->lock);
 	if (unlikely(!wq->qp)) {
 		ret = no_qp(ep);
 		goto unlock;
@@ -264,7 +279,6 @@ DAT_RETURN dat_post_recv_queue(struct dat_ep *ep, struct ib_recv_wr *wr,
 	dto->op = DAT_DTO_RECEIVE;
 	dto->cookie = user_cookie;
 	dto->length = length;
-	dto->suppress = false;
 	dto->silent = completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG;
 	wr->wr_id = dat_dto_wr_id(dto);
 	err = ib_post_recv(wq->qp, wr, NULL);
@@ -273,6 +287,6 @@ DAT_RETURN dat_post_recv_queue(struct dat_ep *ep, struct ib_recv_wr *wr,
 	else
 		WRITE_ONCE(wq->head, wq->head + 1);
 unlock:
-	spin_unlock_bh(&wq->lock);
+	spin_unlock(&wq->lock);
 	return ret;
 }

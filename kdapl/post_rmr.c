@@ -71,10 +71,10 @@ dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 	wr.rkey = remote_buffer->rmr_context;
 	post.length = remote_buffer->segment_length;
 
-	rcu_read_lock();
+	rcu_read_lock_bh();
 	obj = dat_object_peek(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (unlikely(!obj)) {
-		rcu_read_unlock();
+		rcu_read_unlock_bh();
 		return dat_foreign(DAT_ERROR(DAT_INVALID_HANDLE,
 					     DAT_INVALID_HANDLE_EP),
 				   ep_handle, DAT_HANDLE_TYPE_EP,
@@ -101,7 +101,7 @@ dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 		wr.wr.num_sge = post.length || ep->iwarp;
 		ret = dat_post_dto(ep, &post, &wr.wr);
 	}
-	rcu_read_unlock();
+	rcu_read_unlock_bh();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_rdma_read_to_rmr);

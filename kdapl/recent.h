@@ -26,13 +26,15 @@ struct dat_recent {
  * @recent: what was stored last
  * @index: of the entry
  *
- * Context: any; in an RCU read-side section, to which the entry's memory is tied.
+ * Context: any; in an RCU read-side section, be it rcu_read_lock_bh(), to which the
+ * entry's memory is tied.
  * Return: an entry of the table, which may have another index; or NULL.
  */
 static inline void *dat_recent_find(const struct dat_recent *recent,
 				    unsigned long index)
 {
-	return rcu_dereference(recent->slots[index % DAT_RECENT_SLOTS]);
+	return rcu_dereference_check(recent->slots[index % DAT_RECENT_SLOTS],
+				     rcu_read_lock_bh_held());
 }
 
 /**

@@ -10,12 +10,6 @@
 #include "lmr.h"
 #include "rmr.h"
 
-/* The low 8 bits of a key are the owner's to change; the rest is unique. */
-static unsigned long key_index(u32 key)
-{
-	return key >> 8;
-}
-
 /**
  * dat_rmr_insert_key - make an RMR known by the index part of a context
  * @rmr: the RMR
@@ -26,7 +20,7 @@ static unsigned long key_index(u32 key)
  */
 int dat_rmr_insert_key(struct dat_rmr *rmr, u32 key)
 {
-	return xa_insert_bh(&rmr->obj.ia->rmrs, key_index(key), rmr,
+	return xa_insert_bh(&rmr->obj.ia->rmrs, dat_key_index(key), rmr,
 			    GFP_KERNEL_ACCOUNT);
 }
 
@@ -39,19 +33,19 @@ int dat_rmr_insert_key(struct dat_rmr *rmr, u32 key)
  */
 void dat_rmr_remove_key(struct dat_rmr *rmr, u32 key)
 {
-	xa_erase_bh(&rmr->obj.ia->rmrs, key_index(key));
+	xa_erase_bh(&rmr->obj.ia->rmrs, dat_key_index(key));
 }
 
 static struct dat_lmr *find_lmr(struct dat_ia *ia, DAT_RMR_CONTEXT context)
 {
-	struct dat_lmr *lmr = xa_load(&ia->lmrs, key_index(context));
+	struct dat_lmr *lmr = xa_load(&ia->lmrs, dat_key_index(context));
 
 	return lmr && READ_ONCE(lmr->rkey) == context ? lmr : NULL;
 }
 
 static struct dat_rmr *find_rmr(struct dat_ia *ia, DAT_RMR_CONTEXT context)
 {
-	return xa_load(&ia->rmrs, key_index(context));
+	return xa_load(&ia->rmrs, dat_key_index(context));
 }
 
 /**

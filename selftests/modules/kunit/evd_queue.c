@@ -71,11 +71,18 @@ static bool push_silent(u32 reason)
 
 static int pop(void)
 {
-	if (!dat_evd_pop(&evd, &entry))
+	DAT_EVENT event;
+	bool ok;
+
+	local_bh_disable();
+	ok = evd_pop(&evd, evd.obj.handle, &event);
+	local_bh_enable();
+	if (!ok)
 		return NOTHING;
-	if (entry.number == DAT_DTO_COMPLETION_EVENT)
-		return entry.data.dto_completion_event_data.user_cookie.as_64;
-	return entry.data.asynch_error_event_data.reason;
+	entry = evd.popped;
+	if (event.event_number == DAT_DTO_COMPLETION_EVENT)
+		return event.event_data.dto_completion_event_data.user_cookie.as_64;
+	return event.event_data.asynch_error_event_data.reason;
 }
 
 static int pop_another_for_upcall(bool *more, bool *drained)

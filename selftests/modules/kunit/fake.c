@@ -275,6 +275,11 @@ bool dat_foreign_is(const struct dat_foreign *obj, DAT_HANDLE handle,
 	return false;
 }
 
+DAT_RETURN dat_foreign_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+{
+	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+}
+
 DAT_RETURN dat_post_check_state(struct dat_ep *ep)
 {
 	return DAT_SUCCESS;
@@ -321,9 +326,8 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 	return DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
 }
 
-DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+void dat_evd_extend(DAT_EVENT *event)
 {
-	return DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
 }
 
 DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle,

@@ -277,11 +277,14 @@ static DAT_RETURN check(struct dat_ia *in, struct dat_pz *of, u64 address,
 		.lmr_context = key,
 	};
 	DAT_RETURN ret;
+	bool allowed;
 
 	rcu_read_lock();
 	ret = dat_lmr_check(in, of, &segment, privilege);
+	allowed = dat_lmr_allows(in, of, &segment, privilege);
 	rcu_read_unlock();
-	return ret;
+	/* All that is here is found at once. */
+	return !ret == allowed || !length ? ret : DAT_INTERNAL_ERROR;
 }
 
 #define LOCAL_READ	DAT_MEM_PRIV_LOCAL_READ_FLAG
