@@ -27,7 +27,7 @@ struct file;
  * @filp: the file itself
  * @objects: everything made through it, by user handle; the xarray's lock is
  *	taken from upcalls
- * @recent: of these, what was stored last
+ * @recent: of these, what is found at once
  * @next_handle: where the search for a free handle begins
  * @kept_handle: withdrawn last, and its slot kept; or 0
  * @num_objects: entries in @objects that are in use

@@ -128,7 +128,10 @@ static struct dat_uobj *peek_any(struct dat_file *file, u32 handle)
 
 	if (likely(uobj && uobj->handle == handle))
 		return uobj;
-	return xa_load(&file->objects, handle);
+	uobj = xa_load(&file->objects, handle);
+	if (uobj)
+		dat_recent_walked(&file->recent, &file->objects, handle, uobj);
+	return uobj;
 }
 
 /**

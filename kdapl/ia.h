@@ -45,7 +45,7 @@ enum dat_ia_gate {
  * @lock: guards @objects
  * @objects: what the consumer made with this IA, by type
  * @lmrs: LMRs by the index part of their lmr_context
- * @recent_lmrs: of these, what was stored last
+ * @recent_lmrs: of these, what is found at once
  * @kept_lmr: index in @lmrs that was given up last, and whose slot is kept
  * @reserved_lmr: the LMR that is all memory, once somebody has asked
  * @rmrs: RMRs by the index parts of their windows' contexts

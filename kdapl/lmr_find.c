@@ -176,11 +176,15 @@ void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key)
 struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context)
 {
 	struct dat_lmr *lmr = dat_lmr_find_recent(ia, context);
+	unsigned long index = dat_key_index(context);
 
 	if (likely(lmr))
 		return lmr;
-	lmr = xa_load(&ia->lmrs, dat_key_index(context));
-	return lmr && READ_ONCE(lmr->lkey) == context ? lmr : NULL;
+	lmr = xa_load(&ia->lmrs, index);
+	if (!lmr || READ_ONCE(lmr->lkey) != context)
+		return NULL;
+	dat_recent_walked(&ia->recent_lmrs, &ia->lmrs, index, lmr);
+	return lmr;
 }
 
 /**

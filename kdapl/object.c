@@ -100,9 +100,13 @@ DAT_RETURN dat_object_publish(struct dat_object *obj)
  */
 struct dat_object *dat_object_walk(DAT_HANDLE handle)
 {
-	struct dat_object *obj = xa_load(&dat_objects, handle_index(handle));
+	unsigned long index = handle_index(handle);
+	struct dat_object *obj = xa_load(&dat_objects, index);
 
-	return obj && obj->handle == handle ? obj : NULL;
+	if (!obj || obj->handle != handle)
+		return NULL;
+	dat_recent_walked(&dat_recent_objects, &dat_objects, index, obj);
+	return obj;
 }
 
 /**

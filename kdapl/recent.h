@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * recent.h - finds what was stored last in a table without walking it
+ * recent.h - finds entries of a table that are in use without walking it
  *
  * A DTO looks up its EP, its LMRs and its EVD, and to walk an xarray takes longer
  * than all else that is looked at. The table stays what says what there is: nothing
@@ -11,10 +11,12 @@
 
 #include <linux/rcupdate.h>
 
+struct xarray;
+
 #define DAT_RECENT_SLOTS	256
 
 /**
- * struct dat_recent - the entries of a table that were stored last
+ * struct dat_recent - entries of a table that were stored, or looked up, lately
  * @slots: for each value of the low bits of the index
  */
 struct dat_recent {
@@ -23,7 +25,7 @@ struct dat_recent {
 
 /**
  * dat_recent_find - an entry that may be the one
- * @recent: what was stored last
+ * @recent: what is found at once
  * @index: of the entry
  *
  * Context: any; in an RCU read-side section, be it rcu_read_lock_bh(), to which the
@@ -39,7 +41,7 @@ static inline void *dat_recent_find(const struct dat_recent *recent,
 
 /**
  * dat_recent_add - an entry has been stored
- * @recent: what was stored last
+ * @recent: what is found at once
  * @index: of the entry
  * @entry: the entry
  *
@@ -53,7 +55,7 @@ static inline void dat_recent_add(struct dat_recent *recent,
 
 /**
  * dat_recent_remove - an entry has been erased
- * @recent: what was stored last
+ * @recent: what is found at once
  * @index: of the entry
  * @entry: the entry
  *
@@ -67,5 +69,9 @@ static inline void dat_recent_remove(struct dat_recent *recent,
 	if (rcu_access_pointer(*slot) == entry)
 		RCU_INIT_POINTER(*slot, NULL);
 }
+
+/* recent.c */
+void dat_recent_walked(struct dat_recent *recent, struct xarray *table,
+		       unsigned long index, void *entry);
 
 #endif /* _KDAPL_RECENT_H */
