@@ -189,6 +189,9 @@ static inline struct dat_lmr *dat_lmr_find_recent(const struct dat_ia *ia,
 	struct dat_lmr *lmr = dat_recent_find(&ia->recent_lmrs,
 					      dat_key_index(context));
 
+	/* That is the context, too, of whatever has no memory. */
+	if (unlikely(!context))
+		return NULL;
 	return lmr && READ_ONCE(lmr->lkey) == context ? lmr : NULL;
 }
 

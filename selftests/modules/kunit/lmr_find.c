@@ -225,6 +225,27 @@ static void contexts_that_end_alike_are_told_apart(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, found(&ia, others[0].lkey));
 }
 
+/* What has no memory has the context 0, which may be another's. */
+static void no_context_is_that_of_no_memory(struct kunit *test)
+{
+	static struct dat_lmr empty, bypass;
+	const u32 key = DAT_RECENT_SLOTS << 8;
+
+	empty = lmr;
+	empty.lkey = 0;
+	bypass = empty;
+	KUNIT_ASSERT_EQ(test, 0, dat_lmr_insert_key(&empty, key));
+	KUNIT_EXPECT_NULL(test, found(&ia, 0));
+	KUNIT_ASSERT_EQ(test, 0, dat_lmr_insert(&bypass));
+	KUNIT_EXPECT_PTR_EQ(test, &bypass, found(&ia, 0));
+	empty.lkey = key;
+	KUNIT_EXPECT_PTR_EQ(test, &empty, found(&ia, key));
+	empty.lkey = 0;
+	dat_lmr_remove(&bypass);
+	KUNIT_EXPECT_NULL(test, found(&ia, 0));
+	dat_lmr_remove_key(&empty, key);
+}
+
 static int entries(struct xarray *xa)
 {
 	XA_STATE(xas, xa, 0);
@@ -376,6 +397,7 @@ static struct kunit_case lmr_find_cases[] = {
 	KUNIT_CASE(removing_spares_another_lmr),
 	KUNIT_CASE(lmrs_can_share_a_context),
 	KUNIT_CASE(contexts_that_end_alike_are_told_apart),
+	KUNIT_CASE(no_context_is_that_of_no_memory),
 	KUNIT_CASE(one_slot_is_kept),
 	KUNIT_CASE(all_of_an_lmr_can_be_used),
 	KUNIT_CASE(what_is_outside_cannot_be_used),
