@@ -287,19 +287,10 @@ static bool complete_shared(struct dat_dto *dto, const struct ib_wc *wc,
 	return true;
 }
 
-/**
- * dat_dto_complete - process a completion
- * @wc: the completion
- * @entry: out: the event it makes
- *
- * Context: any; the lock of the EVD is held, which keeps completions in order.
- * Return: false if it makes none.
- */
-bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry)
+static noinline bool complete_any(struct dat_workq *wq, struct dat_dto *dto,
+				  const struct ib_wc *wc,
+				  struct dat_evd_entry *entry)
 {
-	struct dat_dto *dto =
-		(void *)(uintptr_t)(wc->wr_id & ~(u64)DAT_DTO_WR_FIRST);
-	struct dat_workq *wq = dto->wq;
 	enum ib_wc_status status = wc->status;
 	bool has_object = dto->rmr;
 	bool wanted;
@@ -336,4 +327,39 @@ bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry)
 	else
 		workq_advance(wq, dto);
 	return wanted;
+}
+
+/* Has the first of an EP's queue succeeded, to make an event and nothing else? */
+static bool is_plain(const struct dat_workq *wq, const struct dat_dto *dto,
+		     const struct ib_wc *wc)
+{
+	return !wq->unordered && dto == &wq->slots[wq->tail & wq->mask] &&
+	       wc->status == IB_WC_SUCCESS &&
+	       !(wc->wr_id & DAT_DTO_WR_FIRST) &&
+	       dto->first_status == IB_WC_SUCCESS && !dto->rmr &&
+	       !dto->suppress && !dto->marker;
+}
+
+/**
+ * dat_dto_complete - process a completion
+ * @wc: the completion
+ * @entry: out: the event it makes
+ *
+ * Context: any; the lock of the EVD is held, which keeps completions in order.
+ * Return: false if it makes none.
+ */
+bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry)
+{
+	struct dat_dto *dto =
+		(void *)(uintptr_t)(wc->wr_id & ~(u64)DAT_DTO_WR_FIRST);
+	struct dat_workq *wq = dto->wq;
+
+	if (unlikely(!is_plain(wq, dto, wc)))
+		return complete_any(wq, dto, wc, entry);
+	make_dto_entry(wq->ep, dto, wc, IB_WC_SUCCESS, entry);
+	entry->silent = dto->silent;
+	entry->shared = false;
+	/* After the last look at the slot; pairs with dat_workq_slot(). */
+	smp_store_release(&wq->tail, wq->tail + 1);
+	return true;
 }
