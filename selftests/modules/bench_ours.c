@@ -20,15 +20,32 @@ static struct {
 	bool failed;
 } pingpong;
 
+/* Without the calls of kpair.c, as bench_raw.c. */
+static DAT_LMR_TRIPLET segment(const struct kregion *region, size_t offset)
+{
+	return (DAT_LMR_TRIPLET){
+		.virtual_address = (uintptr_t)region->buf + offset,
+		.segment_length = BENCH_LEN,
+		.lmr_context = region->lmr_context,
+	};
+}
+
 static DAT_RETURN send(DAT_EP_HANDLE ep)
 {
-	return kpost_send(ep, ep == pair.a.ep ? &a : &b, BENCH_LEN, BENCH_LEN,
-			  2);
+	DAT_LMR_TRIPLET from = segment(ep == pair.a.ep ? &a : &b, BENCH_LEN);
+	DAT_DTO_COOKIE cookie = { .as_64 = 2 };
+
+	return dat_ep_post_send(ep, 1, &from, cookie,
+				DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 static DAT_RETURN recv(DAT_EP_HANDLE ep)
 {
-	return kpost_recv(ep, ep == pair.a.ep ? &a : &b, 0, BENCH_LEN, 1);
+	DAT_LMR_TRIPLET to = segment(ep == pair.a.ep ? &a : &b, 0);
+	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
+
+	return dat_ep_post_recv(ep, 1, &to, cookie,
+				DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 static void upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
@@ -92,7 +109,7 @@ static void ours_close(void)
 
 static bool write(DAT_COMPLETION_FLAGS flags)
 {
-	DAT_LMR_TRIPLET from = ksegment(&a, 0, BENCH_LEN);
+	DAT_LMR_TRIPLET from = segment(&a, 0);
 	DAT_RMR_TRIPLET to = {
 		.virtual_address = (uintptr_t)b.buf,
 		.segment_length = BENCH_LEN,
