@@ -62,70 +62,101 @@ static struct dat_usp *usp_alloc(struct dat_file *file, DAT_HANDLE_TYPE type,
 	return sp;
 }
 
-static DAT_RETURN psp_create(struct dat_dev_psp_create *p, struct dat_usp *sp,
-			     DAT_IA_HANDLE kia, bool any,
-			     DAT_PSP_HANDLE *khandle)
+/* What a service point is made of, while it is being made. */
+struct usp_parts {
+	struct dat_uobj *ia;
+	struct dat_uobj *evd;
+	struct dat_usp *sp;
+	bool learns;
+};
+
+/* With a @conn_qual of 0 it is only learnt by creating it. */
+static DAT_RETURN usp_begin(struct usp_parts *parts, struct dat_file *file,
+			    DAT_HANDLE_TYPE type, u32 ia, u32 evd,
+			    u64 conn_qual)
 {
 	DAT_RETURN ret;
 
-	if (!any)
-		return dat_psp_create(kia, p->conn_qual, sp->evd->uobj.khandle,
-				      p->flags, khandle);
-	ret = dat_psp_create_any(kia, &p->conn_qual, sp->evd->uobj.khandle,
-				 p->flags, khandle);
-	spin_lock_bh(&sp->evd->lock);
-	if (!ret)
-		sp->conn_qual = p->conn_qual;
-	spin_unlock_bh(&sp->evd->lock);
+	parts->ia = dat_uobj_get(file, ia, DAT_HANDLE_TYPE_IA);
+	if (!parts->ia)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
+	parts->evd = dat_uobj_get(file, evd, DAT_HANDLE_TYPE_EVD);
+	if (!parts->evd)
+		goto put_ia;
+	/* There is at most one whose qualifier is not known. */
+	parts->learns = !conn_qual;
+	if (parts->learns)
+		mutex_lock(&to_uevd(parts->evd)->mutex);
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	parts->sp = usp_alloc(file, type, parts->ia, parts->evd, conn_qual);
+	if (!parts->sp)
+		goto unlock;
+	return DAT_SUCCESS;
+unlock:
+	if (parts->learns)
+		mutex_unlock(&to_uevd(parts->evd)->mutex);
+	dat_uobj_put(parts->evd);
+put_ia:
+	dat_uobj_put(parts->ia);
 	return ret;
 }
 
-static int ioctl_psp_create(struct dat_file *file,
-			    struct dat_dev_psp_create *p, bool any)
+/* What has come of it; @handle is told the process if it is DAT_SUCCESS. */
+static DAT_RETURN usp_end(struct usp_parts *parts, DAT_RETURN ret,
+			  DAT_HANDLE khandle, __u32 *handle)
 {
-	struct dat_uobj *ia, *evd;
-	DAT_PSP_HANDLE khandle;
-	struct dat_usp *sp;
+	if (!ret)
+		*handle = parts->sp->uobj.handle;
+	dat_usimple_finish(&parts->sp->uobj, ret, khandle);
+	if (parts->learns)
+		mutex_unlock(&to_uevd(parts->evd)->mutex);
+	dat_uobj_put(parts->evd);
+	dat_uobj_put(parts->ia);
+	return ret;
+}
 
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	ia = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
-	if (!ia)
-		return 0;
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
-	evd = dat_uobj_get(file, p->evd, DAT_HANDLE_TYPE_EVD);
-	if (!evd)
-		goto put_ia;
-	/* There is at most one whose qualifier is not known. */
-	if (any)
-		mutex_lock(&to_uevd(evd)->mutex);
-	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	sp = usp_alloc(file, DAT_HANDLE_TYPE_PSP, ia, evd,
-		       any ? 0 : p->conn_qual);
-	if (!sp)
-		goto unlock;
-	p->result = psp_create(p, sp, ia->khandle, any, &khandle);
-	if (!p->result)
-		p->psp = sp->uobj.handle;
-	dat_usimple_finish(&sp->uobj, p->result, khandle);
-unlock:
-	if (any)
-		mutex_unlock(&to_uevd(evd)->mutex);
-	dat_uobj_put(evd);
-put_ia:
-	dat_uobj_put(ia);
-	return 0;
+static void usp_learn(struct dat_usp *sp, u64 conn_qual)
+{
+	spin_lock_bh(&sp->evd->lock);
+	sp->conn_qual = conn_qual;
+	spin_unlock_bh(&sp->evd->lock);
 }
 
 /* dat_psp_create() */
 int dat_ioctl_psp_create(struct dat_file *file, void *arg)
 {
-	return ioctl_psp_create(file, arg, false);
+	struct dat_dev_psp_create *p = arg;
+	DAT_PSP_HANDLE khandle = DAT_HANDLE_NULL;
+	struct usp_parts parts;
+
+	p->result = usp_begin(&parts, file, DAT_HANDLE_TYPE_PSP, p->ia, p->evd,
+			      p->conn_qual);
+	if (p->result)
+		return 0;
+	p->result = dat_psp_create(parts.ia->khandle, p->conn_qual,
+				   parts.evd->khandle, p->flags, &khandle);
+	p->result = usp_end(&parts, p->result, khandle, &p->psp);
+	return 0;
 }
 
 /* dat_psp_create_any() */
 int dat_ioctl_psp_create_any(struct dat_file *file, void *arg)
 {
-	return ioctl_psp_create(file, arg, true);
+	struct dat_dev_psp_create *p = arg;
+	DAT_PSP_HANDLE khandle = DAT_HANDLE_NULL;
+	struct usp_parts parts;
+
+	p->result = usp_begin(&parts, file, DAT_HANDLE_TYPE_PSP, p->ia, p->evd,
+			      0);
+	if (p->result)
+		return 0;
+	p->result = dat_psp_create_any(parts.ia->khandle, &p->conn_qual,
+				       parts.evd->khandle, p->flags, &khandle);
+	if (!p->result)
+		usp_learn(parts.sp, p->conn_qual);
+	p->result = usp_end(&parts, p->result, khandle, &p->psp);
+	return 0;
 }
 
 /* dat_psp_query() */
@@ -156,33 +187,18 @@ int dat_ioctl_psp_free(struct dat_file *file, void *arg)
 int dat_ioctl_rsp_create(struct dat_file *file, void *arg)
 {
 	struct dat_dev_rsp_create *p = arg;
-	struct dat_uobj *ia, *evd;
-	DAT_RSP_HANDLE khandle;
-	struct dat_usp *sp;
+	DAT_RSP_HANDLE khandle = DAT_HANDLE_NULL;
+	struct usp_parts parts;
 
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	ia = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
-	if (!ia)
+	p->result = usp_begin(&parts, file, DAT_HANDLE_TYPE_RSP, p->ia, p->evd,
+			      p->conn_qual);
+	if (p->result)
 		return 0;
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
-	evd = dat_uobj_get(file, p->evd, DAT_HANDLE_TYPE_EVD);
-	if (!evd)
-		goto put_ia;
-	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	sp = usp_alloc(file, DAT_HANDLE_TYPE_RSP, ia, evd, p->conn_qual);
-	if (!sp)
-		goto put_evd;
-	p->result = dat_rsp_create(ia->khandle, p->conn_qual,
+	p->result = dat_rsp_create(parts.ia->khandle, p->conn_qual,
 				   dat_uobj_khandle(file, p->ep,
 						    DAT_HANDLE_TYPE_EP),
-				   evd->khandle, &khandle);
-	if (!p->result)
-		p->rsp = sp->uobj.handle;
-	dat_usimple_finish(&sp->uobj, p->result, khandle);
-put_evd:
-	dat_uobj_put(evd);
-put_ia:
-	dat_uobj_put(ia);
+				   parts.evd->khandle, &khandle);
+	p->result = usp_end(&parts, p->result, khandle, &p->rsp);
 	return 0;
 }
 
@@ -241,9 +257,7 @@ static DAT_RETURN csp_create(struct dat_dev_csp_create *p, struct dat_usp *sp,
 		return ret;
 	}
 	dat_uaddr_to_user(param.address_ptr, &p->address);
-	spin_lock_bh(&sp->evd->lock);
-	sp->conn_qual = addr_port(&p->address);
-	spin_unlock_bh(&sp->evd->lock);
+	usp_learn(sp, addr_port(&p->address));
 	return DAT_SUCCESS;
 }
 
@@ -251,34 +265,15 @@ static DAT_RETURN csp_create(struct dat_dev_csp_create *p, struct dat_usp *sp,
 int dat_ioctl_csp_create(struct dat_file *file, void *arg)
 {
 	struct dat_dev_csp_create *p = arg;
-	struct dat_uobj *ia, *evd;
-	DAT_CSP_HANDLE khandle;
-	struct dat_usp *sp;
+	DAT_CSP_HANDLE khandle = DAT_HANDLE_NULL;
+	struct usp_parts parts;
 
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	ia = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
-	if (!ia)
+	p->result = usp_begin(&parts, file, DAT_HANDLE_TYPE_CSP, p->ia, p->evd,
+			      addr_port(&p->address));
+	if (p->result)
 		return 0;
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
-	evd = dat_uobj_get(file, p->evd, DAT_HANDLE_TYPE_EVD);
-	if (!evd)
-		goto put_ia;
-	/* There is at most one whose qualifier is not known. */
-	mutex_lock(&to_uevd(evd)->mutex);
-	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	sp = usp_alloc(file, DAT_HANDLE_TYPE_CSP, ia, evd,
-		       addr_port(&p->address));
-	if (!sp)
-		goto unlock;
-	p->result = csp_create(p, sp, ia->khandle, &khandle);
-	if (!p->result)
-		p->csp = sp->uobj.handle;
-	dat_usimple_finish(&sp->uobj, p->result, khandle);
-unlock:
-	mutex_unlock(&to_uevd(evd)->mutex);
-	dat_uobj_put(evd);
-put_ia:
-	dat_uobj_put(ia);
+	p->result = csp_create(p, parts.sp, parts.ia->khandle, &khandle);
+	p->result = usp_end(&parts, p->result, khandle, &p->csp);
 	return 0;
 }
 
