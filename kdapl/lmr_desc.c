@@ -29,7 +29,7 @@ static bool is_whole_table(const struct dat_lmr *lmr,
 		if (i && offset_in_page(begin + length))
 			return false;
 		if (offset_in_page(sg->offset) != (i ? 0 : begin) ||
-		    sg->length > most)
+		    !sg_page(sg) || !sg->length || sg->length > most)
 			return false;
 		length += sg->length;
 	}

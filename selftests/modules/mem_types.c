@@ -174,6 +174,7 @@ bool a_table_of_pages(void)
 {
 	struct scatterlist *second;
 	struct kregion r;
+	struct page *page;
 
 	CHECK(mem_alloc(6, 1));
 	CHECK(mem_as_table(100, 5 * mem.piece_len));
@@ -211,6 +212,16 @@ bool a_table_of_pages(void)
 	second->offset = 0;
 	second->length--;
 	mem.desc_len--;
+	CHECK_EQ(BAD_REGION, create(&r));
+	mem.desc_len++;
+	/* One has no memory, or no length. */
+	second->length++;
+	page = sg_page(second);
+	sg_assign_page(second, NULL);
+	CHECK_EQ(BAD_REGION, create(&r));
+	sg_assign_page(second, page);
+	mem.desc_len -= second->length;
+	second->length = 0;
 	CHECK_EQ(BAD_REGION, create(&r));
 	return true;
 }
