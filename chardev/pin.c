@@ -93,6 +93,7 @@ static int pin_some(unsigned long start, unsigned long num, unsigned int *flags,
 static bool is_one_piece(struct page *first, unsigned int num)
 {
 	return !is_zone_device_page(first) &&
+	       !is_zone_device_page(first + num - 1) &&
 	       page_to_pfn(first + num - 1) == page_to_pfn(first) + num - 1;
 }
 
