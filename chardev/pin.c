@@ -69,7 +69,7 @@ static void uncharge_user(struct dat_pin *pin)
 /* No driver of a device that registers memory takes less than a GiB. */
 #define MAX_SEGMENT	(SZ_1G - BATCH * PAGE_SIZE)
 
-/* Shorter runs of pages are left for the table's code to find. */
+/* Shorter runs of pages, and some longer ones, are left for the table's code. */
 #define LONG_RUN	16
 
 /* How many have been pinned, which may be fewer than were asked for, or an errno. */
@@ -97,23 +97,28 @@ static bool is_one_piece(struct page *first, unsigned int num)
 	       page_to_pfn(first + num - 1) == page_to_pfn(first) + num - 1;
 }
 
-/* How many pages there are up to the first of a long run, and how many follow it. */
+/*
+ * How many pages there are up to the first of a long run, and how many follow it.
+ * Looks in steps of a long run, so that what is scattered costs next to nothing.
+ */
 static unsigned int find_run(struct page **pages, unsigned int num,
 			     unsigned int *follow)
 {
 	unsigned int n, run;
 
-	*follow = 0;
-	for (n = 0; n < num; n += run) {
+	for (n = 0; n + LONG_RUN <= num; n += LONG_RUN) {
+		if (pages[n + LONG_RUN - 1] != pages[n] + LONG_RUN - 1)
+			continue;
 		for (run = 1; n + run < num; run++)
 			if (pages[n + run] != pages[n] + run)
 				break;
-		if (run < LONG_RUN || !is_one_piece(pages[n], run))
+		if (!is_one_piece(pages[n], run))
 			continue;
 		*follow = run - 1;
 		return n + 1;
 	}
-	return n;
+	*follow = 0;
+	return num;
 }
 
 /*

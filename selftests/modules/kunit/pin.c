@@ -90,6 +90,17 @@ static void each_run_is_a_segment(struct kunit *test)
 	}
 }
 
+static void pages_out_of_order_are_no_run(struct kunit *test)
+{
+	static const unsigned int runs[] = { 16, 0 };
+	static const unsigned int segments[MAX_RUNS] = { 7, 1, 1, 7 };
+	unsigned int num = list_runs(runs);
+
+	swap(list[7], list[8]);
+	add(test, num, num);
+	expect_segments(test, segments);
+}
+
 static void a_table_ends_where_the_range_ends(struct kunit *test)
 {
 	static const unsigned int runs[] = { 1, 20, 0 };
@@ -116,6 +127,7 @@ static void a_range_may_be_within_a_page(struct kunit *test)
 
 static struct kunit_case pin_cases[] = {
 	KUNIT_CASE(each_run_is_a_segment),
+	KUNIT_CASE(pages_out_of_order_are_no_run),
 	KUNIT_CASE(a_table_ends_where_the_range_ends),
 	KUNIT_CASE(a_range_may_be_within_a_page),
 	{}
