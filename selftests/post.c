@@ -523,16 +523,13 @@ static DAT_RETURN solicited_side(struct pair *pair, DAT_EVD_HANDLE *recv_evd)
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG,
 	};
-	DAT_EVENT event;
-	DAT_RETURN ret;
-
-	ret = dat_ep_free(pair->b.ep) ?: dat_ep_free(pair->a.ep) ?:
-	      dat_evd_create(pair->ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
-			     recv_evd);
-	while (!dat_evd_dequeue(pair->a.conn_evd, &event) ||
-	       !dat_evd_dequeue(pair->b.conn_evd, &event))
-		;
-	return ret ?:
+	/* The last events come before those of the next ones. */
+	return dat_ep_disconnect(pair->a.ep, DAT_CLOSE_ABRUPT_FLAG) ?:
+	       wait_both(pair, DAT_CONNECTION_EVENT_DISCONNECTED) ?:
+	       dat_ep_free(pair->b.ep) ?:
+	       dat_ep_free(pair->a.ep) ?:
+	       dat_evd_create(pair->ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
+			      recv_evd) ?:
 	       dat_ep_create(pair->ia, pair->a.pz, pair->a.dto_evd,
 			     pair->a.dto_evd, pair->a.conn_evd, NULL,
 			     &pair->a.ep) ?:
