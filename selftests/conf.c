@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "link.h"
@@ -13,6 +15,9 @@
 
 #define CONF	"/tmp/dat_conf"
 #define ERRORS	"/tmp/dat_conf_errors"
+#define PROGRAM	"/selftests/tools/dat-info"
+#define SET_UID	"/tmp/dat_conf_info"
+#define NOBODY	65534
 #define OURS	" u1.2 threadsafe default libdat.so.1 dapl.1.2 "
 #define MAX	8
 
@@ -34,6 +39,7 @@ FIXTURE_TEARDOWN(conf)
 {
 	unlink(CONF);
 	unlink(ERRORS);
+	unlink(SET_UID);
 	if (!link_is_there())
 		link_add();
 }
@@ -220,6 +226,43 @@ TEST_F(conf, that_of_the_machine_is_in_etc)
 	EXPECT_TRUE(is_ours("plain"));
 	EXPECT_EQ(1, times_listed("plain"));
 	unlink(etc);
+}
+
+/* The exit status of the set-user-ID program when @uid has it show the IA @name */
+static int show_as(uid_t uid, const char *name)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		if (setgid(uid) || setuid(uid) || !freopen("/dev/null", "we", stdout) ||
+		    dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
+			_exit(100);
+		execl(SET_UID, "dat-info", name, NULL);
+		_exit(101);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+/* Who is root already gains nothing, so that root's own choice counts. */
+TEST_F(conf, a_set_user_id_program_does_not_ask_the_environment)
+{
+	if (geteuid())
+		SKIP(return, "needs root");
+	fprintf(self->file, "plain" OURS "%s \"\"\n", ia_name());
+	ASSERT_EQ(0, fclose(self->file));
+	ASSERT_EQ(0, system("cp " PROGRAM " " SET_UID));
+	ASSERT_EQ(0, chmod(SET_UID, 04755));
+
+	EXPECT_EQ(0, show_as(0, "plain"));
+	EXPECT_EQ(0, show_as(NOBODY, ia_name()));
+	EXPECT_EQ(1, show_as(NOBODY, "plain"));
+
+	ASSERT_EQ(0, setenv("DAT_DEVICE", "/dev/nonesuch", 1));
+	EXPECT_EQ(1, show_as(0, ia_name()));
+	EXPECT_EQ(0, show_as(NOBODY, ia_name()));
 }
 
 TEST_HARNESS_MAIN
