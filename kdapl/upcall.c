@@ -342,6 +342,43 @@ void dat_evd_upcall_stop(struct dat_evd *evd)
 }
 
 /**
+ * dat_evd_flush_upcalls - wait for the upcalls of what is queued by now
+ * @evd_handle: the EVD; one that takes no completions of DTOs or binds
+ *
+ * What has been queued by the time of the call has made its upcalls when it
+ * returns, if the EVD makes any. From an upcall nothing is waited for. It works
+ * when the device has gone, too. No specification has it.
+ *
+ * Context: process, may sleep; with no lock that upcalls want.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_MODEL_NOT_SUPPORTED (the EVD takes
+ * completions, whose upcalls come from softirq).
+ */
+DAT_RETURN dat_evd_flush_upcalls(DAT_EVD_HANDLE evd_handle)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	struct dat_object *obj;
+	struct dat_evd *evd;
+	unsigned int i;
+
+	might_sleep();
+	obj = dat_object_get(evd_handle, DAT_HANDLE_TYPE_EVD);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	evd = to_evd(obj);
+	if (evd->flags & DAT_EVD_CQ_FLAGS) {
+		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	} else if (!dat_evd_in_upcall()) {
+		flush_work(&evd->work);
+		/* It has found nothing left: the rest is in these hands. */
+		for (i = 0; i < DAT_EVD_HELPERS; i++)
+			flush_work(&evd->helpers[i].work);
+	}
+	dat_object_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_evd_flush_upcalls);
+
+/**
  * dat_evd_check_upcall - can an EVD make such upcalls?
  * @policy: the policy
  * @upcall: whom to call; may be NULL

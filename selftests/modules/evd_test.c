@@ -132,6 +132,8 @@ static bool bad_handles_are_refused(void)
 		CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1,
 			  dat_evd_modify_upcall(bad[i], DAT_UPCALL_TEARDOWN,
 						DAT_UPCALL_SAME, 0));
+		CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1,
+			  dat_evd_flush_upcalls(bad[i]));
 	}
 	kpair_close(&pair);
 	return true;
@@ -425,6 +427,66 @@ static bool freed_in_every_state(void)
 	return true;
 }
 
+static void dwell_and_count(DAT_PVOID instance_data, const DAT_EVENT *event,
+			    DAT_BOOLEAN more_events)
+{
+	dwell(instance_data, event, more_events);
+	atomic_inc(&seen.calls);
+}
+
+static void flush_own_evd(DAT_PVOID instance_data, const DAT_EVENT *event,
+			  DAT_BOOLEAN more_events)
+{
+	seen.ret = dat_evd_flush_upcalls(event->evd_handle);
+	complete(&seen.done);
+}
+
+static bool flushing_waits_for_what_is_queued(void)
+{
+	static const DAT_UPCALL_POLICY policies[] = {
+		DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_MANY,
+	};
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = dwell_and_count };
+	DAT_EVD_HANDLE evd;
+	unsigned int i, j;
+
+	CHECK(open_connected());
+	CHECK_EQ(DAT_SUCCESS,
+		 kevd_make(&pair, 8, NULL, DAT_EVD_SOFTWARE_FLAG, &evd));
+	/* Nothing is pending where no upcalls are made. */
+	CHECK_EQ(DAT_SUCCESS, kpost_se(evd, 1));
+	CHECK_EQ(DAT_SUCCESS, dat_evd_flush_upcalls(evd));
+	atomic_set(&seen.calls, 0);
+	for (i = 0; i < ARRAY_SIZE(policies); i++) {
+		init_completion(&seen.done);
+		CHECK_EQ(DAT_SUCCESS,
+			 dat_evd_modify_upcall(evd, policies[i], &upcall,
+					       DAT_UPCALL_INVOC_ANY));
+		for (j = 0; j < 4; j++)
+			CHECK_EQ(DAT_SUCCESS, kpost_se(evd, 2 + j));
+		CHECK_EQ(DAT_SUCCESS, dat_evd_flush_upcalls(evd));
+		CHECK_EQ(0, atomic_read(&seen.running));
+		CHECK_EQ(5 + 4 * i, atomic_read(&seen.calls));
+	}
+
+	/* It would wait for itself. */
+	init_completion(&seen.done);
+	upcall.upcall_func = flush_own_evd;
+	seen.ret = DAT_INTERNAL_ERROR;
+	CHECK_EQ(DAT_SUCCESS,
+		 dat_evd_modify_upcall(evd, DAT_UPCALL_SINGLE_INSTANCE,
+				       &upcall, DAT_UPCALL_INVOC_ANY));
+	CHECK_EQ(DAT_SUCCESS, kpost_se(evd, 6));
+	CHECK(wait_for_completion_timeout(&seen.done, TIMEOUT));
+	CHECK_EQ(DAT_SUCCESS, seen.ret);
+
+	CHECK_RET(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE,
+		  dat_evd_flush_upcalls(pair.a.dto_evd));
+	CHECK_EQ(DAT_SUCCESS, dat_evd_free(evd));
+	close_connected();
+	return true;
+}
+
 /* An EP that has fed an EVD goes on with another when that one is freed. */
 static bool an_ep_does_not_miss_an_evd_that_is_freed(void)
 {
@@ -474,6 +536,7 @@ static const struct ktest tests[] = {
 	TEST(resizing_keeps_what_is_queued),
 	TEST(completions_survive_a_resize),
 	TEST(freed_in_every_state),
+	TEST(flushing_waits_for_what_is_queued),
 	TEST(an_ep_does_not_miss_an_evd_that_is_freed),
 };
 

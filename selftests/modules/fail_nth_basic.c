@@ -107,6 +107,11 @@ static DAT_RETURN lmr_sync(void)
 	       dat_lmr_sync_rdma_write(p.ia, &seg, 1);
 }
 
+static DAT_RETURN evd_flush_upcalls(void)
+{
+	return dat_evd_flush_upcalls(p.a.conn_evd);
+}
+
 static DAT_RETURN rmr_create(void)
 {
 	return dat_rmr_create(p.a.pz, &rmr);
@@ -401,6 +406,7 @@ static const struct step session[] = {
 	LOOK(pz_query),
 	MAKE(dto_evd_create),
 	MAKE(conn_evd_create),
+	LOOK(evd_flush_upcalls),
 	MAKE(upcall_evd_create),
 	FREE(upcall_evd_free),
 	QUIET(other_evds),

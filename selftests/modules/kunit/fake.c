@@ -326,6 +326,11 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 	return DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
 }
 
+DAT_RETURN dat_evd_flush_upcalls(DAT_EVD_HANDLE evd_handle)
+{
+	return DAT_SUCCESS;
+}
+
 void dat_evd_extend(DAT_EVENT *event)
 {
 }
