@@ -28,8 +28,11 @@ static void translate_bind(const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data,
 	event->cookie = data->user_cookie.as_64;
 }
 
-/* The private data belongs to the EP and would go with it. */
-static void translate_connection(struct dat_uevd *evd,
+/*
+ * The private data belongs to the EP and would go with it. Returns false if the
+ * EP has gone: to free it has ended this stream of events.
+ */
+static bool translate_connection(struct dat_uevd *evd,
 				 const DAT_CONNECTION_EVENT_DATA *data,
 				 struct dat_dev_event *event)
 {
@@ -49,6 +52,7 @@ static void translate_connection(struct dat_uevd *evd,
 		event->length = len;
 	}
 	rcu_read_unlock();
+	return event->handle;
 }
 
 struct reject_work {
@@ -171,7 +175,9 @@ void dat_uevd_upcall(DAT_PVOID instance_data, const DAT_EVENT *kevent,
 		event.status = async->reason;
 		break;
 	default:
-		translate_connection(evd, &data->connect_event_data, &event);
+		if (!translate_connection(evd, &data->connect_event_data,
+					  &event))
+			return;
 		break;
 	}
 	dat_uevd_push(evd, &event);

@@ -291,8 +291,22 @@ int dat_ioctl_ep_reset(struct dat_file *file, void *arg)
 	return 0;
 }
 
-/* dat_ep_free() */
+/*
+ * dat_ep_free(): what has happened to the connection is told before, by a handle
+ * that means something yet; and nothing is told when this has returned. An EVD
+ * that takes completions as well is told of all in softirq: nothing is pending.
+ */
 int dat_ioctl_ep_free(struct dat_file *file, void *arg)
 {
-	return dat_usimple_free(file, arg, DAT_HANDLE_TYPE_EP, dat_ep_free);
+	struct dat_dev_free *p = arg;
+	DAT_EP_HANDLE ep = dat_uobj_khandle(file, p->handle,
+					    DAT_HANDLE_TYPE_EP);
+	DAT_EP_PARAM param = {};
+	int ret;
+
+	dat_ep_query(ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param);
+	dat_evd_flush_upcalls(param.connect_evd_handle);
+	ret = dat_usimple_free(file, p, DAT_HANDLE_TYPE_EP, dat_ep_free);
+	dat_evd_flush_upcalls(param.connect_evd_handle);
+	return ret;
 }

@@ -834,6 +834,62 @@ TEST_F(connect, freeing_a_connected_ep_disconnects_the_peer)
 		  dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_ABRUPT_FLAG));
 }
 
+TEST_F(connect, what_happened_to_an_ep_is_told_though_it_is_freed_at_once)
+{
+	struct pair *p = &self->pair;
+	DAT_EVENT event;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		DAT_CONNECTION_EVENT_DATA *data =
+			&event.event_data.connect_event_data;
+
+		ASSERT_EQ(DAT_SUCCESS, i ? pair_reconnect(p) : pair_connect(p));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->a.ep,
+							 DAT_CLOSE_ABRUPT_FLAG));
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_free(p->a.ep));
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_evd_dequeue(p->a.conn_evd, &event));
+		EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED,
+			  event.event_number);
+		EXPECT_EQ(p->a.ep, data->ep_handle);
+		ASSERT_EQ(DAT_SUCCESS, ep_like(p, &p->a, &p->a.ep));
+	}
+}
+
+/* Are the events that have come all of this EP? */
+static bool all_tell_of(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep)
+{
+	DAT_EVENT event;
+
+	while (!dat_evd_dequeue(evd, &event))
+		if (event.event_data.connect_event_data.ep_handle != ep)
+			return false;
+	return true;
+}
+
+TEST_F(connect, nothing_is_told_of_an_ep_that_has_gone)
+{
+	struct pair *p = &self->pair;
+	struct region a;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, region_open(p, p->a.pz, &a, REGION,
+					   DAT_MEM_PRIV_ALL_FLAG));
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(DAT_SUCCESS, i ? pair_reconnect(p) : pair_connect(p));
+		/* Its connection breaks, a little later than that of its peer. */
+		ASSERT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
+			  write_status(p, &a, 0, a.buf, 8));
+		usleep(i * 250);
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_free(p->b.ep));
+		EXPECT_TRUE(all_tell_of(p->b.conn_evd, p->b.ep));
+		usleep(10 * 1000);
+		EXPECT_TRUE(is_empty(p->b.conn_evd));
+		ASSERT_EQ(DAT_SUCCESS, ep_like(p, &p->b, &p->b.ep));
+	}
+}
+
 TEST_F(connect, freeing_a_connecting_ep_aborts_the_establishment)
 {
 	DAT_CR_HANDLE cr;
