@@ -19,7 +19,7 @@ struct dat_ep;
  * rdma_cm picks ports without asking TCP, which iWARP has to and which may have
  * given them away. Most are free.
  */
-#define DAT_PORT_TRIES	8
+#define DAT_PORT_TRIES	16
 
 /* The request of an RSP has come; and the consumer knows of it, or never will. */
 #define DAT_RSP_SPENT	0
