@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Reads what selftests/run.sh printed and prints each failure, then `PASSED FAILED SKIPPED`.
+# Reads what selftests/run.sh printed and prints each failure with what the test said of
+# it, then `PASSED FAILED SKIPPED`.
 
 # A program's output stands between `# BEGIN name` and `# END name rc=N`, behind
 # which is how long it took. Only lines that start at the left margin count:
@@ -30,7 +31,7 @@ function finish(rc)
 	if (program != "")
 		finish("unknown")
 	program = $3
-	plan = ""
+	plan = said = ""
 	results = complaints = skips = 0
 	next
 }
@@ -53,7 +54,12 @@ program == "" { next }
 	}
 }
 
+# What the harness says of its own accord, but for the beginning of a test, is of no use.
+/^#  +RUN / { said = "" }
+/^# [^ ]/ && length(said) < 400 { said = said (said == "" ? "" : "; ") substr($0, 3) }
+
 /^ok / {
+	said = ""
 	results++
 	if (/# SKIP/) {
 		skipped++
@@ -65,7 +71,8 @@ program == "" { next }
 
 /^not ok / {
 	results++
-	fail($0)
+	fail($0 (said == "" ? "" : " (" said ")"))
+	said = ""
 }
 
 END {
