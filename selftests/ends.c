@@ -198,7 +198,7 @@ static void worker_open(struct worker *w)
 		return;
 	MUST(w, !dat_evd_create(p->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG,
 				&p->cr_evd));
-	p->qual = 20000 + getpid() * 7 % 30000;
+	p->qual = 10000 + getpid() * 7 % 12000;
 	while (dat_psp_create(p->ia, p->qual, p->cr_evd, DAT_PSP_CONSUMER_FLAG,
 			      &p->psp))
 		p->qual++;
@@ -923,7 +923,7 @@ static DAT_UINT32 raw_psp(struct raw *r)
 	DAT_UINT32 ret;
 
 	do {
-		arg.conn_qual = 50000 + (getpid() * 31 + next++) % 10000;
+		arg.conn_qual = 22000 + (getpid() * 31 + next++) % 10000;
 		ret = call(r->fd, DAT_DEV_PSP_CREATE, &arg);
 	} while (ret == DAT_GET_TYPE(DAT_CONN_QUAL_IN_USE));
 	r->psp = arg.psp;

@@ -1057,7 +1057,7 @@ FIXTURE_SETUP(fail_nth)
 	self->lack = faults_on();
 	if (self->lack)
 		SKIP(return, "no %s", self->lack);
-	s.p.qual = 20000 + getpid() % 30000;
+	s.p.qual = 10000 + getpid() % 12000;
 }
 
 FIXTURE_TEARDOWN(fail_nth)

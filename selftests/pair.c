@@ -152,8 +152,11 @@ DAT_RETURN pair_open(struct pair *pair)
 		ret = side_open(pair, &pair->a);
 	if (!ret)
 		ret = side_open(pair, &pair->b);
-	/* Tests run in processes of their own, side by side in time. */
-	pair->qual = 20000 + (getpid() * 7 + next++) % 30000;
+	/*
+	 * Tests run in processes of their own, side by side in time. No port is given
+	 * to whoever does not care below 32768.
+	 */
+	pair->qual = 10000 + (getpid() * 7 + next++) % 12000;
 	if (!ret)
 		ret = dat_psp_create(pair->ia, pair->qual, pair->cr_evd,
 				     DAT_PSP_CONSUMER_FLAG, &pair->psp);
