@@ -29,7 +29,8 @@ usage() {
 	  --address A.B.C.D           of eth0, default 10.0.2.15
 	  --pidfile FILE              where QEMU's process id goes
 	  --monitor SOCKET            where QEMU's monitor listens
-	exit status: the script's own; 124 out of time; 125 the kernel complained or
+	exit status: the script's own; 123 with --wire, the kernel did not come up: its
+	peer has to be booted again, too; 124 out of time; 125 the kernel complained or
 	something was left behind; 126 the harness itself failed
 	EOT
 	exit 126
@@ -219,7 +220,7 @@ fi
 # processor that takes an interrupt before it is ready to, or a breakpoint that has
 # just gone. Nothing of ours has run by then.
 is_stillborn() {
-	[ -z "$wire" ] && [ "$status" -eq 0 ] && grep -qa 'Kernel panic' "$log" &&
+	[ "$status" -eq 0 ] && grep -qa 'Kernel panic' "$log" &&
 		! grep -qa 'Run /init as init process' "$log"
 }
 
@@ -229,6 +230,7 @@ for try in 1 2 3 4; do
 		break
 	fi
 	mv "$log" "$log.panic"
+	[ -z "$wire" ] || exit 123
 	say "boot.sh: the kernel did not come up, see $log.panic; once more"
 done
 

@@ -101,13 +101,6 @@ else
 		"$lossy_mib" "$connections")
 fi
 
-port=$(free_port)
-boot server "${versions[1]}" "${log%.log}-server.log" \
-	--wire "listen:$port" --address "$server_address" \
-	-- "${server_script[@]}" >"$tmp/server.out" &
-server=$!
-killed=
-
 # Forwards what the client says, and kills the server's QEMU when it is time.
 forward() {
 	local line
@@ -117,31 +110,61 @@ forward() {
 		'# ready: '*)
 			kill -KILL "$(cat "$tmp/server.pid")"
 			say "wire.sh: has killed the server's guest, as planned"
-			killed=yes
+			: >"$tmp/killed"
 			;;
 		esac
 	done
 }
 
-mkfifo "$tmp/client.out"
-boot client "${versions[0]}" "$log" --wire "connect:$port" --address "$client_address" \
-	-- "${client_script[@]}" >"$tmp/client.out" &
-client=$!
-forward <"$tmp/client.out"
+# Both guests, until they end. Sets status and server_status, and leaves what they say in
+# client.tap and server.out.
+run_both() {
+	local port server client forwarder first
+	rm -f "$tmp/client.out" "$tmp/killed"
+	mkfifo "$tmp/client.out"
+	port=$(free_port)
+	boot server "${versions[1]}" "${log%.log}-server.log" \
+		--wire "listen:$port" --address "$server_address" \
+		-- "${server_script[@]}" >"$tmp/server.out" &
+	server=$!
+	boot client "${versions[0]}" "$log" --wire "connect:$port" --address "$client_address" \
+		-- "${client_script[@]}" >"$tmp/client.out" &
+	client=$!
+	forward <"$tmp/client.out" >"$tmp/client.tap" &
+	forwarder=$!
 
-status=0 server_status=0
-wait "$client" || status=$?
-# It waits for another client, if this one has failed.
-if [ -z "$killed" ] && { [ -z "$stock" ] || [ "$status" -ge 124 ]; }; then
-	kill "$server" 2>/dev/null || :
-fi
-wait "$server" || server_status=$?
+	# A client whose server does not come up would go on trying.
+	status=0 server_status=0
+	wait -n -p first "$client" "$server" || status=$?
+	if [ "$first" = "$server" ]; then
+		server_status=$status status=0
+		[ "$server_status" -ne 123 ] || kill "$client" 2>/dev/null || :
+		wait "$client" || status=$?
+	else
+		# It waits for another client, if this one has failed.
+		if [ ! -e "$tmp/killed" ] && { [ -z "$stock" ] || [ "$status" -ge 123 ]; }; then
+			kill "$server" 2>/dev/null || :
+		fi
+		wait "$server" || server_status=$?
+	fi
+	wait "$forwarder"
+}
+
+for try in 1 2 3; do
+	run_both
+	if [ "$status" -ne 123 ] && [ "$server_status" -ne 123 ]; then
+		break
+	fi
+	say "wire.sh: a kernel did not come up, see ${log%.log}*.log.panic$(
+		[ "$try" -eq 3 ] || echo '; once more')"
+done
 
 # The server's guest has a result only if it was not killed.
-if [ -n "$killed" ] && [ "$server_status" -eq 126 ]; then
+if [ -e "$tmp/killed" ] && [ "$server_status" -eq 126 ]; then
 	server_status=0
 fi
 
+cat "$tmp/client.tap"
 cat "$tmp/server.out"
 echo "# BEGIN wire-server"
 echo "1..1"
