@@ -30,7 +30,9 @@ static void translate_bind(const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data,
 
 /*
  * The private data belongs to the EP and would go with it. Returns false if the
- * EP has gone: to free it has ended this stream of events.
+ * EP has gone and nobody need know: to free it has ended this stream of events.
+ * In an EVD that takes completions this may have happened before it went, as
+ * dat_ioctl_ep_free() cannot wait for softirq.
  */
 static bool translate_connection(struct dat_uevd *evd,
 				 const DAT_CONNECTION_EVENT_DATA *data,
@@ -52,7 +54,8 @@ static bool translate_connection(struct dat_uevd *evd,
 		event->length = len;
 	}
 	rcu_read_unlock();
-	return event->handle;
+	return event->handle ||
+	       evd->flags & (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
 }
 
 struct reject_work {

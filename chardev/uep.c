@@ -293,8 +293,8 @@ int dat_ioctl_ep_reset(struct dat_file *file, void *arg)
 
 /*
  * dat_ep_free(): what has happened to the connection is told before, by a handle
- * that means something yet; and nothing is told when this has returned. An EVD
- * that takes completions as well is told of all in softirq: nothing is pending.
+ * that means something yet; and nothing is told when this has returned. But an EVD
+ * that takes completions as well is told in softirq, which may come later.
  */
 int dat_ioctl_ep_free(struct dat_file *file, void *arg)
 {
