@@ -368,6 +368,7 @@ DAT_RETURN dat_evd_flush_upcalls(DAT_EVD_HANDLE evd_handle)
 	if (evd->flags & DAT_EVD_CQ_FLAGS) {
 		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	} else if (!dat_evd_in_upcall()) {
+		/* Not until there are no works: of a stream there is no end. */
 		flush_work(&evd->work);
 		/* It has found nothing left: the rest is in these hands. */
 		for (i = 0; i < DAT_EVD_HELPERS; i++)
