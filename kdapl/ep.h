@@ -118,6 +118,9 @@ struct dat_ep_parts {
  * @passive: connects by accepting
  * @heard: the peer has sent something, while it was COMPLETION_PENDING
  * @iwarp: the transport is iWARP, which connects and disconnects QPs itself
+ * @has_atomics: the device has atomic operations
+ * @fences_reads: an RDMA read may have a fence
+ * @all_memory_lkey: what opens all of memory to requests on @qp
  * @comm: the consumer's, for dat_ep_query()
  * @conn: parameters of the connection
  * @out_data: private data that goes to the peer
@@ -168,6 +171,9 @@ struct dat_ep {
 	bool passive;
 	bool heard;
 	bool iwarp;
+	bool has_atomics;
+	bool fences_reads;
+	u32 all_memory_lkey;
 	DAT_COMM comm;
 	struct rdma_conn_param conn;
 	u8 out_data[DAT_MAX_PRIVATE_DATA];

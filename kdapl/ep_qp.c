@@ -62,6 +62,19 @@ static int qp_to_init(struct dat_ep *ep, struct ib_qp *qp)
 				       IB_QP_PORT | IB_QP_ACCESS_FLAGS);
 }
 
+/*
+ * What posts need to know of the device. They may come when that has been removed,
+ * so they look at nothing else of it.
+ */
+static void cache_caps(struct dat_ep *ep, const struct ib_qp *qp)
+{
+	ep->iwarp = rdma_protocol_iwarp(qp->device, ep->obj.ia->port);
+	ep->has_atomics = dat_dev_has_atomics(qp->device);
+	ep->fences_reads = !(dat_dev_quirks(qp->device) &
+			     DAT_QUIRK_NO_READ_FENCE);
+	ep->all_memory_lkey = qp->pd->local_dma_lkey;
+}
+
 static struct ib_qp *qp_make(struct dat_ep *ep, const struct dat_ep_parts *p)
 {
 	const DAT_EP_ATTR *attr = &p->attr;
@@ -94,7 +107,7 @@ static struct ib_qp *qp_make(struct dat_ep *ep, const struct dat_ep_parts *p)
 	qp = ib_create_qp(p->pz->pd, &init);
 	if (IS_ERR(qp))
 		return NULL;
-	ep->iwarp = rdma_protocol_iwarp(qp->device, ep->obj.ia->port);
+	cache_caps(ep, qp);
 	if (qp_to_init(ep, qp)) {
 		ib_destroy_qp(qp);
 		return NULL;

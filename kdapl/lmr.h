@@ -243,7 +243,6 @@ static inline bool dat_lmr_is_reserved(const struct dat_lmr *lmr)
 }
 
 /* lmr_reserved.c */
-struct ib_sge *dat_reserved_iov(const struct dat_pz *pz,
-				const struct ib_sge *iov, int num);
+struct ib_sge *dat_reserved_iov(u32 lkey, const struct ib_sge *iov, int num);
 
 #endif /* _KDAPL_LMR_H */

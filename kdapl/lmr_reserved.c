@@ -10,7 +10,6 @@
 
 #include "ia.h"
 #include "lmr.h"
-#include "pz.h"
 #include "registry.h"
 
 static void reserved_shutdown(struct dat_object *obj)
@@ -105,15 +104,14 @@ EXPORT_SYMBOL_GPL(dat_ia_reserved_lmr);
 
 /**
  * dat_reserved_iov - segments with the key that opens all memory
- * @pz: PZ of the EP
+ * @lkey: the key, of the PD that they are posted in
  * @iov: segments, some of them of the reserved LMR
  * @num: how many
  *
  * Context: any.
  * Return: a copy, for kfree(), or NULL.
  */
-struct ib_sge *dat_reserved_iov(const struct dat_pz *pz,
-				const struct ib_sge *iov, int num)
+struct ib_sge *dat_reserved_iov(u32 lkey, const struct ib_sge *iov, int num)
 {
 	struct ib_sge *copy = kmalloc_array(num, sizeof(*copy), GFP_ATOMIC);
 	int i;
@@ -121,7 +119,7 @@ struct ib_sge *dat_reserved_iov(const struct dat_pz *pz,
 	for (i = 0; copy && i < num; i++) {
 		copy[i] = iov[i];
 		if (copy[i].lkey == DAT_RESERVED_CONTEXT)
-			copy[i].lkey = pz->pd->local_dma_lkey;
+			copy[i].lkey = lkey;
 	}
 	return copy;
 }

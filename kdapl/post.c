@@ -8,7 +8,6 @@
 #include "ia.h"
 #include "lmr.h"
 #include "post.h"
-#include "pz.h"
 #include "registry.h"
 
 #define REQUEST_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | \
@@ -50,7 +49,7 @@ noinline DAT_RETURN dat_post_copied(struct dat_ep *ep,
 	struct ib_sge *iov;
 	DAT_RETURN ret;
 
-	iov = dat_reserved_iov(ep->pz, wr->sg_list, wr->num_sge);
+	iov = dat_reserved_iov(ep->all_memory_lkey, wr->sg_list, wr->num_sge);
 	if (!iov)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
@@ -385,7 +384,8 @@ static noinline DAT_RETURN post_recv_reserved(struct dat_ep *ep,
 {
 	DAT_RETURN ret;
 
-	wr->sg_list = dat_reserved_iov(ep->pz, wr->sg_list, wr->num_sge);
+	wr->sg_list = dat_reserved_iov(ep->all_memory_lkey, wr->sg_list,
+				       wr->num_sge);
 	if (!wr->sg_list)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);

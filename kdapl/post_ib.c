@@ -6,12 +6,10 @@
 
 #include <dat/dat_ib_extensions.h>
 
-#include "device.h"
 #include "ep.h"
 #include "ia.h"
 #include "lmr.h"
 #include "post.h"
-#include "pz.h"
 
 #define REQUEST_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | \
 			 DAT_COMPLETION_UNSIGNALLED_FLAG | \
@@ -167,7 +165,7 @@ static DAT_RETURN post_atomic(DAT_EP_HANDLE ep_handle, struct ib_atomic_wr *wr,
 
 	rcu_read_lock_bh();
 	ep = peek_ep(ep_handle, &ret);
-	if (ep && !dat_dev_has_atomics(ep->pz->pd->device))
+	if (ep && !ep->has_atomics)
 		ret = not_supported();
 	if (ret)
 		goto unlock;

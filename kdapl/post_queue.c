@@ -2,12 +2,10 @@
 /*
  * post_queue.c - putting work requests on the queues of an EP
  */
-#include "device.h"
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
 #include "post.h"
-#include "pz.h"
 
 static DAT_RETURN queue_full(void)
 {
@@ -25,11 +23,16 @@ static DAT_RETURN not_taken(int err)
 	return queue_full();
 }
 
-/* The device has gone, or the EP is unconfigured, or is being changed. */
+static DAT_RETURN device_removed(void)
+{
+	return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+}
+
+/* The device has been removed, or the EP is unconfigured, or is being changed. */
 static DAT_RETURN no_qp(struct dat_ep *ep)
 {
 	if (ep->obj.ia->unplugged)
-		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+		return device_removed();
 	return dat_ep_state_error(dat_ep_state(ep));
 }
 
@@ -37,15 +40,22 @@ static DAT_RETURN no_qp(struct dat_ep *ep)
  * dat_post_check_state - may requests be posted in the EP's state?
  * @ep: the EP
  *
+ * Removal of the device leaves every EP DISCONNECTED, the unconfigured ones as well,
+ * which have neither PZ nor QP.
+ *
  * Context: any.
- * Return: DAT_SUCCESS or DAT_INVALID_STATE.
+ * Return: DAT_SUCCESS, DAT_INVALID_STATE or DAT_INTERNAL_ERROR (the device has been
+ * removed).
  */
 DAT_RETURN dat_post_check_state(struct dat_ep *ep)
 {
 	DAT_EP_STATE state = READ_ONCE(ep->state);
 
-	if (likely(state == DAT_EP_STATE_CONNECTED ||
-		   state == DAT_EP_STATE_DISCONNECTED))
+	if (likely(state == DAT_EP_STATE_CONNECTED))
+		return DAT_SUCCESS;
+	if (READ_ONCE(ep->obj.ia->unplugged))
+		return device_removed();
+	if (state == DAT_EP_STATE_DISCONNECTED)
 		return DAT_SUCCESS;
 	return dat_ep_may_answer(ep, state) ? DAT_SUCCESS :
 					      dat_ep_state_error(state);
@@ -70,7 +80,7 @@ bool dat_post_allows(const struct dat_ep *ep, DAT_COMPLETION_FLAGS flags)
 static bool can_fence(const struct dat_ep *ep, const struct ib_send_wr *wr)
 {
 	return wr->opcode != IB_WR_RDMA_READ ||
-	       !(dat_dev_quirks(ep->pz->pd->device) & DAT_QUIRK_NO_READ_FENCE);
+	       ep->fences_reads;
 }
 
 /* What the device has to know of the flags; false if the EP takes them not. */

@@ -68,8 +68,8 @@ static DAT_RETURN check_privileges(const struct dat_lmr *lmr,
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN find_lmr(struct dat_rmr *rmr, const struct bind *bind,
-			   struct dat_lmr **lmrp)
+static DAT_RETURN find_lmr(struct dat_rmr *rmr, const struct dat_ep *ep,
+			   const struct bind *bind, struct dat_lmr **lmrp)
 {
 	struct dat_ia *ia = rmr->obj.ia;
 	struct dat_lmr *lmr;
@@ -83,9 +83,10 @@ static DAT_RETURN find_lmr(struct dat_rmr *rmr, const struct bind *bind,
 		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
 	if (!lmr || (bind->lmr && bind->lmr != lmr->obj.handle))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (bind->privileges & DAT_IB_MEM_PRIV_REMOTE_ATOMIC && !ep->has_atomics)
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	*lmrp = lmr;
-	return dat_dev_check_priv(dat_ia_ibdev(ia), bind->privileges) ?:
-	       check_privileges(lmr, bind->privileges);
+	return check_privileges(lmr, bind->privileges);
 }
 
 static DAT_RETURN no_window(void)
@@ -294,7 +295,7 @@ static DAT_RETURN bind_peeked(struct dat_rmr *rmr, DAT_EP_HANDLE ep_handle,
 	if (ep->pz != rmr->pz)
 		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
 	if (bind->triplet->segment_length) {
-		ret = find_lmr(rmr, bind, &lmr);
+		ret = find_lmr(rmr, ep, bind, &lmr);
 		if (ret)
 			return ret;
 	}

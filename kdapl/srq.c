@@ -174,6 +174,7 @@ static DAT_RETURN srq_make(struct dat_srq *srq)
 	if (IS_ERR(ibsrq))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
 	srq->srq = ibsrq;
+	srq->all_memory_lkey = ibsrq->pd->local_dma_lkey;
 	srq->forgetful = dat_dev_quirks(ibsrq->device) & DAT_QUIRK_SRQ_FORGETS;
 	if (srq->forgetful)
 		dat_srq_watch_takes(srq);

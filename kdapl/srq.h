@@ -79,6 +79,7 @@ struct dat_srq_feed {
  * @state: DAT_SRQ_STATE_ERROR once it has failed
  * @max: buffers that may be posted at once
  * @max_iov: segments that one may have
+ * @all_memory_lkey: what opens all of memory to its buffers
  * @low_watermark: fewer than that are an event, while armed
  * @num_posted: buffers that have not completed
  * @num_ringed: buffers that have, and wait in an EVD for the consumer
@@ -108,6 +109,7 @@ struct dat_srq {
 	DAT_SRQ_STATE state;
 	u32 max;
 	u32 max_iov;
+	u32 all_memory_lkey;
 	u32 low_watermark;
 	u32 num_posted;
 	u32 num_ringed;

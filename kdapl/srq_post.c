@@ -128,7 +128,8 @@ static noinline DAT_RETURN post_reserved(struct dat_srq *srq,
 {
 	DAT_RETURN ret;
 
-	wr->sg_list = dat_reserved_iov(srq->pz, wr->sg_list, wr->num_sge);
+	wr->sg_list = dat_reserved_iov(srq->all_memory_lkey, wr->sg_list,
+				       wr->num_sge);
 	if (!wr->sg_list)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
