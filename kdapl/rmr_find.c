@@ -73,6 +73,17 @@ void dat_context_revoked(struct dat_ia *ia, DAT_RMR_CONTEXT context)
 	rcu_read_unlock();
 }
 
+/* No sum of an address and a length: that may wrap around. */
+static bool window_covers(const struct dat_window *w,
+			  const DAT_RMR_TRIPLET *triplet)
+{
+	u64 offset = triplet->virtual_address - w->address;
+	u64 length = w->triplet.segment_length;
+
+	return triplet->virtual_address >= w->address && offset <= length &&
+	       triplet->segment_length <= length - offset;
+}
+
 /* Is it within the open window? */
 static DAT_RETURN check_rmr(struct dat_rmr *rmr, const DAT_RMR_TRIPLET *triplet,
 			    DAT_MEM_PRIV_FLAGS privilege, u32 *lkey)
@@ -86,10 +97,7 @@ static DAT_RETURN check_rmr(struct dat_rmr *rmr, const DAT_RMR_TRIPLET *triplet,
 	    w->dead_key != triplet->rmr_context) {
 		ret = DAT_ERROR(DAT_PROTECTION_VIOLATION,
 				DAT_PROTECTION_RDMA_WRITE);
-	} else if (triplet->virtual_address < w->address ||
-		   triplet->virtual_address - w->address +
-			   triplet->segment_length >
-			   w->triplet.segment_length) {
+	} else if (!window_covers(w, triplet)) {
 		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	} else if (!(w->privileges & privilege)) {
 		ret = DAT_ERROR(DAT_PRIVILEGES_VIOLATION,
