@@ -236,7 +236,7 @@ static DAT_RETURN check_one(const struct dat_lmr *lmr, const struct dat_pz *pz,
  * dat_lmr_check - may a DTO use this memory?
  * @ia: the IA
  * @pz: PZ of the EP
- * @segment: the memory
+ * @segment: the memory, of one byte at least
  * @privilege: DAT_MEM_PRIV_LOCAL_READ_FLAG or DAT_MEM_PRIV_LOCAL_WRITE_FLAG
  *
  * A PD of the kernel has keys that open all of memory, /dev/dat posts what any
@@ -255,9 +255,6 @@ DAT_RETURN dat_lmr_check(struct dat_ia *ia, const struct dat_pz *pz,
 	const struct dat_lmr *lmr;
 	DAT_RETURN ret;
 
-	/* With a length of zero the rest of a triplet has no meaning. */
-	if (unlikely(!segment->segment_length))
-		return DAT_SUCCESS;
 	lmr = dat_lmr_find(ia, segment->lmr_context);
 	if (unlikely(!lmr))
 		return protection_violation(privilege ==

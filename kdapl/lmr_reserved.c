@@ -101,25 +101,3 @@ DAT_RETURN dat_ia_reserved_lmr(DAT_IA_HANDLE ia_handle,
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ia_reserved_lmr);
-
-/**
- * dat_reserved_iov - segments with the key that opens all memory
- * @lkey: the key, of the PD that they are posted in
- * @iov: segments, some of them of the reserved LMR
- * @num: how many
- *
- * Context: any.
- * Return: a copy, for kfree(), or NULL.
- */
-struct ib_sge *dat_reserved_iov(u32 lkey, const struct ib_sge *iov, int num)
-{
-	struct ib_sge *copy = kmalloc_array(num, sizeof(*copy), GFP_ATOMIC);
-	int i;
-
-	for (i = 0; copy && i < num; i++) {
-		copy[i] = iov[i];
-		if (copy[i].lkey == DAT_RESERVED_CONTEXT)
-			copy[i].lkey = lkey;
-	}
-	return copy;
-}

@@ -17,7 +17,7 @@
 /* Nothing is wrong with a request that dat_iov_check() has looked at. */
 static bool passed(DAT_RETURN ret)
 {
-	return likely(!ret) || ret == dat_iov_reserved();
+	return likely(!ret) || dat_iov_needs_copy(ret);
 }
 
 /* The segments that hold so many bytes, the last one cut. */
@@ -36,7 +36,7 @@ static int cut_iov(struct ib_sge *iov, u32 length)
  * dat_post_copied - post a request that needs segments of our own
  * @ep: the EP, as for dat_post_dto()
  * @post: what it is
- * @wr: the work request: with segments of the reserved LMR, or a read that does
+ * @wr: the work request: its segments need dat_iov_copy(), or it is a read that does
  *	not fill them
  *
  * Context: process or softirq.
@@ -49,7 +49,11 @@ noinline DAT_RETURN dat_post_copied(struct dat_ep *ep,
 	struct ib_sge *iov;
 	DAT_RETURN ret;
 
-	iov = dat_reserved_iov(ep->all_memory_lkey, wr->sg_list, wr->num_sge);
+	if (!post->length) {
+		wr->num_sge = 0;
+		return dat_post_dto(ep, post, wr);
+	}
+	iov = dat_iov_copy(ep->all_memory_lkey, wr->sg_list, &wr->num_sge);
 	if (!iov)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
@@ -118,7 +122,7 @@ post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				    ep->attr.max_message_size, &post.length);
 	if (likely(!ret))
 		ret = dat_post_dto(ep, &post, &wr);
-	else if (ret == dat_iov_reserved())
+	else if (dat_iov_needs_copy(ret))
 		ret = dat_post_copied(ep, &post, &wr);
 	rcu_read_unlock_bh();
 	return ret;
@@ -269,7 +273,7 @@ post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	struct dat_ep *ep;
 	DAT_RETURN ret;
 	u32 local = 0;
-	bool copied;
+	bool copied, reserved;
 
 	if (unlikely(!remote))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
@@ -297,9 +301,10 @@ post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				    read ? ep->attr.max_rdma_read_iov :
 					   ep->attr.max_rdma_write_iov,
 				    U32_MAX, &local);
-	copied = ret == dat_iov_reserved();
+	copied = dat_iov_needs_copy(ret);
+	reserved = ret == dat_iov_reserved();
 	if (likely(passed(ret)))
-		ret = read ? check_read(ep, local, remote, copied) :
+		ret = read ? check_read(ep, local, remote, reserved) :
 			     check_write(ep, local, remote);
 	if (unlikely(ret))
 		goto unlock;
@@ -376,21 +381,22 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle,
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_rdma_read);
 
-static noinline DAT_RETURN post_recv_reserved(struct dat_ep *ep,
-					      struct ib_recv_wr *wr,
-					      DAT_DTO_COOKIE user_cookie,
-					      DAT_COMPLETION_FLAGS flags,
-					      u32 length)
+static noinline DAT_RETURN post_recv_copied(struct dat_ep *ep,
+					    struct ib_recv_wr *wr,
+					    DAT_DTO_COOKIE user_cookie,
+					    DAT_COMPLETION_FLAGS flags,
+					    u32 length)
 {
+	struct ib_sge *iov;
 	DAT_RETURN ret;
 
-	wr->sg_list = dat_reserved_iov(ep->all_memory_lkey, wr->sg_list,
-				       wr->num_sge);
-	if (!wr->sg_list)
+	iov = dat_iov_copy(ep->all_memory_lkey, wr->sg_list, &wr->num_sge);
+	if (!iov)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
+	wr->sg_list = iov;
 	ret = dat_post_recv_queue(ep, wr, user_cookie, flags, length);
-	kfree(wr->sg_list);
+	kfree(iov);
 	return ret;
 }
 
@@ -444,9 +450,9 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle,
 	if (likely(!ret))
 		ret = dat_post_recv_queue(ep, &wr, user_cookie,
 					  completion_flags, length);
-	else if (ret == dat_iov_reserved())
-		ret = post_recv_reserved(ep, &wr, user_cookie,
-					 completion_flags, length);
+	else if (dat_iov_needs_copy(ret))
+		ret = post_recv_copied(ep, &wr, user_cookie, completion_flags,
+				       length);
 	rcu_read_unlock_bh();
 	return ret;
 }

@@ -54,6 +54,7 @@ struct dat_iov {
 DAT_RETURN dat_iov_check_all(struct dat_ia *ia, const struct dat_pz *pz,
 			     const struct dat_iov *iov, DAT_COUNT max_num,
 			     DAT_SEG_LENGTH max_length, u32 *lengthp);
+struct ib_sge *dat_iov_copy(u32 lkey, const struct ib_sge *iov, int *num);
 
 /**
  * dat_iov_check - may these segments be used?
@@ -65,8 +66,9 @@ DAT_RETURN dat_iov_check_all(struct dat_ia *ia, const struct dat_pz *pz,
  * @lengthp: out: bytes of all together
  *
  * Context: any; in an RCU read-side section.
- * Return: DAT_SUCCESS; dat_iov_reserved() if dat_reserved_iov() has to see to
- * them; DAT_INVALID_PARAMETER (the second argument of the call is their number,
+ * Return: DAT_SUCCESS: the device may get them as they are; dat_iov_sparse() or
+ * dat_iov_reserved(): it may get what dat_iov_copy() makes of them;
+ * DAT_INVALID_PARAMETER (the second argument of the call is their number,
  * the third where they are), DAT_LENGTH_ERROR, DAT_PROTECTION_VIOLATION,
  * DAT_PRIVILEGES_VIOLATION, DAT_INTERNAL_ERROR (the device has gone).
  */
@@ -80,6 +82,7 @@ static inline DAT_RETURN dat_iov_check(struct dat_ia *ia,
 
 	/* As most DTOs are: one segment, of an LMR that is found at once. */
 	if (likely(iov->num == 1 && max_num > 0 && segment &&
+		   segment->segment_length &&
 		   segment->segment_length <= max_length &&
 		   dat_lmr_allows(ia, pz, segment, iov->privilege))) {
 		*lengthp = segment->segment_length;
@@ -88,10 +91,22 @@ static inline DAT_RETURN dat_iov_check(struct dat_ia *ia,
 	return dat_iov_check_all(ia, pz, iov, max_num, max_length, lengthp);
 }
 
-/* Nothing is wrong with them, but dat_reserved_iov() has to see to them. */
+/* Nothing is wrong with them, but some are of the reserved LMR. */
 static inline DAT_RETURN dat_iov_reserved(void)
 {
 	return DAT_ERROR(DAT_RESERVED_LMR, DAT_NO_SUBTYPE);
+}
+
+/* Nothing is wrong with them, but some have no bytes. */
+static inline DAT_RETURN dat_iov_sparse(void)
+{
+	return DAT_ERROR(DAT_RESERVED_LMR, DAT_INVALID_ARG1);
+}
+
+/* Is it dat_iov_reserved() or dat_iov_sparse()? */
+static inline bool dat_iov_needs_copy(DAT_RETURN ret)
+{
+	return DAT_GET_TYPE(ret) == DAT_RESERVED_LMR;
 }
 
 /* post.c */

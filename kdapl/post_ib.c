@@ -39,7 +39,7 @@ static struct dat_ep *peek_ep(DAT_EP_HANDLE handle, DAT_RETURN *ret)
 static DAT_RETURN post_checked(struct dat_ep *ep, const struct dat_post *post,
 			       struct ib_send_wr *wr, DAT_RETURN ret)
 {
-	if (ret == dat_iov_reserved())
+	if (dat_iov_needs_copy(ret))
 		return dat_post_copied(ep, post, wr);
 	return ret ?: dat_post_dto(ep, post, wr);
 }
@@ -107,7 +107,7 @@ DAT_RETURN dat_ib_post_rdma_write_immed(DAT_EP_HANDLE ep_handle,
 		goto unlock;
 	ret = dat_iov_check(ep->obj.ia, ep->pz, &iov,
 			    ep->attr.max_rdma_write_iov, U32_MAX, &post.length);
-	if ((!ret || ret == dat_iov_reserved()) &&
+	if ((!ret || dat_iov_needs_copy(ret)) &&
 	    (post.length > remote_buffer->segment_length ||
 	     post.length > ep->attr.max_rdma_size))
 		ret = DAT_ERROR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
@@ -170,7 +170,7 @@ static DAT_RETURN post_atomic(DAT_EP_HANDLE ep_handle, struct ib_atomic_wr *wr,
 	if (ret)
 		goto unlock;
 	ret = dat_iov_check(ep->obj.ia, ep->pz, &iov, 1, U32_MAX, &post.length);
-	if (!ret || ret == dat_iov_reserved()) {
+	if (!ret || dat_iov_needs_copy(ret)) {
 		DAT_RETURN fits = check_atomic(ep, post.length, remote);
 
 		ret = fits ?: ret;

@@ -6,6 +6,7 @@
 #include "evd.h"
 #include "ia.h"
 #include "post.h"
+#include "post_wr.h"
 
 static DAT_RETURN queue_full(void)
 {
@@ -141,7 +142,7 @@ post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 	if (!dto->suppress || dto->rmr || wq->unsignalled >= wq->max / 2)
 		last->send_flags |= IB_SEND_SIGNALED;
 
-	err = ib_post_send(wq->qp, first, &bad);
+	err = dat_wr_post_send(wq->qp, first, &bad);
 	if (unlikely(err)) {
 		if (bad == first) {
 			ret = not_taken(err);
@@ -214,7 +215,7 @@ bool dat_post_marker(struct dat_ep *ep)
 		dto->op = DAT_DTO_RDMA_WRITE;
 		dto->marker = true;
 		wr.wr.wr_id = dat_dto_wr_id(dto);
-		ok = !ib_post_send(wq->qp, &wr.wr, NULL);
+		ok = !dat_wr_post_send(wq->qp, &wr.wr, NULL);
 		if (ok)
 			WRITE_ONCE(wq->head, wq->head + 1);
 	}
@@ -291,7 +292,7 @@ DAT_RETURN dat_post_recv_queue(struct dat_ep *ep, struct ib_recv_wr *wr,
 	dto->length = length;
 	dto->silent = completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG;
 	wr->wr_id = dat_dto_wr_id(dto);
-	err = ib_post_recv(wq->qp, wr, NULL);
+	err = dat_wr_post_recv(wq->qp, wr);
 	if (unlikely(err))
 		ret = not_taken(err);
 	else

@@ -34,6 +34,10 @@ static DAT_RETURN check_read(const struct dat_ep *ep, u32 length,
  * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, _UNSIGNALLED_FLAG,
  *	_BARRIER_FENCE_FLAG
  *
+ * The RMR must stay bound until the read has completed. A bind, an unbind or a
+ * dat_lmr_invalidate() that closes its memory may be posted behind the read only with
+ * DAT_COMPLETION_BARRIER_FENCE_FLAG.
+ *
  * On iWARP the peer gets to know the context that it answers to, so it should
  * be one that is meant for it; rdma_read_lmr_rmr_context_exposure tells.
  * Specification: dat_ep_post_rdma_read_to_rmr(), DAT 2.0.
@@ -60,6 +64,7 @@ dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 	struct dat_object *obj;
 	struct dat_ep *ep;
 	DAT_RETURN ret;
+	u32 lkey = 0;
 
 	if (!local_iov)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
@@ -87,16 +92,17 @@ dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 	if (!ret && !dat_post_allows(ep, completion_flags))
 		ret = bad_flags;
 	/* With a length of zero the rest of a triplet has no meaning. */
-	if (!ret && local_iov->segment_length) {
-		sge.addr = local_iov->virtual_address;
-		sge.length = post.length;
+	if (!ret && local_iov->segment_length)
 		ret = dat_remote_check(ep->obj.ia, ep->pz, local_iov,
-				       DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
-				       &sge.lkey);
-	}
+				       DAT_MEM_PRIV_REMOTE_WRITE_FLAG, &lkey);
 	if (!ret)
 		ret = check_read(ep, local_iov->segment_length, remote_buffer);
 	if (!ret) {
+		if (post.length) {
+			sge.addr = local_iov->virtual_address;
+			sge.length = post.length;
+			sge.lkey = lkey;
+		}
 		wr.wr.sg_list = &sge;
 		wr.wr.num_sge = post.length || ep->iwarp;
 		ret = dat_post_dto(ep, &post, &wr.wr);

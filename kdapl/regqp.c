@@ -17,6 +17,7 @@
 
 #include "ia.h"
 #include "loopback.h"
+#include "post_wr.h"
 #include "regqp.h"
 
 #define REG_TIMEOUT	(5 * HZ)
@@ -270,7 +271,7 @@ static int regqp_post(struct dat_regqp *reg, struct ib_mr *mr, int access)
 
 	/* With bottom halves off a software device is run when they come on. */
 	local_bh_disable();
-	ret = ib_post_send(reg->qp, &wr.wr, NULL);
+	ret = dat_wr_post_send(reg->qp, &wr.wr, NULL);
 	local_bh_enable();
 	if (ret)
 		return ret;

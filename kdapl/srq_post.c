@@ -13,6 +13,7 @@
 #include "ia.h"
 #include "lmr.h"
 #include "post.h"
+#include "post_wr.h"
 #include "registry.h"
 #include "srq.h"
 
@@ -110,7 +111,7 @@ static DAT_RETURN post_recv(struct dat_srq *srq, struct ib_recv_wr *wr,
 	slot->dto.cookie = user_cookie;
 	slot->dto.length = length;
 	wr->wr_id = dat_dto_wr_id(&slot->dto);
-	if (unlikely(ib_post_srq_recv(srq->srq, wr, NULL))) {
+	if (unlikely(dat_wr_post_srq_recv(srq->srq, wr))) {
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
 		goto unlock;
 	}
@@ -122,19 +123,20 @@ unlock:
 	return ret;
 }
 
-static noinline DAT_RETURN post_reserved(struct dat_srq *srq,
-					 struct ib_recv_wr *wr,
-					 DAT_DTO_COOKIE user_cookie, u32 length)
+static noinline DAT_RETURN post_copied(struct dat_srq *srq,
+				       struct ib_recv_wr *wr,
+				       DAT_DTO_COOKIE user_cookie, u32 length)
 {
+	struct ib_sge *iov;
 	DAT_RETURN ret;
 
-	wr->sg_list = dat_reserved_iov(srq->all_memory_lkey, wr->sg_list,
-				       wr->num_sge);
-	if (!wr->sg_list)
+	iov = dat_iov_copy(srq->all_memory_lkey, wr->sg_list, &wr->num_sge);
+	if (!iov)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
+	wr->sg_list = iov;
 	ret = post_recv(srq, wr, user_cookie, length);
-	kfree(wr->sg_list);
+	kfree(iov);
 	return ret;
 }
 
@@ -182,8 +184,8 @@ DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle,
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
 	if (!ret)
 		ret = post_recv(to_srq(obj), &wr, user_cookie, length);
-	else if (ret == dat_iov_reserved())
-		ret = post_reserved(to_srq(obj), &wr, user_cookie, length);
+	else if (dat_iov_needs_copy(ret))
+		ret = post_copied(to_srq(obj), &wr, user_cookie, length);
 	rcu_read_unlock();
 	if (unlikely(!obj))
 		return dat_foreign(ret, srq_handle, DAT_HANDLE_TYPE_SRQ,

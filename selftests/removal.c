@@ -25,14 +25,13 @@
 /**
  * struct victim - what posts name
  * @pair: two connected EPs
- * @unconfigured: an EP of a service point, without PZ and EVDs
+ * @unconfigured: an EP that was made for a request, without PZ and EVDs
  * @srq: an SRQ
  * @rmr: an RMR
  * @region: memory of @pair.a
  */
 struct victim {
 	struct pair pair;
-	DAT_RSP_HANDLE rsp;
 	DAT_EP_HANDLE unconfigured;
 	DAT_SRQ_HANDLE srq;
 	DAT_RMR_HANDLE rmr;
@@ -44,10 +43,29 @@ static __u32 number(DAT_HANDLE handle)
 	return (uintptr_t)handle;
 }
 
+/* Of a request to a PSP that provides EPs */
+static DAT_RETURN get_unconfigured(struct victim *v)
+{
+	DAT_CONN_QUAL qual = v->pair.qual + 12001;
+	DAT_PSP_HANDLE psp;
+	DAT_EP_HANDLE ep;
+	DAT_CR_HANDLE cr;
+	DAT_CR_PARAM param;
+	DAT_RETURN ret;
+
+	ret = dat_psp_create(v->pair.ia, qual, v->pair.cr_evd,
+			     DAT_PSP_PROVIDER_FLAG, &psp);
+	ret = ret ?: ep_like(&v->pair, &v->pair.a, &ep);
+	ret = ret ?: connect_to(&v->pair, ep, qual);
+	ret = ret ?: next_cr(&v->pair, &cr);
+	ret = ret ?: dat_cr_query(cr, DAT_CR_FIELD_ALL, &param);
+	v->unconfigured = ret ? DAT_HANDLE_NULL : param.local_ep_handle;
+	return ret;
+}
+
 static DAT_RETURN victim_open(struct victim *v)
 {
 	DAT_SRQ_ATTR attr = { 4, 1, 0 };
-	DAT_RSP_PARAM param;
 	DAT_RETURN ret;
 
 	ret = pair_open(&v->pair) ?: pair_connect(&v->pair);
@@ -55,11 +73,7 @@ static DAT_RETURN victim_open(struct victim *v)
 				 DAT_MEM_PRIV_ALL_FLAG);
 	ret = ret ?: dat_rmr_create(v->pair.a.pz, &v->rmr);
 	ret = ret ?: dat_srq_create(v->pair.ia, v->pair.a.pz, &attr, &v->srq);
-	ret = ret ?: dat_rsp_create(v->pair.ia, v->pair.qual + 12001,
-				    DAT_HANDLE_NULL, v->pair.cr_evd, &v->rsp);
-	ret = ret ?: dat_rsp_query(v->rsp, DAT_RSP_FIELD_ALL, &param);
-	v->unconfigured = ret ? DAT_HANDLE_NULL : param.ep_handle;
-	return ret;
+	return ret ?: get_unconfigured(v);
 }
 
 /* Everything about it is right but the device and the EP. */

@@ -338,6 +338,29 @@ static bool a_window_can_be_read_into(void)
 	return true;
 }
 
+static bool a_window_ends_where_it_ends_even_if_addresses_wrap(void)
+{
+	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 4096);
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+
+	CHECK_EQ(DAT_SUCCESS, dat_rmr_create(pair.a.pz, &rmr));
+	CHECK_EQ(DAT_SUCCESS,
+		 dat_rmr_bind(rmr, a.lmr, &seg, KREMOTE_ALL, DAT_VA_TYPE_ZB,
+			      pair.a.ep, cookie(5), 0, &context));
+	CHECK_EQ(DAT_DTO_SUCCESS, kwait_bind(pair.a.dto_evd, 5));
+	CHECK_EQ(DAT_SUCCESS, read_to(context, NULL, 4096, b.buf, 6));
+	CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.a.dto_evd, 6));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
+		  read_to(context, (u8 *)-4L, 8, b.buf, 6));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
+		  read_to(context, (u8 *)4096, 1, b.buf, 6));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
+		  read_to(context, (u8 *)4095, 2, b.buf, 6));
+	CHECK_EQ(DAT_SUCCESS, dat_rmr_free(rmr));
+	return true;
+}
+
 static DAT_RETURN rdma(bool write, int num, DAT_LMR_TRIPLET *iov, u64 id,
 		       u32 len, unsigned int flags)
 {
@@ -757,6 +780,7 @@ static const struct ktest tests[] = {
 	TEST(an_lmr_that_is_taken_away_keeps_its_rmrs),
 	TEST(without_its_flag_it_is_a_send),
 	TEST(a_window_can_be_read_into),
+	TEST(a_window_ends_where_it_ends_even_if_addresses_wrap),
 	TEST(each_flag_is_taken_where_it_has_a_meaning),
 	TEST(a_fence_waits_for_reads),
 	TEST(nothing_can_be_posted),

@@ -305,7 +305,7 @@ static DAT_RETURN check(struct dat_ia *in, struct dat_pz *of, u64 address,
 	allowed = dat_lmr_allows(in, of, &segment, privilege);
 	rcu_read_unlock();
 	/* All that is here is found at once. */
-	return !ret == allowed || !length ? ret : DAT_INTERNAL_ERROR;
+	return !ret == allowed ? ret : DAT_INTERNAL_ERROR;
 }
 
 #define LOCAL_READ	DAT_MEM_PRIV_LOCAL_READ_FLAG
@@ -359,15 +359,6 @@ static void what_is_another_s_cannot_be_used(struct kunit *test)
 			check(&ia, &other_pz, 0, U32_MAX, KEY, LOCAL_READ));
 }
 
-static void no_bytes_are_always_allowed(struct kunit *test)
-{
-	lmr.privileges = DAT_MEM_PRIV_NONE_FLAG;
-	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
-			check(&ia, &pz, ADDRESS, 0, KEY, LOCAL_WRITE));
-	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
-			check(&other_ia, &other_pz, U64_MAX, 0, ~KEY, LOCAL_READ));
-}
-
 static void every_privilege_allows_one_thing(struct kunit *test)
 {
 	unsigned int privileges;
@@ -402,7 +393,6 @@ static struct kunit_case lmr_find_cases[] = {
 	KUNIT_CASE(all_of_an_lmr_can_be_used),
 	KUNIT_CASE(what_is_outside_cannot_be_used),
 	KUNIT_CASE(what_is_another_s_cannot_be_used),
-	KUNIT_CASE(no_bytes_are_always_allowed),
 	KUNIT_CASE(every_privilege_allows_one_thing),
 	{}
 };
