@@ -17,6 +17,19 @@ struct dat_fmr;
 struct dat_ia;
 struct dat_pz;
 
+/* DMA segments from one mark of an LMR's index to the next. */
+#define DAT_SG_STEP	64
+
+/**
+ * struct dat_sg_mark - where one of the DMA segments of an LMR begins
+ * @offset: bytes from the beginning of the LMR
+ * @sg: the segment
+ */
+struct dat_sg_mark {
+	u64 offset;
+	struct scatterlist *sg;
+};
+
 /**
  * struct dat_lmr - a local memory region
  * @obj: head; its users are the RMRs that are bound to it, and the LMRs over it
@@ -35,6 +48,7 @@ struct dat_pz;
  * @is_lent: the consumer has made @sgt, and will free it
  * @pages: a number for these pages, mapped so; never 0, and never used again
  * @base: the LMR that it is over, referenced and used; or NULL
+ * @index: finds segments of @sgt; NULL if there are few, shared as @sgt is
  * @mapped: the LMR whose mapping @sgt is: itself or a base of its, which @base
  *	keeps
  * @mappings: as @mapped, LMRs whose @sgt is this mapping
@@ -66,6 +80,7 @@ struct dat_lmr {
 	bool is_lent;
 	u64 pages;
 	struct dat_lmr *base;
+	struct dat_sg_mark *index;
 	struct dat_lmr *mapped;
 	atomic_t mappings;
 	atomic_t over;
@@ -241,8 +256,5 @@ static inline bool dat_lmr_is_reserved(const struct dat_lmr *lmr)
 {
 	return !lmr->pz;
 }
-
-/* lmr_reserved.c */
-struct ib_sge *dat_reserved_iov(u32 lkey, const struct ib_sge *iov, int num);
 
 #endif /* _KDAPL_LMR_H */

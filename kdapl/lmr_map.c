@@ -87,6 +87,38 @@ static DAT_RETURN map_pages(struct dat_lmr *lmr)
 	return DAT_SUCCESS;
 }
 
+static void unmap_pages(struct dat_lmr *lmr)
+{
+	ib_dma_unmap_sgtable_attrs(dat_ia_ibdev(lmr->obj.ia), &lmr->sgt,
+				   lmr->dma_dir, 0);
+}
+
+/*
+ * Binds and syncs begin anywhere, in softirq as well, where nobody may walk a list of
+ * a million segments.
+ */
+static int make_index(struct dat_lmr *lmr)
+{
+	unsigned int i, num = DIV_ROUND_UP(lmr->sgt.nents, DAT_SG_STEP);
+	struct scatterlist *sg;
+	u64 offset = 0;
+
+	lmr->index = NULL;
+	if (num <= 1)
+		return 0;
+	lmr->index = kvmalloc_array(num, sizeof(*lmr->index),
+				    GFP_KERNEL_ACCOUNT);
+	if (!lmr->index)
+		return -ENOMEM;
+	for_each_sgtable_dma_sg(&lmr->sgt, sg, i) {
+		if (i % DAT_SG_STEP == 0)
+			lmr->index[i / DAT_SG_STEP] =
+				(struct dat_sg_mark){ offset, sg };
+		offset += sg_dma_len(sg);
+	}
+	return 0;
+}
+
 /**
  * dat_lmr_new_pages - a number for pages that are mapped for a device
  *
@@ -115,6 +147,7 @@ static void share_mapping(struct dat_lmr *lmr)
 	atomic_inc(&from->mappings);
 	lmr->mapped = from;
 	lmr->sgt = from->sgt;
+	lmr->index = from->index;
 	lmr->dma_dir = from->dma_dir;
 }
 
@@ -141,6 +174,12 @@ DAT_RETURN dat_lmr_map(struct dat_lmr *lmr)
 	ret = is_bus_memory(lmr) ? map_bus_memory(lmr) : map_pages(lmr);
 	if (ret)
 		return ret;
+	if (make_index(lmr)) {
+		if (!is_bus_memory(lmr))
+			unmap_pages(lmr);
+		free_table(lmr);
+		return no_memory();
+	}
 	lmr->mapped = lmr;
 	atomic_set(&lmr->mappings, 1);
 	return DAT_SUCCESS;
@@ -159,10 +198,26 @@ void dat_lmr_unmap(struct dat_lmr *lmr)
 
 	if (!atomic_dec_and_test(&mapped->mappings))
 		return;
+	kvfree(mapped->index);
 	if (!is_bus_memory(mapped))
-		ib_dma_unmap_sgtable_attrs(dat_ia_ibdev(mapped->obj.ia),
-					   &mapped->sgt, mapped->dma_dir, 0);
+		unmap_pages(mapped);
 	free_table(mapped);
+}
+
+/* The last mark at or in front of a byte. */
+static unsigned int find_mark(const struct dat_lmr *lmr, u64 offset)
+{
+	unsigned int low = 0, high = DIV_ROUND_UP(lmr->sgt.nents, DAT_SG_STEP);
+
+	while (high - low > 1) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (lmr->index[middle].offset <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 /**
@@ -172,7 +227,7 @@ void dat_lmr_unmap(struct dat_lmr *lmr)
  * @sg_offset: out: of the byte from the segment's beginning
  * @nents: out: segments from this one to the last
  *
- * Context: any.
+ * Takes O(log n) for n segments. Context: any.
  * Return: the segment.
  */
 struct scatterlist *dat_lmr_find_sg(const struct dat_lmr *lmr, u64 offset,
@@ -181,6 +236,13 @@ struct scatterlist *dat_lmr_find_sg(const struct dat_lmr *lmr, u64 offset,
 	struct scatterlist *sg = lmr->sgt.sgl;
 	unsigned int left = lmr->sgt.nents;
 
+	if (lmr->index) {
+		unsigned int mark = find_mark(lmr, offset);
+
+		sg = lmr->index[mark].sg;
+		offset -= lmr->index[mark].offset;
+		left -= mark * DAT_SG_STEP;
+	}
 	while (offset >= sg_dma_len(sg)) {
 		offset -= sg_dma_len(sg);
 		sg = sg_next(sg);
@@ -214,13 +276,17 @@ static unsigned int cut_sg(struct scatterlist *to, unsigned int most,
 	return length ? 0 : num;
 }
 
-/* How many DMA segments a range is, if it ends with one; otherwise 0. */
-static unsigned int whole_sg(struct scatterlist *sg, u32 length)
+/*
+ * How many DMA segments a range is, if it ends with one; 0 if it does not, or if there
+ * are more than @most.
+ */
+static unsigned int whole_sg(struct scatterlist *sg, u32 length,
+			     unsigned int most)
 {
 	unsigned int num;
 
 	for (num = 0; length; num++) {
-		if (sg_dma_len(sg) > length)
+		if (sg_dma_len(sg) > length || num == most)
 			return 0;
 		length -= sg_dma_len(sg);
 		sg = sg_next(sg);
@@ -289,20 +355,30 @@ int dat_lmr_map_mr(const struct dat_lmr *lmr, struct ib_mr *mr, u64 address,
 	int err;
 
 	first = dat_lmr_find_sg(lmr, address - lmr->address, &sg_offset, &left);
+	/*
+	 * None but the first and the last is less than a page, and a list never has
+	 * fewer entries than the range has segments: no more than it can have are
+	 * looked at.
+	 */
+	page_offset = offset_in_page(sg_dma_address(first) + sg_offset);
+	most = min3(PFN_UP(page_offset + (u64)length), (u64)left,
+		    (u64)dat_dev_max_pages(mr->device));
 	num = cut_sg(few, FEW_SEGMENTS, first, sg_offset, length);
 	if (!num && !sg_offset) {
 		sgl = first;
-		num = whole_sg(first, length);
+		num = whole_sg(first, length, most);
 	}
 	if (!num) {
-		/* None but the first and the last is less than a page. */
-		page_offset = offset_in_page(sg_dma_address(first) + sg_offset);
-		most = min_t(u64, left, PFN_UP(page_offset + (u64)length));
-		many = kmalloc_array(most, sizeof(*many), GFP_ATOMIC);
+		many = kmalloc_array(most, sizeof(*many),
+				     GFP_ATOMIC | __GFP_ACCOUNT);
 		if (!many)
 			return -ENOMEM;
 		sgl = many;
 		num = cut_sg(many, most, first, sg_offset, length);
+	}
+	if (!num) {
+		kfree(many);
+		return -E2BIG;
 	}
 	err = map_pieces(mr, sgl, num, iova, length);
 	kfree(many);

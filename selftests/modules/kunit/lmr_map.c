@@ -74,6 +74,67 @@ static void every_byte_is_in_its_segment(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, LENGTH, offset);
 }
 
+#define MANY		1000u
+#define STEP		DAT_SG_STEP
+
+/* An LMR of many segments, each of a page, none next to another. */
+static struct scatterlist *make_many(struct kunit *test)
+{
+	struct scatterlist *list = kunit_kcalloc(test, MANY, sizeof(*list),
+						 GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, list);
+	sg_init_table(list, MANY);
+	for (i = 0; i < MANY; i++) {
+		sg_dma_address(&list[i]) = 0x100000 + i * 2 * PAGE_SIZE;
+		sg_dma_len(&list[i]) = PAGE_SIZE;
+	}
+	lmr.address = 0;
+	lmr.length = MANY * PAGE_SIZE;
+	lmr.sgt.sgl = list;
+	lmr.sgt.nents = MANY;
+	KUNIT_ASSERT_EQ(test, 0, make_index(&lmr));
+	KUNIT_ASSERT_NOT_NULL(test, lmr.index);
+	return list;
+}
+
+static void find_in_many_walks_one_step(struct kunit *test)
+{
+	struct scatterlist *list = make_many(test);
+	unsigned int i, j, nents;
+	u32 offset;
+
+	for (i = 0; i < MANY; i++) {
+		/* To walk over any of these leads astray. */
+		for (j = 0; j < MANY; j++)
+			sg_dma_len(&list[j]) =
+				j / STEP == i / STEP ? PAGE_SIZE : 0;
+		KUNIT_EXPECT_PTR_EQ(test, &list[i],
+				    dat_lmr_find_sg(&lmr, i * PAGE_SIZE + 5,
+						    &offset, &nents));
+		KUNIT_EXPECT_EQ(test, 5, offset);
+		KUNIT_EXPECT_EQ(test, MANY - i, nents);
+	}
+	kvfree(lmr.index);
+}
+
+static void more_than_a_list_holds_is_not_looked_at(struct kunit *test)
+{
+	const u32 most = dat_dev_max_pages(&fake.ibdev);
+	struct scatterlist *list = make_many(test);
+
+	KUNIT_ASSERT_LT(test, most + 1, MANY);
+	/* The one behind the last that fits would be taken for the end. */
+	sg_dma_len(&list[most + 1]) = U32_MAX;
+	KUNIT_EXPECT_EQ(test, -E2BIG,
+			dat_lmr_map_mr(&lmr, &mr, 0, lmr.length, 0));
+	KUNIT_EXPECT_EQ(test, -E2BIG,
+			dat_lmr_map_mr(&lmr, &mr, 1, lmr.length - 2, 1));
+	KUNIT_EXPECT_EQ(test, 0, fake.maps);
+	kvfree(lmr.index);
+}
+
 static u64 bus_address(u64 offset)
 {
 	unsigned int i;
@@ -220,6 +281,8 @@ static struct kunit_case lmr_map_cases[] = {
 	KUNIT_CASE(a_large_range_takes_larger_pages),
 	KUNIT_CASE(no_list_of_pages_begins_within_one),
 	KUNIT_CASE(every_byte_is_in_its_segment),
+	KUNIT_CASE(find_in_many_walks_one_step),
+	KUNIT_CASE(more_than_a_list_holds_is_not_looked_at),
 	KUNIT_CASE(every_range_is_cut_out),
 	KUNIT_CASE(the_device_knows_the_consumer_s_addresses),
 	KUNIT_CASE(peers_may_count_otherwise),
