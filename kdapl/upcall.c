@@ -322,6 +322,12 @@ static void evd_wait_for_upcalls(struct dat_evd *evd)
 	if (evd->cq) {
 		irq_poll_disable(&evd->iop);
 		irq_poll_enable(&evd->iop);
+		/*
+		 * An interrupt of the CQ in between has scheduled nothing, and there
+		 * is no other until the CQ is armed again.
+		 */
+		if (READ_ONCE(evd->watchers))
+			irq_poll_sched(&evd->iop);
 	}
 	wait_var_event(&evd->works, !atomic_read(&evd->works));
 }
@@ -410,9 +416,13 @@ DAT_RETURN dat_evd_check_upcall(DAT_UPCALL_POLICY policy,
 	}
 }
 
+/*
+ * If there were upcalls before, an event may have come while they were stopped: it is
+ * looked for, as its interrupt was for nothing.
+ */
 static void evd_set_upcall(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 			   const DAT_UPCALL_OBJECT *upcall,
-			   DAT_UPCALL_FLAG flag)
+			   DAT_UPCALL_FLAG flag, bool were_upcalls)
 {
 	spin_lock_bh(&evd->lock);
 	evd->upcall = *upcall;
@@ -420,7 +430,7 @@ static void evd_set_upcall(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 	evd->deliver_silent = flag == DAT_UPCALL_INVOC_ANY;
 	spin_unlock_bh(&evd->lock);
 	/* An armed CQ that has completions already may not fire for them. */
-	if (flag == DAT_UPCALL_INVOC_ANY)
+	if (flag == DAT_UPCALL_INVOC_ANY || were_upcalls)
 		dat_evd_kick(evd);
 	else if (evd->cq)
 		dat_evd_arm(evd);
@@ -481,6 +491,7 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 	DAT_UPCALL_OBJECT wanted;
 	struct dat_object *obj;
 	struct dat_evd *evd;
+	bool were_upcalls;
 	DAT_RETURN ret;
 
 	if (upcall_flag != DAT_UPCALL_INVOC_NEW &&
@@ -514,13 +525,15 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 	if (ret)
 		goto leave;
 
+	were_upcalls = dat_evd_makes_upcalls(evd);
 	/* Nothing to stop where nothing changes but what is delivered. */
 	if (upcall || upcall_policy != evd->policy)
 		dat_evd_upcall_stop(evd);
 	if (upcall_policy == DAT_UPCALL_TEARDOWN)
 		evd_forget_upcall(evd);
 	else
-		evd_set_upcall(evd, upcall_policy, &wanted, upcall_flag);
+		evd_set_upcall(evd, upcall_policy, &wanted, upcall_flag,
+			       were_upcalls);
 leave:
 	dat_object_unuse(obj);
 	dat_object_leave(obj);

@@ -301,6 +301,55 @@ static bool every_transition_of_policy(void)
 	return true;
 }
 
+/* Calls one upcall instead of the other without end. */
+static int keep_changing(void *data)
+{
+	DAT_UPCALL_OBJECT upcall[] = {
+		{ .upcall_func = count_call }, { .upcall_func = count_other },
+	};
+	unsigned int i;
+
+	for (i = 0; !kthread_should_stop(); i++) {
+		seen.ret = dat_evd_modify_upcall(pair.a.dto_evd,
+						 DAT_UPCALL_SINGLE_INSTANCE,
+						 &upcall[i % 2],
+						 DAT_UPCALL_INVOC_NEW);
+		if (seen.ret)
+			break;
+		cond_resched();
+	}
+	while (!kthread_should_stop())
+		msleep(20);
+	return 0;
+}
+
+/* A completion may come when the one is stopped and the other is not set. */
+static bool no_event_is_lost_between_two_upcalls(void)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = count_call };
+	struct task_struct *task;
+	bool ok = true;
+	u64 i;
+
+	CHECK(open_connected());
+	seen_reset();
+	CHECK_EQ(DAT_SUCCESS,
+		 dat_evd_modify_upcall(pair.a.dto_evd,
+				       DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+				       DAT_UPCALL_INVOC_NEW));
+	task = kthread_run(keep_changing, NULL, "kdapl_changes");
+	CHECK(!IS_ERR(task));
+	for (i = 0; i < 3000 && ok; i++)
+		ok = !write_one(i) && entered();
+	kthread_stop(task);
+	CHECK_EQ(DAT_SUCCESS, seen.ret);
+	CHECK_EQ(3000, i);
+	CHECK(ok);
+	CHECK_EQ(3000, atomic_read(&seen.calls) + atomic_read(&seen.last));
+	close_connected();
+	return true;
+}
+
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
@@ -308,6 +357,7 @@ static const struct ktest tests[] = {
 	TEST(completions_make_many_upcalls_at_once),
 	TEST(teardown_waits_and_disable_does_not),
 	TEST(every_transition_of_policy),
+	TEST(no_event_is_lost_between_two_upcalls),
 };
 
 static int __init evd_policy_test_init(void)
