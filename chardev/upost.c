@@ -70,12 +70,10 @@ static DAT_RETURN post_dto(DAT_EP_HANDLE kep, struct dat_dev_dto *dto,
 	}
 }
 
-static DAT_RETURN post_bind(struct dat_file *file, DAT_EP_HANDLE kep,
-			    struct dat_dev_dto *dto,
+static DAT_RETURN bind_once(struct dat_file *file, DAT_EP_HANDLE kep,
+			    DAT_RMR_HANDLE krmr, struct dat_dev_dto *dto,
 			    const DAT_LMR_TRIPLET *segment)
 {
-	DAT_RMR_HANDLE krmr = dat_uobj_khandle(file, dto->rmr,
-					       DAT_HANDLE_TYPE_RMR);
 	DAT_CONTEXT cookie = { .as_64 = dto->cookie };
 
 	if (dto->privileges & DAT_DEV_PRIV_ZERO_BASED)
@@ -88,6 +86,22 @@ static DAT_RETURN post_bind(struct dat_file *file, DAT_EP_HANDLE kep,
 				    &dto->rmr_context);
 	return dat_rmr_bind(krmr, segment, dto->privileges, kep, cookie,
 			    dto->flags, &dto->rmr_context);
+}
+
+/* A process can wait for what the kernel API cannot. */
+static DAT_RETURN post_bind(struct dat_file *file, DAT_EP_HANDLE kep,
+			    struct dat_dev_dto *dto,
+			    const DAT_LMR_TRIPLET *segment)
+{
+	DAT_RMR_HANDLE krmr = dat_uobj_khandle(file, dto->rmr,
+					       DAT_HANDLE_TYPE_RMR);
+	DAT_RETURN ret = bind_once(file, kep, krmr, dto, segment);
+
+	if (unlikely(ret == DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				      DAT_RESOURCE_MEMORY_REGION)) &&
+	    !dat_rmr_renew(krmr))
+		ret = bind_once(file, kep, krmr, dto, segment);
+	return ret;
 }
 
 static DAT_RETURN post_srq(struct dat_file *file, struct dat_dev_dto *dto,

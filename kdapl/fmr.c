@@ -45,7 +45,7 @@ void dat_fmr_forget(struct dat_fmr *fmr)
 static void repair_later(struct dat_fmr *fmr)
 {
 	kref_get(&fmr->lmr->obj.ref);
-	if (!queue_work(kdapl_wq, &fmr->repair_work))
+	if (!queue_work(system_highpri_wq, &fmr->repair_work))
 		dat_object_put(&fmr->lmr->obj);
 }
 
@@ -77,6 +77,21 @@ void dat_fmr_settle(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
 	}
 }
 
+/* False if all its contexts were given out, and there is no other MR yet. */
+static bool slot_renew(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
+{
+	if (!dat_frmr_renew(&slot->mr, &slot->keys)) {
+		slot->state = DAT_FMR_BROKEN;
+		repair_later(fmr);
+		return false;
+	}
+	if (unlikely(!slot->keys.used))
+		slot->dead_key = slot->mr->rkey;
+	if (unlikely(dat_frmr_wants_work(&slot->keys)))
+		repair_later(fmr);
+	return true;
+}
+
 /**
  * dat_fmr_idle_slot - the slot for the next registration
  * @fmr: the LMR's, locked
@@ -90,7 +105,8 @@ unsigned int dat_fmr_idle_slot(struct dat_fmr *fmr)
 
 	for (i = 0; i < DAT_FMR_SLOTS; i++) {
 		dat_fmr_settle(fmr, &fmr->slots[i]);
-		if (fmr->slots[i].state == DAT_FMR_IDLE)
+		if (fmr->slots[i].state == DAT_FMR_IDLE &&
+		    slot_renew(fmr, &fmr->slots[i]))
 			break;
 	}
 	return i;
@@ -170,29 +186,66 @@ void dat_fmr_revoke(struct dat_lmr *lmr, DAT_RMR_CONTEXT context)
 	spin_unlock_bh(&fmr->lock);
 }
 
-static int slot_alloc_mr(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
+static struct ib_mr *fmr_alloc_mr(struct dat_fmr *fmr)
 {
 	struct ib_mr *mr = dat_dev_alloc_mr(fmr->lmr->pz->pd, fmr->max_pages);
 
+	if (IS_ERR(mr) || !dat_lmr_insert_key(fmr->lmr, mr->lkey))
+		return mr;
+	ib_dereg_mr(mr);
+	return ERR_PTR(-ENOMEM);
+}
+
+static int slot_alloc_mr(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
+{
+	struct ib_mr *mr = fmr_alloc_mr(fmr);
+
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
-	if (dat_lmr_insert_key(fmr->lmr, mr->lkey)) {
-		ib_dereg_mr(mr);
-		return -ENOMEM;
-	}
 	slot->mr = mr;
 	slot->dead_key = mr->rkey;
 	return 0;
 }
 
-/* The index is the next MR's as soon as this one is gone. */
-static void slot_free_mr(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
+/* The index is the next MR's as soon as this one is deregistered. */
+static void fmr_free_mr(struct dat_fmr *fmr, struct ib_mr *mr)
 {
-	if (!slot->mr)
+	if (!mr)
 		return;
-	dat_lmr_remove_key(fmr->lmr, slot->mr->lkey);
-	dat_dev_dereg_mr(slot->mr);
+	dat_lmr_remove_key(fmr->lmr, mr->lkey);
+	dat_dev_dereg_mr(mr);
+}
+
+/* All that a slot has; nobody else touches it. */
+static void slot_free_mrs(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
+{
+	fmr_free_mr(fmr, slot->mr);
+	fmr_free_mr(fmr, slot->keys.spare);
+	fmr_free_mr(fmr, slot->keys.old);
 	slot->mr = NULL;
+	memset(&slot->keys, 0, sizeof(slot->keys));
+}
+
+/* Deregisters the MR that is used up, and allocates the next spare in good time. */
+static void slot_renew_spare(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
+{
+	struct ib_mr *old = NULL, *spare;
+	bool wanted;
+
+	spin_lock_bh(&fmr->lock);
+	swap(old, slot->keys.old);
+	wanted = dat_frmr_wants_spare(&slot->keys);
+	spin_unlock_bh(&fmr->lock);
+	fmr_free_mr(fmr, old);
+	if (!wanted)
+		return;
+	spare = fmr_alloc_mr(fmr);
+	if (IS_ERR(spare))
+		return;
+	/* Nobody else sets it. */
+	spin_lock_bh(&fmr->lock);
+	slot->keys.spare = spare;
+	spin_unlock_bh(&fmr->lock);
 }
 
 static void fmr_repair(struct work_struct *work)
@@ -204,11 +257,13 @@ static void fmr_repair(struct work_struct *work)
 	for (i = 0; i < DAT_FMR_SLOTS; i++) {
 		struct dat_fmr_slot *slot = &fmr->slots[i];
 
+		if (READ_ONCE(slot->state) != DAT_FMR_BROKEN)
+			slot_renew_spare(fmr, slot);
 		/* Nobody else touches a broken slot with nothing outstanding. */
 		if (READ_ONCE(slot->state) != DAT_FMR_BROKEN ||
 		    slot->pending || atomic_read(&fmr->lmr->obj.users) > 0)
 			continue;
-		slot_free_mr(fmr, slot);
+		slot_free_mrs(fmr, slot);
 		spin_lock_bh(&fmr->lock);
 		dat_fmr_unmap(fmr, slot);
 		spin_unlock_bh(&fmr->lock);
@@ -255,7 +310,7 @@ static void fmr_shutdown(struct dat_object *obj)
 	spin_unlock_bh(&fmr->lock);
 	dat_lmr_wait_for_syncs(lmr);
 	for (i = 0; i < DAT_FMR_SLOTS; i++) {
-		slot_free_mr(fmr, &fmr->slots[i]);
+		slot_free_mrs(fmr, &fmr->slots[i]);
 		dat_fmr_unmap(fmr, &fmr->slots[i]);
 	}
 	dat_object_unuse(&lmr->pz->obj);

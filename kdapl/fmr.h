@@ -10,6 +10,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "frmr.h"
 #include "object.h"
 
 struct dat_dto;
@@ -41,6 +42,7 @@ enum dat_fmr_state {
  * struct dat_fmr_slot - one of the MRs of an LMR
  * @mr: the MR; NULL when the device has gone, or no new one could be had
  * @state: what it is
+ * @keys: those that it has had
  * @dead_key: the key that the device last knew it by
  * @sgl: room for the pages
  * @sgt: the pages, mapped for the device; empty if there are none
@@ -52,6 +54,7 @@ enum dat_fmr_state {
 struct dat_fmr_slot {
 	struct ib_mr *mr;
 	enum dat_fmr_state state;
+	struct dat_frmr_keys keys;
 	u32 dead_key;
 	struct scatterlist *sgl;
 	struct sg_table sgt;
@@ -69,7 +72,7 @@ struct dat_fmr_slot {
  * @slots: the MRs; mapping pages into an MR rewrites it at once, so the next
  *	registration must not touch the one whose invalidation is under way
  * @current_slot: the slot whose registration is valid, or DAT_FMR_NO_SLOT
- * @repair_work: gives broken slots new MRs
+ * @repair_work: gives broken slots new MRs, and others their spares
  */
 struct dat_fmr {
 	spinlock_t lock;

@@ -178,6 +178,7 @@ DAT_RETURN dat_fmr_map(struct dat_fmr *fmr, struct dat_fmr_slot *slot,
 	/* The device shall know the memory by the consumer's addresses. */
 	slot->mr->iova = mem->address;
 	ib_update_fast_reg_key(slot->mr, ib_inc_rkey(slot->mr->rkey));
+	slot->keys.used++;
 	return DAT_SUCCESS;
 
 no_resources:

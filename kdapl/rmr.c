@@ -23,7 +23,7 @@ DAT_HANDLE dat_rmr_handle(const struct dat_rmr *rmr)
 	return rmr->obj.handle;
 }
 
-static struct ib_mr *window_alloc_mr(struct dat_rmr *rmr)
+static struct ib_mr *rmr_alloc_mr(struct dat_rmr *rmr)
 {
 	struct ib_mr *mr =
 		dat_dev_alloc_mr(rmr->pz->pd,
@@ -35,15 +35,46 @@ static struct ib_mr *window_alloc_mr(struct dat_rmr *rmr)
 	return ERR_PTR(-ENOMEM);
 }
 
-/* The index is the next MR's as soon as this one is gone. */
-static void window_free_mr(struct dat_rmr *rmr, struct dat_window *w)
+/* The index is the next MR's as soon as this one is deregistered. */
+static void rmr_free_mr(struct dat_rmr *rmr, struct ib_mr *mr)
 {
-	if (!w->mr)
+	if (!mr)
 		return;
-	dat_rmr_remove_key(rmr, w->mr->rkey);
-	dat_dev_dereg_mr(w->mr);
+	dat_rmr_remove_key(rmr, mr->rkey);
+	dat_dev_dereg_mr(mr);
+}
+
+/* All that a window has; nobody else touches it. */
+static void window_free_mrs(struct dat_rmr *rmr, struct dat_window *w)
+{
+	rmr_free_mr(rmr, w->mr);
+	rmr_free_mr(rmr, w->keys.spare);
+	rmr_free_mr(rmr, w->keys.old);
 	w->mr = NULL;
+	memset(&w->keys, 0, sizeof(w->keys));
 	w->shown.pages = 0;
+}
+
+/* Deregisters the MR that is used up, and allocates the next spare in good time. */
+static void window_renew_spare(struct dat_rmr *rmr, struct dat_window *w)
+{
+	struct ib_mr *old = NULL, *spare;
+	bool wanted;
+
+	spin_lock_bh(&rmr->lock);
+	swap(old, w->keys.old);
+	wanted = dat_frmr_wants_spare(&w->keys);
+	spin_unlock_bh(&rmr->lock);
+	rmr_free_mr(rmr, old);
+	if (!wanted)
+		return;
+	spare = rmr_alloc_mr(rmr);
+	if (IS_ERR(spare))
+		return;
+	/* Nobody else sets it. */
+	spin_lock_bh(&rmr->lock);
+	w->keys.spare = spare;
+	spin_unlock_bh(&rmr->lock);
 }
 
 static DECLARE_WAIT_QUEUE_HEAD(repair_wq);
@@ -87,11 +118,13 @@ static void rmr_repair(struct work_struct *work)
 		struct ib_mr *mr;
 
 		/* Nobody else touches a broken window. */
-		if (READ_ONCE(w->state) != DAT_WINDOW_BROKEN)
+		if (READ_ONCE(w->state) != DAT_WINDOW_BROKEN) {
+			window_renew_spare(rmr, w);
 			continue;
-		window_free_mr(rmr, w);
+		}
+		window_free_mrs(rmr, w);
 		window_close(w);
-		mr = window_alloc_mr(rmr);
+		mr = rmr_alloc_mr(rmr);
 		if (IS_ERR(mr))
 			continue;
 		spin_lock_bh(&rmr->lock);
@@ -148,7 +181,7 @@ static void rmr_shutdown(struct dat_object *obj)
 	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
 		struct dat_window *w = &rmr->windows[i];
 
-		window_free_mr(rmr, w);
+		window_free_mrs(rmr, w);
 		window_close(w);
 		w->state = DAT_WINDOW_BROKEN;
 	}
@@ -203,7 +236,7 @@ static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope,
 	INIT_WORK(&rmr->repair_work, rmr_repair);
 
 	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
-		struct ib_mr *mr = window_alloc_mr(rmr);
+		struct ib_mr *mr = rmr_alloc_mr(rmr);
 
 		if (IS_ERR(mr)) {
 			ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
@@ -329,6 +362,33 @@ DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_GPL(dat_rmr_query);
+
+/**
+ * dat_rmr_renew - wait for what keeps a bind from finding a window, but for other binds
+ * @rmr_handle: the RMR
+ *
+ * A context is never given out twice, so the memory registrations behind an RMR are
+ * renewed after some hundreds of binds. dat_rmr_bind() cannot sleep: should binds follow
+ * each other too fast, it returns DAT_INSUFFICIENT_RESOURCES with
+ * DAT_RESOURCE_MEMORY_REGION. After this call, it does so only if two binds are under
+ * way, or for want of memory. No specification has it.
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN dat_rmr_renew(DAT_RMR_HANDLE rmr_handle)
+{
+	struct dat_object *obj;
+
+	might_sleep();
+	obj = dat_object_get(rmr_handle, DAT_HANDLE_TYPE_RMR);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+	flush_work(&to_rmr(obj)->repair_work);
+	dat_object_put(obj);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_rmr_renew);
 
 /**
  * dat_rmr_free - free an RMR

@@ -9,6 +9,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "frmr.h"
 #include "object.h"
 
 struct dat_dto;
@@ -60,6 +61,7 @@ struct dat_shown {
  * struct dat_window - one of the MRs of an RMR
  * @mr: the MR; NULL when the device has gone, or no new one could be had
  * @state: guarded by rmr->lock
+ * @keys: those that it has had
  * @dead_key: the key that the device last knew it by
  * @lmr: what it shows a part of, referenced and used unless idle
  * @triplet: the part
@@ -72,6 +74,7 @@ struct dat_shown {
 struct dat_window {
 	struct ib_mr *mr;
 	enum dat_window_state state;
+	struct dat_frmr_keys keys;
 	u32 dead_key;
 	struct dat_lmr *lmr;
 	DAT_LMR_TRIPLET triplet;
@@ -94,7 +97,7 @@ struct dat_window {
  * @scope_ep: EP of the latest bind, which a @scope of an EP is about
  * @bind_ep: EP of the latest bind, referenced while @outstanding
  * @outstanding: binds that have not completed
- * @repair_work: gives broken windows new MRs
+ * @repair_work: gives broken windows new MRs, and others their spares
  */
 struct dat_rmr {
 	struct dat_object obj;

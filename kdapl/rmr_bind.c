@@ -367,8 +367,10 @@ static DAT_RETURN later_argument(DAT_RETURN ret)
  * @rmr_context: out: the new context, undefined after an unbind
  *
  * Posts the bind; its completion is an event on the EP's request EVD, after
- * which the former context is dead. What is posted on the EP after it does not
- * start before it has completed.
+ * which the former context is dead, and stays so. What is posted on the EP after it
+ * does not start before it has completed. A bind or unbind that closes the destination
+ * of an earlier dat_ep_post_rdma_read_to_rmr() needs DAT_COMPLETION_BARRIER_FENCE_FLAG:
+ * without it the window may close before the data have come, and the read fails.
  *
  * On a DISCONNECTED EP the bind is flushed at once and changes nothing. If one
  * fails that was posted before the connection broke, the RMR is bound to
@@ -376,7 +378,8 @@ static DAT_RETURN later_argument(DAT_RETURN ret)
  *
  * An RMR has two windows. One bind can be under way behind another, if both go
  * to the same EP; a further one finds no window until the device has carried
- * out the first.
+ * out the first. Nor does a bind for which contexts have to be renewed yet, see
+ * dat_rmr_renew().
  *
  * In DAT 1.2 the call has neither @lmr_handle nor @va_type: with seven arguments
  * it is dat_rmr_bind_1_2(). Specification: dat_rmr_bind(), DAT 2.0.

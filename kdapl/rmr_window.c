@@ -12,7 +12,7 @@
 static void rmr_repair_later(struct dat_rmr *rmr)
 {
 	kref_get(&rmr->obj.ref);
-	if (!queue_work(kdapl_wq, &rmr->repair_work))
+	if (!queue_work(system_highpri_wq, &rmr->repair_work))
 		dat_object_put(&rmr->obj);
 }
 
@@ -30,7 +30,8 @@ static bool is_same(const struct dat_shown *a, const struct dat_shown *b)
  * @iova: what peers shall call its first byte
  *
  * Who binds the same part again and again, as to one buffer after the other has
- * been filled, has it listed once for each window.
+ * been filled, has it listed once for each window. A key is used up even if the bind
+ * fails later.
  *
  * Context: any; the RMR's lock is held.
  * Return: as dat_lmr_map_mr().
@@ -49,14 +50,18 @@ int dat_window_map(struct dat_window *window, const struct dat_lmr *lmr,
 
 	if (is_same(&window->shown, &shown)) {
 		ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
+		window->keys.used++;
 		return 0;
 	}
 	/* Whatever becomes of it, it is not what it was. */
 	window->shown.pages = 0;
 	err = dat_lmr_map_mr(lmr, mr, shown.address, shown.length, iova);
-	if (!err && dat_dev_keeps_pages(mr->device))
+	if (err)
+		return err;
+	window->keys.used++;
+	if (dat_dev_keeps_pages(mr->device))
 		window->shown = shown;
-	return err;
+	return 0;
 }
 
 /**
@@ -200,6 +205,23 @@ void dat_rmr_revoke(struct dat_rmr *rmr, DAT_RMR_CONTEXT context)
 	spin_unlock_bh(&rmr->lock);
 }
 
+/* False if all its contexts were given out, and there is no other MR yet. */
+static bool window_renew(struct dat_rmr *rmr, struct dat_window *window)
+{
+	if (!dat_frmr_renew(&window->mr, &window->keys)) {
+		window->state = DAT_WINDOW_BROKEN;
+		rmr_repair_later(rmr);
+		return false;
+	}
+	if (unlikely(!window->keys.used && window->mr)) {
+		window->dead_key = window->mr->rkey;
+		window->shown.pages = 0;
+	}
+	if (unlikely(dat_frmr_wants_work(&window->keys)))
+		rmr_repair_later(rmr);
+	return true;
+}
+
 /**
  * dat_rmr_idle_window - the window for the next bind
  * @rmr: the RMR, whose lock the caller holds
@@ -212,7 +234,8 @@ unsigned int dat_rmr_idle_window(struct dat_rmr *rmr)
 	unsigned int i;
 
 	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
-		if (rmr->windows[i].state == DAT_WINDOW_IDLE)
+		if (rmr->windows[i].state == DAT_WINDOW_IDLE &&
+		    window_renew(rmr, &rmr->windows[i]))
 			break;
 		/* There was no memory for its new MR; there may be now. */
 		if (rmr->windows[i].state == DAT_WINDOW_BROKEN)

@@ -7,6 +7,7 @@
 #include "harness.h"
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "link.h"
@@ -677,6 +678,57 @@ TEST_F(hammer, nothing_posted_after_the_completion_goes_through_the_old_window)
 		ASSERT_TRUE(all(w->b.buf + 65536, variant->len, OURS));
 	}
 	EXPECT_NE(0, rebound);
+}
+
+#define BINDS	2000
+
+FIXTURE(contexts)
+{
+	struct world w;
+	DAT_RMR_CONTEXT former[BINDS];
+};
+
+FIXTURE_SETUP(contexts)
+{
+	ASSERT_EQ(DAT_SUCCESS, world_open(&self->w));
+}
+
+FIXTURE_TEARDOWN(contexts)
+{
+	pair_close(&self->w.pair);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const DAT_RMR_CONTEXT *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The key of an MR has 8 bits, and each bind takes another. */
+TEST_F(contexts, former_ones_stay_dead)
+{
+	unsigned int i, step = getenv("KDAPL_THOROUGH") ? 1 : 97;
+	DAT_RMR_CONTEXT current;
+
+	for (i = 0; i < BINDS; i++)
+		ASSERT_EQ(DAT_DTO_SUCCESS, bind_b(&self->w, i % 64, 4096, RW,
+						  &self->former[i])) {
+			TH_LOG("bind %u", i);
+		}
+	current = self->former[BINDS - 1];
+	ASSERT_EQ(DAT_DTO_SUCCESS, use(&self->w, true, current,
+				       (BINDS - 1) % 64, 4096));
+	memset(self->w.b.buf, OURS, REGION);
+	for (i = 0; i < BINDS - 1; i += step) {
+		EXPECT_NE(DAT_DTO_SUCCESS, use(&self->w, false, self->former[i],
+					       i % 64, 100));
+		ASSERT_EQ(DAT_SUCCESS, recover(&self->w));
+	}
+	qsort(self->former, BINDS, sizeof(self->former[0]), compare);
+	for (i = 1; i < BINDS; i++)
+		EXPECT_NE(self->former[i - 1], self->former[i]);
+	EXPECT_TRUE(all(self->w.b.buf, REGION, OURS));
 }
 
 TEST_HARNESS_MAIN

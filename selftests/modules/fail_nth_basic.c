@@ -129,6 +129,11 @@ static DAT_RETURN rmr_query(void)
 	return dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param);
 }
 
+static DAT_RETURN rmr_renew(void)
+{
+	return dat_rmr_renew(rmr);
+}
+
 static void undo_ep_create(void)
 {
 	MUST(dat_ep_free(p.a.ep));
@@ -424,6 +429,7 @@ static const struct step session[] = {
 	LOOK(lmr_sync),
 	MAKE_MR(rmr_create),
 	LOOK(rmr_query),
+	LOOK(rmr_renew),
 	MAKE_QP(lonely_ep),
 
 	BEGIN(reset_all),

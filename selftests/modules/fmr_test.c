@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <linux/vmalloc.h>
 
 #include "kevd.h"
@@ -570,6 +571,57 @@ static bool peer_cannot_use_a_dead_context(void)
 	return true;
 }
 
+#define ROUNDS	2000
+
+static int compare(const void *a, const void *b)
+{
+	const DAT_RMR_CONTEXT *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static bool no_context_comes_twice(DAT_RMR_CONTEXT *former)
+{
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		unsigned long limit = jiffies + 100 * HZ;
+		DAT_LMR_CONTEXT local;
+		DAT_RETURN ret;
+
+		/* Contexts may have to be renewed yet. */
+		do {
+			ret = fmr(lmr, buf, 1, DAT_MEM_PRIV_ALL_FLAG, 1, 0,
+				  &local, &former[i]);
+			if (!ret)
+				break;
+			CHECK_RET(DAT_INSUFFICIENT_RESOURCES,
+				  DAT_RESOURCE_MEMORY_REGION, ret);
+			msleep(1);
+		} while (time_before(jiffies, limit));
+		CHECK_EQ(DAT_SUCCESS, ret);
+		CHECK(completes(1, DAT_DTO_LMR_FMR));
+		CHECK_EQ(DAT_SUCCESS, invalidate(lmr, 2, 0));
+		CHECK(completes(2, DAT_DTO_LMR_INVALIDATE));
+	}
+	sort(former, ROUNDS, sizeof(*former), compare, NULL);
+	for (i = 1; i < ROUNDS; i++)
+		CHECK(former[i - 1] != former[i]);
+	return true;
+}
+
+/* The key of an MR has 8 bits, and each registration takes another. */
+static bool former_contexts_stay_dead(void)
+{
+	DAT_RMR_CONTEXT *former = kvcalloc(ROUNDS, sizeof(*former), GFP_KERNEL);
+	bool ok;
+
+	CHECK(former);
+	ok = no_context_comes_twice(former);
+	kvfree(former);
+	return ok;
+}
+
 static bool on_a_disconnected_ep_both_are_flushed(void)
 {
 	DAT_LMR_CONTEXT local;
@@ -601,6 +653,7 @@ static const struct ktest tests[] = {
 	TEST(attributes_tell_the_truth),
 	TEST(free_waits_for_what_was_posted),
 	TEST(what_fails_is_mended),
+	TEST(former_contexts_stay_dead),
 	TEST(peer_cannot_use_a_dead_context),
 	TEST(on_a_disconnected_ep_both_are_flushed),
 };

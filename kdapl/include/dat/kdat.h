@@ -353,6 +353,7 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 
 DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle);
 DAT_RETURN dat_evd_flush_upcalls(DAT_EVD_HANDLE evd_handle);
+DAT_RETURN dat_rmr_renew(DAT_RMR_HANDLE rmr_handle);
 DAT_RETURN dat_ia_max_user_lmr(DAT_IA_HANDLE ia_handle, DAT_VLEN *max_length);
 
 /*
