@@ -15,6 +15,9 @@
 #include "registry.h"
 #include "srq.h"
 
+/* Of an EP that is created or freed: see dat_ep_expect(). */
+static const struct dat_ep_parts no_parts;
+
 /**
  * dat_ep_drain - process all completions of an EP, even if events are lost
  * @ep: the EP
@@ -84,7 +87,7 @@ static void ep_shutdown(struct dat_object *obj)
 	dat_ep_end_cancel(ep);
 	parts = dat_ep_parts(ep);
 	dat_ep_remove_streams(&parts);
-	dat_ep_unexpect(&parts);
+	dat_ep_unexpect(&parts, &no_parts);
 	dat_ep_leave_evd(ep->recv_evd, ep->recv_evd_is_private);
 	dat_ep_leave_evd(ep->request_evd, ep->request_evd_is_private);
 	dat_ep_leave_evd(ep->connect_evd, false);
@@ -223,7 +226,7 @@ DAT_RETURN dat_ep_make(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	if (!ret)
 		ret = dat_ep_get_connect_evd(ia, &parts, connect_evd_handle);
 	if (!ret)
-		ret = dat_ep_expect(&parts);
+		ret = dat_ep_expect(&parts, &no_parts);
 	if (ret)
 		goto unget;
 	ep = dat_ep_new(ia);
@@ -252,7 +255,7 @@ DAT_RETURN dat_ep_make(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	goto leave;
 
 take_back:
-	dat_ep_unexpect(&parts);
+	dat_ep_unexpect(&parts, &no_parts);
 unget:
 	dat_ep_unget_evd(parts.recv_evd, parts.recv_evd_is_private);
 	dat_ep_unget_evd(parts.request_evd, parts.request_evd_is_private);
@@ -280,12 +283,15 @@ leave:
  * @ep_attributes: wishes, see dat_ep_attr_check(); or NULL
  * @ep_handle: out: the handle; the EP is UNCONNECTED
  *
- * Specification: dat_ep_create().
+ * An EVD must have room for all that its EPs can have outstanding: a receive
+ * makes one completion, a request two, and an EP one more. The first EP on an EVD
+ * gets what it needs, and room for some more EPs of its kind. Specification:
+ * dat_ep_create().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the
- * device has gone).
+ * DAT_INSUFFICIENT_RESOURCES (DAT_RESOURCE_TEVD: an EVD has no room),
+ * DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the device has gone).
  */
 DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle,
 			 DAT_PZ_HANDLE pz_handle,

@@ -221,8 +221,10 @@ void dat_ep_add_streams(const struct dat_ep_parts *p);
 void dat_ep_remove_streams(const struct dat_ep_parts *p);
 void dat_ep_begin_flush(struct dat_ep *ep);
 void dat_ep_end_flush(struct dat_ep *ep);
-DAT_RETURN dat_ep_expect(const struct dat_ep_parts *p);
-void dat_ep_unexpect(const struct dat_ep_parts *p);
+DAT_RETURN dat_ep_expect(const struct dat_ep_parts *p,
+			 const struct dat_ep_parts *than);
+void dat_ep_unexpect(const struct dat_ep_parts *p,
+		     const struct dat_ep_parts *than);
 struct dat_ep_parts dat_ep_parts(const struct dat_ep *ep);
 void dat_ep_set_parts(struct dat_ep *ep, const struct dat_ep_parts *p);
 

@@ -21,8 +21,12 @@
  */
 u32 dat_ep_max_dtos(const struct ib_device *ibdev)
 {
-	/* A bind takes two work requests, a graceful disconnect one. */
-	return min((ibdev->attrs.max_qp_wr - 1) / 2, MAX_DTOS);
+	/*
+	 * A bind takes two work requests, a graceful disconnect one, and all of
+	 * them may complete on one EVD.
+	 */
+	return min3((ibdev->attrs.max_qp_wr - 1) / 2,
+		    (ibdev->attrs.max_cqe - 1) / 2, MAX_DTOS);
 }
 
 /* Takes @wanted, or @preset where it is 0; false if it is not in 1..@max. */

@@ -175,17 +175,24 @@ static DAT_RETURN get_evds(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 		p->connect_evd = NULL;
 		ret = dat_ep_get_connect_evd(ia, p, param->connect_evd_handle);
 	}
+	/* A private one has room for just what it was made for. */
+	if (p->recv_evd_is_private &&
+	    p->attr.max_recv_dtos != ep->attr.max_recv_dtos)
+		new_recv = true;
 	if (mask & FIELD(RECV_EVD_HANDLE)) {
 		recv = param->recv_evd_handle;
-		new_recv = is_another(p->recv_evd, recv);
+		new_recv |= is_another(p->recv_evd, recv);
 	}
 	if (!ret && new_recv) {
 		p->recv_evd = NULL;
 		ret = dat_ep_get_recv_evd(ia, p, recv);
 	}
+	if (p->request_evd_is_private &&
+	    p->attr.max_request_dtos != ep->attr.max_request_dtos)
+		new_request = true;
 	if (mask & FIELD(REQUEST_EVD_HANDLE)) {
 		request = param->request_evd_handle;
-		new_request = is_another(p->request_evd, request);
+		new_request |= is_another(p->request_evd, request);
 	}
 	if (!ret && new_request) {
 		p->request_evd = NULL;
@@ -218,11 +225,14 @@ static DAT_RETURN remake_qp(struct dat_ep *ep, const struct dat_ep_parts *new)
 
 	if (!dat_workq_is_idle(&ep->rq))
 		return dat_ep_state_error(dat_ep_state(ep));
-	ret = dat_ep_expect(new);
+	ret = dat_ep_expect(new, &old);
 	if (ret)
 		return ret;
 	ret = dat_ep_qp_create(ep, new);
-	dat_ep_unexpect(ret ? new : &old);
+	if (ret)
+		dat_ep_unexpect(new, &old);
+	else
+		dat_ep_unexpect(&old, new);
 	return ret;
 }
 

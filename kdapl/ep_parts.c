@@ -85,11 +85,18 @@ static void drop_event(DAT_PVOID instance_data, const DAT_EVENT *event,
 {
 }
 
+/* A bind takes two work requests, a graceful disconnect one. */
+static u32 request_completions(const DAT_EP_ATTR *attr)
+{
+	return 2 * attr->max_request_dtos + 1;
+}
+
 /* Completions that nobody wants must leave the CQ all the same. */
 static DAT_RETURN make_private_evd(struct dat_ia *ia, DAT_COUNT qlen,
-				   struct dat_evd **evdp)
+				   u32 completions, struct dat_evd **evdp)
 {
-	DAT_RETURN ret = dat_evd_new(ia, qlen, DAT_EVD_DTO_FLAG, evdp);
+	DAT_RETURN ret = dat_evd_new(ia, qlen, DAT_EVD_DTO_FLAG, completions,
+				     evdp);
 
 	if (ret)
 		return ret;
@@ -131,7 +138,8 @@ DAT_RETURN dat_ep_get_recv_evd(struct dat_ia *ia, struct dat_ep_parts *p,
 	if (handle)
 		return use_evd(ia, handle, DAT_EVD_DTO_FLAG,
 			       DAT_INVALID_HANDLE_EVD_RECV, &p->recv_evd);
-	return make_private_evd(ia, p->attr.max_recv_dtos, &p->recv_evd);
+	return make_private_evd(ia, p->attr.max_recv_dtos,
+				p->attr.max_recv_dtos, &p->recv_evd);
 }
 
 /**
@@ -151,7 +159,9 @@ DAT_RETURN dat_ep_get_request_evd(struct dat_ia *ia, struct dat_ep_parts *p,
 		return use_evd(ia, handle, DAT_EVD_DTO_FLAG,
 			       DAT_INVALID_HANDLE_EVD_REQUEST,
 			       &p->request_evd);
-	return make_private_evd(ia, p->attr.max_request_dtos, &p->request_evd);
+	return make_private_evd(ia, p->attr.max_request_dtos,
+				request_completions(&p->attr),
+				&p->request_evd);
 }
 
 /**
@@ -170,26 +180,6 @@ DAT_RETURN dat_ep_get_connect_evd(struct dat_ia *ia, struct dat_ep_parts *p,
 		return DAT_SUCCESS;
 	return use_evd(ia, handle, DAT_EVD_CONNECTION_FLAG,
 		       DAT_INVALID_HANDLE_EVD_CONN, &p->connect_evd);
-}
-
-static u32 request_completions(const struct dat_ep_parts *p)
-{
-	return 2 * p->attr.max_request_dtos + 1;
-}
-
-static int expect_receives(const struct dat_ep_parts *p)
-{
-	if (p->srq)
-		return dat_srq_feed(p->srq, p->recv_evd);
-	return dat_evd_expect(p->recv_evd, p->attr.max_recv_dtos);
-}
-
-static void unexpect_receives(const struct dat_ep_parts *p)
-{
-	if (p->srq)
-		dat_srq_unfeed(p->srq, p->recv_evd);
-	else
-		dat_evd_unexpect(p->recv_evd, p->attr.max_recv_dtos);
 }
 
 static bool is_solicited(const struct dat_ep_parts *p)
@@ -262,37 +252,83 @@ void dat_ep_end_flush(struct dat_ep *ep)
 	dat_evd_add_stream(ep->recv_evd, true);
 }
 
+/* Completions that @p can have, beyond those that @than has on the same EVD. */
+static u32 beyond(const struct dat_evd *evd, u32 completions,
+		  const struct dat_evd *than_evd, u32 than)
+{
+	if (evd != than_evd)
+		return completions;
+	return completions > than ? completions - than : 0;
+}
+
+static u32 requests_beyond(const struct dat_ep_parts *p,
+			   const struct dat_ep_parts *than)
+{
+	return beyond(p->request_evd, request_completions(&p->attr),
+		      than->pz ? than->request_evd : NULL,
+		      request_completions(&than->attr));
+}
+
+static u32 receives_beyond(const struct dat_ep_parts *p,
+			   const struct dat_ep_parts *than)
+{
+	return beyond(p->recv_evd, p->attr.max_recv_dtos,
+		      than->pz ? than->recv_evd : NULL,
+		      than->attr.max_recv_dtos);
+}
+
+static void unexpect_receives(const struct dat_ep_parts *p,
+			      const struct dat_ep_parts *than)
+{
+	if (p->srq)
+		dat_srq_unfeed(p->srq, p->recv_evd);
+	else
+		dat_evd_unexpect(p->recv_evd, receives_beyond(p, than));
+}
+
 /**
- * dat_ep_expect - tell the EVDs of DTOs how much may come
+ * dat_ep_expect - let the EVDs of DTOs expect what an EP can have outstanding
  * @p: the EVDs, and how much can be posted
+ * @than: what the EP is put together from so far: nothing of that is
+ *	outstanding, so its room is taken over where the EVDs are the same; or all
+ *	zero
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS or DAT_INSUFFICIENT_RESOURCES.
+ * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES as dat_evd_expect().
  */
-DAT_RETURN dat_ep_expect(const struct dat_ep_parts *p)
+DAT_RETURN dat_ep_expect(const struct dat_ep_parts *p,
+			 const struct dat_ep_parts *than)
 {
-	if (expect_receives(p))
-		goto no_memory;
-	if (dat_evd_expect(p->request_evd, request_completions(p)))
-		goto take_back;
-	return DAT_SUCCESS;
+	u32 requests = requests_beyond(p, than);
+	/* Only the first call can have the CQ replaced. */
+	u32 more = p->recv_evd == p->request_evd ? requests : 0;
+	DAT_RETURN ret;
 
-take_back:
-	unexpect_receives(p);
-no_memory:
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (p->srq)
+		ret = dat_srq_feed(p->srq, p->recv_evd, more);
+	else
+		ret = dat_evd_expect(p->recv_evd, receives_beyond(p, than),
+				     more);
+	if (ret)
+		return ret;
+	ret = dat_evd_expect(p->request_evd, requests, 0);
+	if (ret)
+		unexpect_receives(p, than);
+	return ret;
 }
 
 /**
  * dat_ep_unexpect - the reverse of dat_ep_expect()
  * @p: as for dat_ep_expect(); or an unconfigured EP's, which expects nothing
+ * @than: what the EP is put together from instead; or all zero
  *
  * Context: process, may sleep.
  */
-void dat_ep_unexpect(const struct dat_ep_parts *p)
+void dat_ep_unexpect(const struct dat_ep_parts *p,
+		     const struct dat_ep_parts *than)
 {
 	if (!p->pz)
 		return;
-	unexpect_receives(p);
-	dat_evd_unexpect(p->request_evd, request_completions(p));
+	unexpect_receives(p, than);
+	dat_evd_unexpect(p->request_evd, requests_beyond(p, than));
 }

@@ -43,21 +43,7 @@ static void evd_overflow_work(struct work_struct *work)
 /* What is in the ring stays there for the consumer. */
 static void evd_unplug(struct dat_object *obj)
 {
-	struct dat_evd *evd = to_evd(obj);
-	struct ib_cq *cq = evd->cq;
-
-	if (!cq)
-		return;
-	dat_evd_collect(evd);
-	irq_poll_disable(&evd->iop);
-	spin_lock_bh(&evd->lock);
-	evd->cq = NULL;
-	spin_unlock_bh(&evd->lock);
-	/* The poller may be between its end and arming the CQ. */
-	synchronize_rcu();
-	ib_destroy_cq(cq);
-	irq_work_sync(&evd->irq_work);
-	dat_evd_kick(evd);
+	dat_evd_cq_destroy(to_evd(obj));
 }
 
 static void evd_shutdown(struct dat_object *obj)
@@ -67,47 +53,6 @@ static void evd_shutdown(struct dat_object *obj)
 	dat_evd_upcall_stop(evd);
 	evd_unplug(obj);
 	dat_evd_upcall_stop(evd);
-}
-
-/**
- * dat_evd_expect - an EP is about to feed an EVD
- * @evd: the EVD
- * @completions: how many of its completions there can be at once
- *
- * A consumer may well ask for less than that: it suppresses completions, or
- * knows that they cannot all come at once. But when the connection breaks they
- * do, so the CQ is made large enough where the device can.
- *
- * Context: process, may sleep.
- * Return: 0 or -ENOMEM, and then it expects none of them.
- */
-int dat_evd_expect(struct dat_evd *evd, u32 completions)
-{
-	struct ib_cq *cq = evd->cq;
-	int wanted, ret = 0;
-
-	/* Two at once could leave it with the smaller of two sizes. */
-	mutex_lock(&evd->size_lock);
-	wanted = atomic_add_return(completions, &evd->expected);
-	if (wanted > cq->cqe && wanted <= cq->device->attrs.max_cqe &&
-	    ib_resize_cq(cq, wanted) == -ENOMEM) {
-		atomic_sub(completions, &evd->expected);
-		ret = -ENOMEM;
-	}
-	mutex_unlock(&evd->size_lock);
-	return ret;
-}
-
-/**
- * dat_evd_unexpect - an EP feeds an EVD no more
- * @evd: the EVD, with none of the EP's completions left in its CQ
- * @completions: as for dat_evd_expect()
- *
- * Context: any.
- */
-void dat_evd_unexpect(struct dat_evd *evd, u32 completions)
-{
-	atomic_sub(completions, &evd->expected);
 }
 
 /* What an IA's asynchronous EVD has beyond what the consumer asks for. */
@@ -136,63 +81,6 @@ static void evd_irq_work(struct irq_work *work)
 	irq_poll_sched(&container_of(work, struct dat_evd, irq_work)->iop);
 }
 
-static void evd_cq_comp(struct ib_cq *cq, void *context)
-{
-	struct dat_evd *evd = context;
-
-	/*
-	 * A task, as rxe's are from 6.4 on, leaves a softirq that it raises to
-	 * ksoftirqd, which a consumer that polls may keep waiting. An interrupt
-	 * runs it when it ends.
-	 */
-	if (in_interrupt())
-		irq_poll_sched(&evd->iop);
-	else
-		irq_work_queue(&evd->irq_work);
-}
-
-/* The only thing that can happen to a CQ is that it overflows. */
-static void evd_cq_event(struct ib_event *event, void *context)
-{
-	struct dat_evd *evd = context;
-
-	dat_evd_overflow(evd);
-}
-
-/**
- * dat_evd_create_cq - make a CQ for an EVD
- * @evd: the EVD
- * @qlen: events that the EVD must hold
- * @cqp: out: the CQ
- *
- * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES.
- */
-DAT_RETURN dat_evd_create_cq(struct dat_evd *evd, DAT_COUNT qlen,
-			     struct ib_cq **cqp)
-{
-	struct ib_device *ibdev = dat_ia_ibdev(evd->obj.ia);
-	static atomic_t next_vector;
-	struct ib_cq_init_attr attr = {
-		.cqe = min(dat_evd_cq_size(qlen), ibdev->attrs.max_cqe),
-		/* In turn, as ib_alloc_cq_any() has it. */
-		.comp_vector = (u32)atomic_inc_return(&next_vector) %
-			       ibdev->num_comp_vectors,
-	};
-	struct ib_cq *cq;
-
-	if (qlen > ibdev->attrs.max_cqe)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_TEVD);
-
-	cq = ib_create_cq(ibdev, evd_cq_comp, evd_cq_event, evd, &attr);
-	if (IS_ERR(cq))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_TEVD);
-	*cqp = cq;
-	return DAT_SUCCESS;
-}
-
 /**
  * dat_evd_alloc_ring - make a ring for an EVD
  * @qlen: events that it must hold, at most DAT_MAX_EVD_QLEN
@@ -210,14 +98,14 @@ struct dat_evd_entry *dat_evd_alloc_ring(DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 			      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 }
 
-static DAT_RETURN evd_make_cq(struct dat_evd *evd, DAT_COUNT qlen)
+static DAT_RETURN evd_make_cq(struct dat_evd *evd, u32 completions)
 {
 	evd->wcs = kmalloc_array(DAT_EVD_BATCH, sizeof(*evd->wcs),
 				 GFP_KERNEL_ACCOUNT);
 	if (!evd->wcs)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
-	return dat_evd_create_cq(evd, qlen, &evd->cq);
+	return dat_evd_cq_create(evd, completions);
 }
 
 /**
@@ -225,13 +113,15 @@ static DAT_RETURN evd_make_cq(struct dat_evd *evd, DAT_COUNT qlen)
  * @ia: the IA
  * @qlen: events that it must hold
  * @flags: event streams that may feed it
+ * @completions: of an EVD that is private to one EP: how many of its completions
+ *	there can be at once; else 0
  * @evdp: out: the EVD, with a reference
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
-		       struct dat_evd **evdp)
+		       u32 completions, struct dat_evd **evdp)
 {
 	struct dat_evd *evd;
 	DAT_RETURN ret;
@@ -262,7 +152,7 @@ DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 			DAT_QUIRK_MISSED_EVENTS;
 
 	if (flags & DAT_EVD_CQ_FLAGS) {
-		ret = evd_make_cq(evd, qlen);
+		ret = evd_make_cq(evd, completions);
 		if (ret) {
 			dat_object_put(&evd->obj);
 			return ret;
@@ -337,7 +227,7 @@ DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle,
 					       upcall_policy, upcall,
 					       evd_flags, evd_handle);
 
-	ret = dat_evd_new(to_ia(ia_obj), evd_min_qlen, evd_flags, &evd);
+	ret = dat_evd_new(to_ia(ia_obj), evd_min_qlen, evd_flags, 0, &evd);
 	if (ret)
 		goto leave;
 

@@ -52,7 +52,8 @@ struct dat_evd_helper {
  * @qlen: events that the consumer asked it to hold
  * @flags: event streams that may feed it
  * @cq: completions of DTOs and binds; NULL if it takes none
- * @expected: completions that there can be at once, of all its EPs
+ * @expected: completions that there can be at once, of all its EPs; at most
+ *	cq->cqe
  * @may_miss: of DAT_QUIRK_MISSED_EVENTS
  * @size_lock: serialises changes of size, of the ring and of @cq
  * @lock: guards all below, and the order of events
@@ -137,24 +138,27 @@ static inline bool dat_evd_makes_upcalls(const struct dat_evd *evd)
 }
 
 /*
- * Completions that make no event pass through the CQ as well. One less, because
+ * A request makes up to two completions, and an EP one more. One less, because
  * drivers keep an entry free and round up to a power of two.
  */
-static inline int dat_evd_cq_size(DAT_COUNT qlen)
+static inline u32 dat_evd_cq_size(DAT_COUNT qlen)
 {
-	return max(2 * qlen, 256) - 1;
+	return max(3 * qlen, 256) - 1;
 }
 
 /* evd.c */
 DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
-		       struct dat_evd **evdp);
+		       u32 completions, struct dat_evd **evdp);
 void dat_evd_drop(struct dat_evd *evd);
 void dat_evd_overflow(struct dat_evd *evd);
-DAT_RETURN dat_evd_create_cq(struct dat_evd *evd, DAT_COUNT qlen,
-			     struct ib_cq **cqp);
 struct dat_evd_entry *dat_evd_alloc_ring(DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 					 u32 *entries);
-int dat_evd_expect(struct dat_evd *evd, u32 completions);
+
+/* evd_cq.c */
+DAT_RETURN dat_evd_cq_create(struct dat_evd *evd, u32 completions);
+void dat_evd_cq_destroy(struct dat_evd *evd);
+DAT_RETURN dat_evd_cq_resize(struct dat_evd *evd, DAT_COUNT qlen);
+DAT_RETURN dat_evd_expect(struct dat_evd *evd, u32 completions, u32 more);
 void dat_evd_unexpect(struct dat_evd *evd, u32 completions);
 
 /* evd_queue.c */

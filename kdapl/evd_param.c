@@ -56,48 +56,6 @@ DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle,
 }
 EXPORT_SYMBOL_GPL(dat_evd_query);
 
-/* No EP feeds the EVD: nothing is in the old CQ, and nobody knows it. */
-static DAT_RETURN evd_replace_cq(struct dat_evd *evd, DAT_COUNT qlen)
-{
-	struct ib_cq *cq;
-	DAT_RETURN ret;
-
-	ret = dat_evd_create_cq(evd, qlen, &cq);
-	if (ret)
-		return ret;
-	spin_lock_bh(&evd->lock);
-	swap(evd->cq, cq);
-	spin_unlock_bh(&evd->lock);
-	/* The poller may be about to arm the old one. */
-	synchronize_rcu();
-	ib_destroy_cq(cq);
-	if (dat_evd_makes_upcalls(evd))
-		dat_evd_arm(evd);
-	return DAT_SUCCESS;
-}
-
-/*
- * A CQ that is larger than it need be does no harm. One that is too small and
- * cannot be resized is replaced, unless it is in use: then the EVD has to stay
- * as it is, for completions would be lost if the consumer relied on more.
- */
-static DAT_RETURN evd_resize_cq(struct dat_evd *evd, DAT_COUNT qlen)
-{
-	int max = evd->cq->device->attrs.max_cqe;
-	int in_use = atomic_read(&evd->expected);
-	int wanted = min(max(dat_evd_cq_size(qlen), in_use), max);
-
-	if (qlen > max)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_TEVD);
-	if (wanted == evd->cq->cqe || !ib_resize_cq(evd->cq, wanted) ||
-	    evd->cq->cqe >= qlen)
-		return DAT_SUCCESS;
-	if (!in_use)
-		return evd_replace_cq(evd, qlen);
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
-}
-
 static DAT_RETURN evd_resize_ring(struct dat_evd *evd, DAT_COUNT qlen)
 {
 	struct dat_evd_entry *ring, *other;
@@ -118,13 +76,15 @@ static DAT_RETURN evd_resize_ring(struct dat_evd *evd, DAT_COUNT qlen)
  * @evd_handle: the EVD; it may be in use
  * @evd_min_qlen: events that it must hold from now on, at least 1
  *
- * No event is lost, and their order stays. Specification: dat_evd_resize().
+ * No event is lost, and their order stays. EPs that feed the EVD do not matter:
+ * its CQ has room for all that they can have outstanding. But only an EVD that no
+ * EP feeds gets a CQ of another size. Specification: dat_evd_resize().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INSUFFICIENT_RESOURCES (also: EPs feed the EVD and the device cannot
- * resize its CQ), DAT_INVALID_STATE (more events are queued), DAT_INTERNAL_ERROR
- * (the device has gone). Unless successful, nothing has changed.
+ * DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_STATE (more events are queued),
+ * DAT_INTERNAL_ERROR (the device has gone). Unless successful, nothing has
+ * changed.
  */
 DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 {
@@ -149,12 +109,12 @@ DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 	/* The CQ is the larger one at any time: all that it has must fit. */
 	mutex_lock(&evd->size_lock);
 	larger = evd_min_qlen > evd->qlen;
-	if (evd->cq && larger)
-		ret = evd_resize_cq(evd, evd_min_qlen);
+	if (larger)
+		ret = dat_evd_cq_resize(evd, evd_min_qlen);
 	if (!ret)
 		ret = evd_resize_ring(evd, evd_min_qlen);
-	if (!ret && evd->cq && !larger)
-		evd_resize_cq(evd, evd_min_qlen);
+	if (!ret && !larger)
+		dat_evd_cq_resize(evd, evd_min_qlen);
 	mutex_unlock(&evd->size_lock);
 	dat_object_leave(obj);
 	return ret;

@@ -254,7 +254,8 @@ static DAT_RETURN ia_set_async_evd(struct dat_ia *ia, DAT_COUNT qlen,
 
 	if (!handle) {
 		ia->own_async_evd = true;
-		return dat_evd_new(ia, qlen, DAT_EVD_ASYNC_FLAG, &ia->async_evd);
+		return dat_evd_new(ia, qlen, DAT_EVD_ASYNC_FLAG, 0,
+				   &ia->async_evd);
 	}
 
 	obj = dat_object_get(handle, DAT_HANDLE_TYPE_EVD);

@@ -158,7 +158,7 @@ void dat_srq_ep_ended(struct dat_ep *ep);
 DAT_RETURN dat_srq_join(struct dat_ia *ia, struct dat_ep_parts *p,
 			DAT_SRQ_HANDLE handle);
 bool dat_srq_suits(const struct dat_srq *srq, const struct dat_pz *pz);
-int dat_srq_feed(struct dat_srq *srq, struct dat_evd *evd);
+DAT_RETURN dat_srq_feed(struct dat_srq *srq, struct dat_evd *evd, u32 more);
 void dat_srq_unfeed(struct dat_srq *srq, struct dat_evd *evd);
 void dat_srq_attach(struct dat_ep *ep);
 void dat_srq_detach(struct dat_ep *ep);

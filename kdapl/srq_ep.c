@@ -86,17 +86,18 @@ static struct dat_srq_feed *find_feed(struct dat_srq *srq,
  * dat_srq_feed - the receives of an EP are about to feed its EVD
  * @srq: the SRQ of the EP
  * @evd: the EVD
+ * @more: completions that the EP will expect on it next
  *
  * Whatever number of EPs shares an EVD, it gets no more completions at once
  * than there are buffers.
  *
  * Context: process, may sleep.
- * Return: 0 or -ENOMEM.
+ * Return: as dat_evd_expect().
  */
-int dat_srq_feed(struct dat_srq *srq, struct dat_evd *evd)
+DAT_RETURN dat_srq_feed(struct dat_srq *srq, struct dat_evd *evd, u32 more)
 {
 	struct dat_srq_feed *feed;
-	int ret = 0;
+	DAT_RETURN ret = DAT_SUCCESS;
 
 	mutex_lock(&srq->mutex);
 	feed = find_feed(srq, evd);
@@ -104,10 +105,13 @@ int dat_srq_feed(struct dat_srq *srq, struct dat_evd *evd)
 		feed->eps++;
 		goto unlock;
 	}
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	feed = kzalloc(sizeof(*feed), GFP_KERNEL_ACCOUNT);
-	if (!feed || dat_evd_expect(evd, srq->num_slots)) {
+	if (!feed)
+		goto unlock;
+	ret = dat_evd_expect(evd, srq->num_slots, more);
+	if (ret) {
 		kfree(feed);
-		ret = -ENOMEM;
 		goto unlock;
 	}
 	feed->evd = evd;

@@ -18,14 +18,16 @@ static DAT_RETURN srq_grow(struct dat_srq *srq, u32 max)
 	DAT_RETURN ret;
 
 	lockdep_assert_held(&srq->mutex);
-	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	list_for_each_entry(feed, &srq->feeds, node)
-		if (dat_evd_expect(feed->evd, more))
+	list_for_each_entry(feed, &srq->feeds, node) {
+		ret = dat_evd_expect(feed->evd, more, 0);
+		if (ret)
 			goto undo;
+	}
 	if (ib_modify_srq(srq->srq, &attr, IB_SRQ_MAX_WR)) {
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
 		goto undo;
 	}
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	if (dat_srq_add_slots(srq, more))
 		goto undo;
 	return DAT_SUCCESS;
@@ -64,14 +66,16 @@ static DAT_RETURN srq_resize(struct dat_srq *srq, u32 max)
  * @srq_max_recv_dto: how many, at least 1
  *
  * What an SRQ has grown to once is kept, so it can always grow back to that.
- * Beyond that it is up to the device: rxe can, siw and many adapters cannot.
+ * Beyond that it is up to the device: rxe can, siw and many adapters cannot. The
+ * receive EVDs of its EPs must have room for the completions, too.
  * Specification: dat_srq_resize().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (more than the
  * IA supports), DAT_INVALID_STATE (fewer than the low watermark, or than are
  * outstanding: not completed or not dequeued), DAT_INSUFFICIENT_RESOURCES
- * (also: the device cannot do it), DAT_INTERNAL_ERROR (the device has gone).
+ * (also: the device cannot do it, DAT_RESOURCE_SRQ, or a receive EVD has no room,
+ * DAT_RESOURCE_TEVD), DAT_INTERNAL_ERROR (the device has gone).
  */
 DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle,
 			  DAT_COUNT srq_max_recv_dto)

@@ -207,8 +207,14 @@ void dat_evd_kick(struct dat_evd *evd)
  */
 void dat_evd_arm(struct dat_evd *evd)
 {
-	if (READ_ONCE(evd->streams))
-		ib_req_notify_cq(evd->cq, notify_flags(evd));
+	struct ib_cq *cq;
+
+	/* The last EP may go meanwhile, and the CQ with it: see evd_cq.c. */
+	rcu_read_lock();
+	cq = READ_ONCE(evd->cq);
+	if (cq && READ_ONCE(evd->streams))
+		ib_req_notify_cq(cq, notify_flags(evd));
+	rcu_read_unlock();
 }
 
 /**

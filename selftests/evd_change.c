@@ -1227,15 +1227,12 @@ TEST_F(fed, query_tells_what_notifies)
 		  state_of(pair->b.dto_evd));
 }
 
-/* siw cannot resize what is in use; then it says so, and all stays. */
 TEST_F(fed, resize_loses_no_completion)
 {
 	static const DAT_COUNT sizes[] = { 100, 40, 200, 33, 64 };
 	int round, posted = 0, taken = 0;
 	DAT_DTO_COMPLETION_EVENT_DATA *d;
-	DAT_COUNT before;
 	DAT_EVENT event;
-	DAT_RETURN ret;
 
 	d = &event.event_data.dto_completion_event_data;
 	for (round = 0; round < 50; round++) {
@@ -1246,17 +1243,10 @@ TEST_F(fed, resize_loses_no_completion)
 					     posted));
 			posted++;
 		}
-		before = qlen_of(self->evd);
-		ret = dat_evd_resize(self->evd,
-				     sizes[round % ARRAY_SIZE(sizes)]);
-		if (link_is_iwarp() &&
-		    DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES) {
-			EXPECT_EQ(before, qlen_of(self->evd));
-		} else {
-			ASSERT_EQ(DAT_SUCCESS, ret);
-			EXPECT_EQ(sizes[round % ARRAY_SIZE(sizes)],
-				  qlen_of(self->evd));
-		}
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_evd_resize(self->evd,
+					 sizes[round % ARRAY_SIZE(sizes)]));
+		EXPECT_EQ(sizes[round % ARRAY_SIZE(sizes)], qlen_of(self->evd));
 		while (posted - taken > 10) {
 			ASSERT_EQ(DAT_SUCCESS, wait_event(self->evd, &event));
 			ASSERT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);

@@ -80,7 +80,7 @@ static void undo_shrink_ring(void)
 	MUST(dat_evd_resize(evd, 8 * QLEN));
 }
 
-/* No EP feeds it yet, so that a device that cannot resize CQs will do. */
+/* No EP feeds it yet, so the CQ is replaced. */
 static DAT_RETURN grow_cq(void)
 {
 	return resize(p.a.dto_evd, 64 * QLEN);
@@ -101,10 +101,10 @@ static void undo_shrink_cq(void)
 	MUST(dat_evd_resize(p.a.dto_evd, 64 * QLEN));
 }
 
-/* Whatever feeds it. siw can only make it smaller then. */
+/* Whatever feeds it. */
 static DAT_RETURN resize_in_use(void)
 {
-	return resize(p.b.dto_evd, kpair_is_siw() ? QLEN / 2 : 128 * QLEN);
+	return resize(p.b.dto_evd, 128 * QLEN);
 }
 
 static void undo_resize_in_use(void)
