@@ -10,7 +10,9 @@
 #include <linux/workqueue.h>
 
 #include "chardev.h"
+#include "charge.h"
 #include "file.h"
+#include "limits.h"
 #include "ufiles.h"
 #include "uevd.h"
 
@@ -22,9 +24,13 @@ static int dat_open(struct inode *inode, struct file *filp)
 
 	if (!file)
 		return -ENOMEM;
+	file->charge = dat_ucharge_open();
+	if (!file->charge) {
+		kfree(file);
+		return -ENOMEM;
+	}
 	xa_init_flags(&file->objects, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
 	init_rwsem(&file->ends);
-	mutex_init(&file->queue_mutex);
 	file->filp = filp;
 	filp->private_data = file;
 	dat_files_add(file);
@@ -46,6 +52,7 @@ static int dat_release(struct inode *inode, struct file *filp)
 	}
 	dat_uobj_remove_all(file, NULL);
 	xa_destroy(&file->objects);
+	dat_ucharge_put(file->charge);
 	kfree(file);
 	return 0;
 }
@@ -86,6 +93,7 @@ int dat_chardev_init(void)
 {
 	int ret;
 
+	dat_limits_init();
 	dat_chardev_wq = alloc_workqueue("dat_chardev", WQ_UNBOUND, 0);
 	if (!dat_chardev_wq)
 		return -ENOMEM;

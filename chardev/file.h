@@ -18,6 +18,7 @@
 
 #include "../kdapl/recent.h"
 
+struct dat_ucharge;
 struct dat_uevd;
 struct dat_uia;
 struct file;
@@ -31,10 +32,7 @@ struct file;
  * @next_handle: where the search for a free handle begins
  * @kept_handle: withdrawn last, and its slot kept; or 0
  * @num_objects: entries in @objects that are in use
- * @ring_bytes: size of all event rings together
- * @queue_entries: DTOs that all EPs together can have outstanding
- * @queue_mutex: held while the size of a queue is changed
- * @num_rmrs: RMRs
+ * @charge: the memory that it is charged for
  * @pinned_bytes: memory that LMRs keep pinned, in pages
  * @node: in the list of open files
  * @pid: process that opened it
@@ -49,10 +47,7 @@ struct dat_file {
 	u32 next_handle;
 	u32 kept_handle;
 	atomic_t num_objects;
-	atomic_long_t ring_bytes;
-	atomic_long_t queue_entries;
-	struct mutex queue_mutex;
-	atomic_t num_rmrs;
+	struct dat_ucharge *charge;
 	atomic_long_t pinned_bytes;
 	struct list_head node;
 	pid_t pid;
@@ -70,6 +65,7 @@ struct dat_file {
  * @ia: the IA it belongs to, referenced; NULL for an IA
  * @context: the process's consumer context
  * @release: frees it, where more than memory is to be freed; may sleep
+ * @bytes: what the file is charged for the structure
  * @rcu: for the release
  */
 struct dat_uobj {
@@ -81,6 +77,7 @@ struct dat_uobj {
 	struct dat_uia *ia;
 	u64 context;
 	void (*release)(struct dat_uobj *uobj);
+	u32 bytes;
 	struct rcu_head rcu;
 };
 
@@ -99,13 +96,11 @@ struct dat_uia {
 /**
  * struct dat_uep - an EP
  * @uobj: head
- * @queue_entries: DTOs that it can have outstanding
  * @private_data_len: bytes of @private_data
  * @private_data: what the peer sent when it accepted or rejected
  */
 struct dat_uep {
 	struct dat_uobj uobj;
-	long queue_entries;
 	u32 private_data_len;
 	u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
 };

@@ -1,61 +1,95 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * limits.c - bounds on what one open file can have, as parameters of the module
+ * limits.c - bounds on what an open file and a user can have, as parameters of the
+ * module
  *
  * They are looked at when something is made: what there is already stays.
  */
 #include <linux/bits.h>
+#include <linux/kernel.h>
+#include <linux/mm.h>
 #include <linux/moduleparam.h>
 
 #include "limits.h"
 
-static unsigned int limits[] = {
+/* Of all memory of the host, where the administrator does not say. */
+#define FILE_PART	8
+#define USER_PART	4
+
+static unsigned long limits[] = {
 	[DAT_LIMIT_OBJECTS] = 65536,
-	[DAT_LIMIT_RING_BYTES] = 64 << 20,
-	/* Devices do not say whom their queues and windows are charged to. */
-	[DAT_LIMIT_QUEUE_ENTRIES] = 1024 * 1024,
-	[DAT_LIMIT_RMRS] = 8192,
+	[DAT_LIMIT_FILE_BYTES] = 0,
+	[DAT_LIMIT_USER_BYTES] = 0,
 };
 
+/* Set on the command line; 0 is a limit, too. */
+static bool is_set[ARRAY_SIZE(limits)];
+
 /* Up to what sums and sizes cannot overflow. */
+#define MOST	(LONG_MAX / 4)
+
 static int limit_set(const char *val, const struct kernel_param *kp)
 {
-	return param_set_uint_minmax(val, kp, 0, BIT(30));
+	unsigned long *limit = kp->arg;
+	unsigned long value;
+	int ret = kstrtoul(val, 0, &value);
+
+	if (ret)
+		return ret;
+	if (value > MOST)
+		return -EINVAL;
+	is_set[limit - limits] = true;
+	WRITE_ONCE(*limit, value);
+	return 0;
 }
 
 static const struct kernel_param_ops limit_ops = {
 	.set = limit_set,
-	.get = param_get_uint,
+	.get = param_get_ulong,
 };
 
 module_param_cb(max_objects, &limit_ops, &limits[DAT_LIMIT_OBJECTS], 0644);
-__MODULE_PARM_TYPE(max_objects, "uint");
+__MODULE_PARM_TYPE(max_objects, "ulong");
 MODULE_PARM_DESC(max_objects, "Objects that one open file can have");
 
-module_param_cb(max_ring_bytes, &limit_ops, &limits[DAT_LIMIT_RING_BYTES],
+module_param_cb(max_file_bytes, &limit_ops, &limits[DAT_LIMIT_FILE_BYTES],
 		0644);
-__MODULE_PARM_TYPE(max_ring_bytes, "uint");
-MODULE_PARM_DESC(max_ring_bytes,
-		 "Bytes that the event rings of one open file can take");
+__MODULE_PARM_TYPE(max_file_bytes, "ulong");
+MODULE_PARM_DESC(max_file_bytes,
+		 "Bytes of kernel and device memory that one open file can take");
 
-module_param_cb(max_queue_entries, &limit_ops,
-		&limits[DAT_LIMIT_QUEUE_ENTRIES], 0644);
-__MODULE_PARM_TYPE(max_queue_entries, "uint");
-MODULE_PARM_DESC(max_queue_entries,
-		 "DTOs that one open file can have outstanding");
+module_param_cb(max_user_bytes, &limit_ops, &limits[DAT_LIMIT_USER_BYTES],
+		0644);
+__MODULE_PARM_TYPE(max_user_bytes, "ulong");
+MODULE_PARM_DESC(max_user_bytes,
+		 "Bytes of kernel and device memory that all open files of a user can take");
 
-module_param_cb(max_rmrs, &limit_ops, &limits[DAT_LIMIT_RMRS], 0644);
-__MODULE_PARM_TYPE(max_rmrs, "uint");
-MODULE_PARM_DESC(max_rmrs, "RMRs that one open file can have");
+static void preset(enum dat_limit which, unsigned int part)
+{
+	if (!is_set[which])
+		limits[which] = min_t(u64, (u64)totalram_pages() * PAGE_SIZE /
+					   part, MOST);
+}
 
 /**
- * dat_limit - how much of something one open file can have now
+ * dat_limits_init - set the limits that depend on the size of the host
+ *
+ * Context: process.
+ */
+void dat_limits_init(void)
+{
+	preset(DAT_LIMIT_FILE_BYTES, FILE_PART);
+	preset(DAT_LIMIT_USER_BYTES, USER_PART);
+}
+
+/**
+ * dat_limit - how much of something can be had now
  * @which: of what
  *
  * Context: any.
  * Return: the limit.
  */
-unsigned int dat_limit(enum dat_limit which)
+unsigned long dat_limit(enum dat_limit which)
 {
 	return READ_ONCE(limits[which]);
 }

@@ -2,16 +2,9 @@
 /*
  * uep.c - the ioctls of EPs, but for those of connections
  */
-#include <linux/minmax.h>
-
 #include "uaddr.h"
 #include "uep_attr.h"
 #include "usimple.h"
-
-static void uep_release(struct dat_uobj *uobj)
-{
-	dat_charge_queue(uobj->file, &to_uep(uobj)->queue_entries, 0);
-}
 
 /**
  * dat_uep_made - a handle for an EP that the kernel has made for a request
@@ -31,7 +24,6 @@ u32 dat_uep_made(struct dat_file *file, struct dat_uia *ia,
 
 	if (!ep)
 		return 0;
-	ep->uobj.release = uep_release;
 	if (dat_uobj_reserve(&ep->uobj, GFP_ATOMIC)) {
 		dat_uobj_put(&ep->uobj);
 		return 0;
@@ -39,19 +31,6 @@ u32 dat_uep_made(struct dat_file *file, struct dat_uia *ia,
 	handle = ep->uobj.handle;
 	dat_uobj_publish(&ep->uobj, khandle);
 	return handle;
-}
-
-/* The receives of an EP with an SRQ are charged as the SRQ's. */
-static long queue_entries(const struct dat_dev_ep_create *p,
-			  const DAT_EP_ATTR *attr)
-{
-	long request = dat_uep_queue_size(p->has_attr ?
-					  attr->max_request_dtos : 0);
-
-	if (p->srq)
-		return request;
-	return request + dat_uep_queue_size(p->has_attr ?
-					    attr->max_recv_dtos : 0);
 }
 
 static DAT_RETURN create(struct dat_file *file, struct dat_dev_ep_create *p,
@@ -95,13 +74,7 @@ int dat_ioctl_ep_create(struct dat_file *file, void *arg)
 			       to_uia(ia));
 	if (!ep)
 		goto put_ia;
-	ep->uobj.release = uep_release;
 	dat_uep_attr_from_user(&p->attr, &attr);
-	if (!dat_charge_queue(file, &ep->queue_entries,
-			      queue_entries(p, &attr))) {
-		dat_uobj_unreserve(&ep->uobj);
-		goto put_ia;
-	}
 	p->result = create(file, p, ia->khandle, p->has_attr ? &attr : NULL,
 			   &khandle);
 	if (!p->result)
@@ -110,47 +83,6 @@ int dat_ioctl_ep_create(struct dat_file *file, void *arg)
 put_ia:
 	dat_uobj_put(ia);
 	return 0;
-}
-
-/* The queues as they are, but for what @p changes. */
-static DAT_RETURN modified_queues(const struct dat_uep *ep,
-				  const struct dat_dev_ep_modify *p,
-				  const DAT_EP_ATTR *attr, long *entries)
-{
-	DAT_EP_PARAM param;
-	DAT_RETURN ret;
-
-	ret = dat_ep_query(ep->uobj.khandle, DAT_EP_FIELD_ALL, &param);
-	if (ret)
-		return ret;
-	if (p->mask & DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS)
-		param.ep_attr.max_recv_dtos = attr->max_recv_dtos;
-	if (p->mask & DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS)
-		param.ep_attr.max_request_dtos = attr->max_request_dtos;
-	*entries = dat_uep_queue_size(param.ep_attr.max_request_dtos);
-	if (!param.srq_handle)
-		*entries += dat_uep_queue_size(param.ep_attr.max_recv_dtos);
-	return DAT_SUCCESS;
-}
-
-/* The file's queue_mutex is held. */
-static DAT_RETURN modify(struct dat_uep *ep, const struct dat_dev_ep_modify *p,
-			 const DAT_EP_PARAM *param)
-{
-	struct dat_file *file = ep->uobj.file;
-	long before = ep->queue_entries, entries;
-	DAT_RETURN ret;
-
-	ret = modified_queues(ep, p, &param->ep_attr, &entries);
-	if (ret)
-		return ret;
-	/* The larger size, until it is known which it is. */
-	if (!dat_charge_queue(file, &ep->queue_entries, max(before, entries)))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-	ret = dat_ep_modify(ep->uobj.khandle, p->mask, param);
-	dat_charge_queue(file, &ep->queue_entries, ret ? before : entries);
-	return ret;
 }
 
 /* dat_ep_modify() */
@@ -179,9 +111,7 @@ int dat_ioctl_ep_modify(struct dat_file *file, void *arg)
 	if (!uobj)
 		return 0;
 	dat_uep_attr_from_user(&p->attr, &param.ep_attr);
-	mutex_lock(&file->queue_mutex);
-	p->result = modify(to_uep(uobj), p, &param);
-	mutex_unlock(&file->queue_mutex);
+	p->result = dat_ep_modify(uobj->khandle, p->mask, &param);
 	dat_uobj_put(uobj);
 	return 0;
 }

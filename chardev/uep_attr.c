@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uep_attr.c - the attributes of EPs of processes, and who is charged for queues
+ * uep_attr.c - the attributes of EPs of processes
  */
-#include "limits.h"
 #include "uep_attr.h"
 
 /**
@@ -60,43 +59,4 @@ void dat_uep_attr_to_user(const DAT_EP_ATTR *k, struct dat_dev_ep_attr *u)
 		.max_rdma_read_iov = k->max_rdma_read_iov,
 		.max_rdma_write_iov = k->max_rdma_write_iov,
 	};
-}
-
-/**
- * dat_uep_queue_size - what a queue costs
- * @wanted: DTOs that it shall take, 0 for the default
- *
- * Context: any.
- * Return: entries to charge.
- */
-long dat_uep_queue_size(DAT_COUNT wanted)
-{
-	const long preset = 64, most = 65536;
-
-	/* What is more than a device can do is refused with another error. */
-	return wanted ? min_t(long, wanted, most) : preset;
-}
-
-/**
- * dat_charge_queue - charge a file for the queues of an object
- * @file: the file
- * @charged: what it has been charged for the object so far; updated
- * @entries: what it is to be from now on
- *
- * Queues are large, and nobody else counts them: they are bounded for each
- * file. To give back never fails. Context: any.
- * Return: false if that is too much; nothing has changed then.
- */
-bool dat_charge_queue(struct dat_file *file, long *charged, long entries)
-{
-	long before = xchg(charged, entries);
-	long sum = atomic_long_add_return(entries - before,
-					  &file->queue_entries);
-
-	if (sum <= dat_limit(DAT_LIMIT_QUEUE_ENTRIES) || entries <= before)
-		return true;
-	/* Another thread may have changed it meanwhile. */
-	entries = xchg(charged, before);
-	atomic_long_sub(entries - before, &file->queue_entries);
-	return false;
 }

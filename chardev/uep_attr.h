@@ -17,7 +17,5 @@ static inline DAT_COUNT dat_to_count(u32 value)
 
 void dat_uep_attr_from_user(const struct dat_dev_ep_attr *u, DAT_EP_ATTR *k);
 void dat_uep_attr_to_user(const DAT_EP_ATTR *k, struct dat_dev_ep_attr *u);
-long dat_uep_queue_size(DAT_COUNT wanted);
-bool dat_charge_queue(struct dat_file *file, long *charged, long entries);
 
 #endif /* _CHARDEV_UEP_ATTR_H */

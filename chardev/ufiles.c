@@ -11,6 +11,7 @@
 #include <linux/seq_file.h>
 
 #include "chardev.h"
+#include "charge.h"
 #include "ucno.h"
 #include "ufiles.h"
 
@@ -50,9 +51,8 @@ static void show_file(struct seq_file *m, struct dat_file *file)
 	seq_printf(m, "%d", file->pid);
 	for (i = 0; i < ARRAY_SIZE(columns); i++)
 		seq_printf(m, " %u", counts[i]);
-	seq_printf(m, " %ld %ld %ld ", atomic_long_read(&file->pinned_bytes),
-		   atomic_long_read(&file->ring_bytes),
-		   atomic_long_read(&file->queue_entries));
+	seq_printf(m, " %ld %ld ", atomic_long_read(&file->pinned_bytes),
+		   atomic_long_read(&file->charge->bytes));
 	/* Last, for there may be anything in it. */
 	seq_escape(m, file->comm, " \t\n\\");
 	seq_putc(m, '\n');
@@ -66,7 +66,7 @@ static int files_show(struct seq_file *m, void *v)
 	seq_puts(m, "pid");
 	for (i = 0; i < ARRAY_SIZE(columns); i++)
 		seq_printf(m, " %s", columns[i].name);
-	seq_puts(m, " pinned_bytes ring_bytes queue_entries command\n");
+	seq_puts(m, " pinned_bytes charged_bytes command\n");
 	mutex_lock(&files_lock);
 	list_for_each_entry(file, &files, node)
 		show_file(m, file);

@@ -7,6 +7,7 @@
 
 #include <dat/dat_ib_extensions.h>
 
+#include "charge.h"
 #include "uaddr.h"
 #include "ucno.h"
 #include "uevd.h"
@@ -26,8 +27,10 @@ static DAT_RETURN open_kernel_ia(struct dat_dev_ia_open *p, struct dat_uia *ia,
 			   p->dat_minor, DAT_TRUE);
 	if (ret)
 		return ret;
-	ret = dat_evd_modify_upcall(*kevd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
-				    DAT_UPCALL_INVOC_ANY);
+	ret = dat_ia_set_account(*kia, &ia->uobj.file->charge->account);
+	if (!ret)
+		ret = dat_evd_modify_upcall(*kevd, DAT_UPCALL_SINGLE_INSTANCE,
+					    &upcall, DAT_UPCALL_INVOC_ANY);
 	if (!ret)
 		ret = dat_ia_max_user_lmr(*kia, &ia->max_lmr);
 	if (ret)

@@ -7,6 +7,7 @@
 
 #include <dat/dat_ib_extensions.h>
 
+#include "charge.h"
 #include "pin.h"
 #include "ushare.h"
 #include "usimple.h"
@@ -16,6 +17,7 @@
  * @uobj: head
  * @base: the LMR whose memory it is over, referenced; else NULL
  * @pin: its memory, unless it has a base
+ * @table_bytes: what the file is charged for the table of @pin
  * @share: the shared region that it is of, or NULL
  * @mem_type: as the process gave it
  * @address: the same
@@ -26,6 +28,7 @@ struct dat_ulmr {
 	struct dat_uobj uobj;
 	struct dat_ulmr *base;
 	struct dat_pin pin;
+	size_t table_bytes;
 	struct dat_ushare *share;
 	u32 mem_type;
 	u64 address;
@@ -48,6 +51,7 @@ static void ulmr_release(struct dat_uobj *uobj)
 		atomic_long_sub(lmr->pin.num_pages << PAGE_SHIFT,
 				&uobj->file->pinned_bytes);
 		dat_unpin(&lmr->pin);
+		dat_uncharge(uobj->file->charge, lmr->table_bytes);
 	}
 	if (lmr->share)
 		dat_ushare_put(lmr->share);
@@ -121,6 +125,17 @@ static DAT_RETURN create_over_lmr(struct dat_dev_lmr_create *p,
 	return kcreate(p, lmr, kpz, DAT_MEM_TYPE_LMR, desc, khandle);
 }
 
+static bool charge_table(struct dat_ulmr *lmr)
+{
+	size_t bytes = lmr->pin.table.sgt.orig_nents *
+		       sizeof(struct scatterlist);
+
+	if (!dat_charge(lmr->uobj.file->charge, bytes, GFP_KERNEL))
+		return false;
+	lmr->table_bytes = bytes;
+	return true;
+}
+
 struct pinned_region {
 	struct dat_platform_region platform;
 	struct dat_pin *pin;
@@ -159,6 +174,8 @@ static DAT_RETURN create_over_memory(struct dat_dev_lmr_create *p,
 	}
 	atomic_long_add(lmr->pin.num_pages << PAGE_SHIFT,
 			&lmr->uobj.file->pinned_bytes);
+	if (!charge_table(lmr))
+		return pin_error(-ENOMEM);
 	region.platform.table = &lmr->pin.table.sgt;
 	return kcreate(p, lmr, kpz, DAT_MEM_TYPE_PLATFORM, desc, khandle);
 }

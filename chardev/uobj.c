@@ -7,8 +7,12 @@
  */
 #include <linux/slab.h>
 
+#include "charge.h"
 #include "file.h"
 #include "limits.h"
+
+/* A handle's place in the table, of a node of 64. */
+#define HANDLE_BYTES	64
 
 /* DAT 1.2 uses 1 and 2 as handles with a meaning of their own. */
 #define HANDLE_LIMIT	XA_LIMIT(16, INT_MAX)
@@ -17,6 +21,7 @@ static void uobj_free(struct dat_uobj *uobj)
 {
 	struct dat_uia *ia = uobj->ia;
 
+	dat_uncharge(uobj->file->charge, uobj->bytes);
 	kfree_rcu(uobj, rcu);
 	if (ia)
 		dat_uobj_put(&ia->uobj);
@@ -45,10 +50,16 @@ static void uobj_release(struct kref *ref)
 void *dat_uobj_alloc(struct dat_file *file, size_t size, DAT_HANDLE_TYPE type,
 		     struct dat_uia *ia, gfp_t gfp)
 {
-	struct dat_uobj *uobj = kzalloc(size, gfp | __GFP_ACCOUNT);
+	struct dat_uobj *uobj;
 
-	if (!uobj)
+	if (!dat_charge(file->charge, size + HANDLE_BYTES, gfp))
 		return NULL;
+	uobj = kzalloc(size, gfp | __GFP_ACCOUNT);
+	if (!uobj) {
+		dat_uncharge(file->charge, size + HANDLE_BYTES);
+		return NULL;
+	}
+	uobj->bytes = size + HANDLE_BYTES;
 	kref_init(&uobj->ref);
 	uobj->type = type;
 	uobj->file = file;

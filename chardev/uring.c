@@ -7,8 +7,8 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "charge.h"
 #include "compat.h"
-#include "limits.h"
 #include "uring.h"
 
 static void uring_release(struct kref *ref)
@@ -16,13 +16,14 @@ static void uring_release(struct kref *ref)
 	struct dat_uring *ring = container_of(ref, struct dat_uring, ref);
 
 	vfree(ring->mem);
-	atomic_long_sub(ring->bytes, &ring->file->ring_bytes);
+	dat_uncharge(ring->charge, ring->bytes);
+	dat_ucharge_put(ring->charge);
 	kfree(ring);
 }
 
 /**
  * dat_uring_alloc - allocate a ring
- * @file: who is charged for it; must outlive it
+ * @file: who is charged for it
  * @qlen: events that it must hold, at least 1
  * @ret: out: -ENOSPC beyond a limit, -ENOMEM
  *
@@ -32,29 +33,27 @@ static void uring_release(struct kref *ref)
 struct dat_uring *dat_uring_alloc(struct dat_file *file, u32 qlen, int *ret)
 {
 	struct dat_uring *ring;
+	unsigned long entries = roundup_pow_of_two((unsigned long)qlen);
+	size_t bytes = PAGE_ALIGN(struct_size(ring->mem, events, entries));
 
 	*ret = -ENOSPC;
-	if (qlen > dat_limit(DAT_LIMIT_RING_BYTES) /
-			   sizeof(struct dat_dev_event))
+	if (entries > U32_MAX / 2 || !dat_charge(file->charge, bytes, GFP_KERNEL))
 		return NULL;
 	*ret = -ENOMEM;
 	ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
-	if (!ring)
+	if (!ring) {
+		dat_uncharge(file->charge, bytes);
 		return NULL;
-	kref_init(&ring->ref);
-	ring->file = file;
-	ring->entries = roundup_pow_of_two(qlen);
-	ring->bytes = PAGE_ALIGN(struct_size(ring->mem, events, ring->entries));
-	if (atomic_long_add_return(ring->bytes, &file->ring_bytes) >
-	    dat_limit(DAT_LIMIT_RING_BYTES)) {
-		*ret = -ENOSPC;
-		goto put;
 	}
+	kref_init(&ring->ref);
+	dat_ucharge_get(file->charge);
+	ring->charge = file->charge;
+	ring->entries = entries;
+	ring->bytes = bytes;
 	ring->mem = __vmalloc(ring->bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO |
 					   __GFP_NOWARN);
 	if (ring->mem)
 		return ring;
-put:
 	dat_uring_put(ring);
 	return NULL;
 }
@@ -63,7 +62,8 @@ put:
  * dat_uring_put - give a reference back
  * @ring: the ring
  *
- * The pages live as long as they are mapped. Context: process, may sleep.
+ * The pages live, and stay charged, as long as they are mapped. Context: process,
+ * may sleep.
  */
 void dat_uring_put(struct dat_uring *ring)
 {

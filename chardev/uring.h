@@ -9,12 +9,13 @@
 
 #include "file.h"
 
+struct dat_ucharge;
 struct vm_area_struct;
 
 /**
  * struct dat_uring - a ring
- * @ref: one of its EVD, one of whoever maps it now
- * @file: who is charged for it
+ * @ref: one of its EVD, one of each mapping
+ * @charge: who is charged for it, referenced
  * @entries: events that it can hold, a power of two
  * @bytes: its size
  * @mem: what the process maps; it can write to all of it, so nothing that is
@@ -22,7 +23,7 @@ struct vm_area_struct;
  */
 struct dat_uring {
 	struct kref ref;
-	struct dat_file *file;
+	struct dat_ucharge *charge;
 	u32 entries;
 	unsigned long bytes;
 	struct dat_dev_ring *mem;

@@ -2,13 +2,7 @@
 /*
  * urmr.c - the ioctls of RMRs; binding is in upost.c
  */
-#include "limits.h"
 #include "usimple.h"
-
-static void urmr_release(struct dat_uobj *uobj)
-{
-	atomic_dec(&uobj->file->num_rmrs);
-}
 
 static int create(struct dat_file *file, struct dat_dev_rmr_create *p,
 		  DAT_RETURN (*make)(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr))
@@ -27,11 +21,6 @@ static int create(struct dat_file *file, struct dat_dev_rmr_create *p,
 				pz->ia);
 	if (!rmr)
 		goto put_pz;
-	rmr->release = urmr_release;
-	if (atomic_inc_return(&file->num_rmrs) > dat_limit(DAT_LIMIT_RMRS)) {
-		dat_uobj_unreserve(rmr);
-		goto put_pz;
-	}
 	p->result = make(pz->khandle, &khandle);
 	if (!p->result)
 		p->rmr = rmr->handle;

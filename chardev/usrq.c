@@ -2,30 +2,8 @@
 /*
  * usrq.c - the ioctls of SRQs; posting is in upost.c
  */
-#include <linux/minmax.h>
-
 #include "uep_attr.h"
 #include "usimple.h"
-
-/**
- * struct dat_usrq - an SRQ
- * @uobj: head
- * @queue_entries: receives that the file is charged for
- */
-struct dat_usrq {
-	struct dat_uobj uobj;
-	long queue_entries;
-};
-
-static struct dat_usrq *to_usrq(struct dat_uobj *uobj)
-{
-	return container_of(uobj, struct dat_usrq, uobj);
-}
-
-static void usrq_release(struct dat_uobj *uobj)
-{
-	dat_charge_queue(uobj->file, &to_usrq(uobj)->queue_entries, 0);
-}
 
 /* dat_srq_create() */
 int dat_ioctl_srq_create(struct dat_file *file, void *arg)
@@ -38,8 +16,7 @@ int dat_ioctl_srq_create(struct dat_file *file, void *arg)
 	};
 	DAT_COUNT low_watermark = attr.low_watermark;
 	DAT_SRQ_HANDLE khandle;
-	struct dat_usrq *srq;
-	struct dat_uobj *ia;
+	struct dat_uobj *ia, *srq;
 
 	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	ia = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
@@ -50,12 +27,6 @@ int dat_ioctl_srq_create(struct dat_file *file, void *arg)
 				to_uia(ia));
 	if (!srq)
 		goto put_ia;
-	srq->uobj.release = usrq_release;
-	if (!dat_charge_queue(file, &srq->queue_entries,
-			      dat_uep_queue_size(attr.max_recv_dtos))) {
-		dat_uobj_unreserve(&srq->uobj);
-		goto put_ia;
-	}
 	/* The event of it names the SRQ: not before that has a name. */
 	if (low_watermark > 0 && low_watermark <= attr.max_recv_dtos)
 		attr.low_watermark = DAT_SRQ_LW_DEFAULT;
@@ -64,8 +35,8 @@ int dat_ioctl_srq_create(struct dat_file *file, void *arg)
 						    DAT_HANDLE_TYPE_PZ),
 				   &attr, &khandle);
 	if (!p->result)
-		p->srq = srq->uobj.handle;
-	dat_usimple_finish(&srq->uobj, p->result, khandle);
+		p->srq = srq->handle;
+	dat_usimple_finish(srq, p->result, khandle);
 	if (!p->result && low_watermark != attr.low_watermark)
 		dat_srq_set_lw(khandle, low_watermark);
 put_ia:
@@ -101,27 +72,10 @@ int dat_ioctl_srq_query(struct dat_file *file, void *arg)
 int dat_ioctl_srq_resize(struct dat_file *file, void *arg)
 {
 	struct dat_dev_srq_set *p = arg;
-	DAT_COUNT value = dat_to_count(p->value);
-	long before, entries = dat_uep_queue_size(value);
-	struct dat_uobj *uobj;
-	struct dat_usrq *srq;
 
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
-	uobj = dat_uobj_get(file, p->srq, DAT_HANDLE_TYPE_SRQ);
-	if (!uobj)
-		return 0;
-	srq = to_usrq(uobj);
-	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	mutex_lock(&file->queue_mutex);
-	before = srq->queue_entries;
-	/* The larger size, until it is known which it is. */
-	if (dat_charge_queue(file, &srq->queue_entries, max(before, entries))) {
-		p->result = dat_srq_resize(uobj->khandle, value);
-		dat_charge_queue(file, &srq->queue_entries,
-				 p->result ? before : entries);
-	}
-	mutex_unlock(&file->queue_mutex);
-	dat_uobj_put(uobj);
+	p->result = dat_srq_resize(dat_uobj_khandle(file, p->srq,
+						    DAT_HANDLE_TYPE_SRQ),
+				   dat_to_count(p->value));
 	return 0;
 }
 

@@ -121,7 +121,7 @@ int dat_addr_find(struct dat_ia *ia)
 
 	if (ia->addr.ss_family != AF_UNSPEC)
 		return 0;
-	c = kzalloc(sizeof(*c), GFP_KERNEL);
+	c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
 	if (!c)
 		return -ENOMEM;
 	collect(ia->net, c);

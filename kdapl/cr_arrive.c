@@ -10,6 +10,7 @@
 #include <linux/wait_bit.h>
 #include <rdma/ib_cm.h>
 
+#include "account.h"
 #include "addr.h"
 #include "cm.h"
 #include "ep.h"
@@ -146,14 +147,19 @@ struct dat_cr *dat_cr_new(struct dat_ia *ia, const void *data, u8 data_len)
 
 	if (!data)
 		data_len = 0;
-	cr = kzalloc(struct_size(cr, data, data_len), GFP_KERNEL);
+	cr = kzalloc(struct_size(cr, data, data_len), GFP_KERNEL_ACCOUNT);
 	if (!cr)
 		return NULL;
 	cr->data_len = data_len;
 	memcpy(cr->data, data, data_len);
 	INIT_WORK(&cr->tell_work, tell_work);
 	dat_object_init(&cr->obj, DAT_HANDLE_TYPE_CR, ia, &cr_ops);
-	return cr;
+	/* The CM must not wait for memory to be freed. */
+	if (dat_object_try_charge(&cr->obj, struct_size(cr, data, data_len) +
+					    DAT_BYTES_CM_ID + DAT_BYTES_HANDLE))
+		return cr;
+	dat_object_put(&cr->obj);
+	return NULL;
 }
 
 /**

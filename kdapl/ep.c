@@ -5,6 +5,7 @@
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
+#include "account.h"
 #include "addr.h"
 #include "ep.h"
 #include "evd.h"
@@ -150,7 +151,11 @@ struct dat_ep *dat_ep_new(struct dat_ia *ia)
 	dat_watermarks_init(ep);
 	ep->state = DAT_EP_STATE_UNCONNECTED;
 	dat_object_init(&ep->obj, DAT_HANDLE_TYPE_EP, ia, &ep_ops);
-	return ep;
+	if (dat_object_charge(&ep->obj, sizeof(*ep) + DAT_BYTES_CM_ID +
+					DAT_BYTES_HANDLE))
+		return ep;
+	dat_object_put(&ep->obj);
+	return NULL;
 }
 
 /**

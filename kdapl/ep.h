@@ -96,6 +96,7 @@ struct dat_ep_parts {
  * @state_lock: guards @state
  * @state: where in its life the EP is
  * @qp: the QP
+ * @qp_bytes: what the EP is charged for it and its queues
  * @cm_id: its connection; made under @mutex
  * @sq: sends, RDMA, binds
  * @rq: receives
@@ -149,6 +150,7 @@ struct dat_ep {
 	spinlock_t state_lock;
 	DAT_EP_STATE state;
 	struct ib_qp *qp;
+	size_t qp_bytes;
 	struct rdma_cm_id *cm_id;
 	struct dat_workq sq;
 	struct dat_workq rq;

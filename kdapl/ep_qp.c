@@ -5,6 +5,7 @@
 #include <linux/delay.h>
 #include <linux/mm.h>
 
+#include "account.h"
 #include "device.h"
 #include "ep.h"
 #include "evd.h"
@@ -115,6 +116,23 @@ static struct ib_qp *qp_make(struct dat_ep *ep, const struct dat_ep_parts *p)
 	return qp;
 }
 
+/* What the QP and its queues take, with our slots. */
+static size_t qp_bytes(const struct dat_ep_parts *p)
+{
+	const DAT_EP_ATTR *attr = &p->attr;
+	u32 max_recv = p->srq ? 1 : attr->max_recv_dtos;
+	u32 iov = max3(attr->max_request_iov, attr->max_rdma_read_iov,
+		       attr->max_rdma_write_iov);
+
+	return DAT_BYTES_QP +
+	       dat_bytes_queue(2 * attr->max_request_dtos + 1, iov,
+			       DAT_BYTES_SEND_WQE) +
+	       dat_bytes_queue(max_recv, attr->max_recv_iov,
+			       DAT_BYTES_RECV_WQE) +
+	       (roundup_pow_of_two(attr->max_request_dtos + 1) +
+		roundup_pow_of_two(max_recv)) * sizeof(struct dat_dto);
+}
+
 /**
  * dat_ep_qp_create - make the QP of an EP, and the slots of its queues
  * @ep: the EP; it has no connection. A QP that it has is flushed and freed.
@@ -132,18 +150,26 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
 				   DAT_RESOURCE_MEMORY);
 	u32 max_send = p->attr.max_request_dtos;
 	u32 max_recv = p->srq ? 1 : p->attr.max_recv_dtos;
-	struct dat_dto *sq = dat_workq_alloc(max_send + 1);
-	struct dat_dto *rq = dat_workq_alloc(max_recv);
+	struct dat_dto *sq = NULL, *rq = NULL;
+	size_t bytes = qp_bytes(p);
 	struct ib_qp *qp;
 
+	if (!dat_object_charge(&ep->obj, bytes))
+		return ret;
+	sq = dat_workq_alloc(max_send + 1);
+	rq = dat_workq_alloc(max_recv);
 	if (!sq || !rq)
 		goto free;
-	qp = qp_make(ep, p);
-	if (!qp) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	/* What takes the place of another QP has been charged with that. */
+	if (!ep->qp && !dat_object_charge_hca(&ep->obj, DAT_HCA_OBJECT, 1))
 		goto free;
-	}
+	qp = qp_make(ep, p);
+	if (!qp)
+		goto uncharge;
 	dat_ep_qp_destroy(ep);
+	dat_object_uncharge(&ep->obj, ep->qp_bytes);
+	ep->qp_bytes = bytes;
 	ep->qp = qp;
 	ep->may_receive = false;
 	ep->last_wqe = false;
@@ -156,9 +182,13 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
 	ep->sq.unordered = dat_dev_quirks(qp->device) & DAT_QUIRK_UNORDERED;
 	return DAT_SUCCESS;
 
+uncharge:
+	if (!ep->qp)
+		dat_object_uncharge_hca(&ep->obj);
 free:
 	kvfree(sq);
 	kvfree(rq);
+	dat_object_uncharge(&ep->obj, bytes);
 	return ret;
 }
 

@@ -8,6 +8,7 @@
 #include <linux/preempt.h>
 #include <linux/slab.h>
 
+#include "account.h"
 #include "device.h"
 #include "evd.h"
 #include "ia.h"
@@ -81,21 +82,48 @@ static void evd_irq_work(struct irq_work *work)
 	irq_poll_sched(&container_of(work, struct dat_evd, irq_work)->iop);
 }
 
+static size_t ring_bytes(u32 entries)
+{
+	return entries * sizeof(struct dat_evd_entry);
+}
+
 /**
- * dat_evd_alloc_ring - make a ring for an EVD
+ * dat_evd_alloc_ring - make a ring for an EVD, which is charged for it
+ * @evd: the EVD
  * @qlen: events that it must hold, at most DAT_MAX_EVD_QLEN
- * @flags: event streams that may feed the EVD
  * @entries: out: entries that it has
  *
  * Context: process, may sleep.
- * Return: the ring, for kvfree(), or NULL.
+ * Return: the ring, for dat_evd_free_ring(), or NULL.
  */
-struct dat_evd_entry *dat_evd_alloc_ring(DAT_COUNT qlen, DAT_EVD_FLAGS flags,
+struct dat_evd_entry *dat_evd_alloc_ring(struct dat_evd *evd, DAT_COUNT qlen,
 					 u32 *entries)
 {
-	*entries = roundup_pow_of_two(qlen + evd_spare(flags));
-	return kvmalloc_array(*entries, sizeof(struct dat_evd_entry),
+	struct dat_evd_entry *ring;
+
+	*entries = roundup_pow_of_two(qlen + evd_spare(evd->flags));
+	if (!dat_object_charge(&evd->obj, ring_bytes(*entries)))
+		return NULL;
+	ring = kvmalloc_array(*entries, sizeof(struct dat_evd_entry),
 			      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!ring)
+		dat_object_uncharge(&evd->obj, ring_bytes(*entries));
+	return ring;
+}
+
+/**
+ * dat_evd_free_ring - free a ring that the EVD does not use
+ * @evd: the EVD
+ * @ring: the ring
+ * @entries: entries that it has
+ *
+ * Context: process, may sleep.
+ */
+void dat_evd_free_ring(struct dat_evd *evd, struct dat_evd_entry *ring,
+		       u32 entries)
+{
+	kvfree(ring);
+	dat_object_uncharge(&evd->obj, ring_bytes(entries));
 }
 
 static DAT_RETURN evd_make_cq(struct dat_evd *evd, u32 completions)
@@ -132,12 +160,6 @@ DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 	evd = kzalloc(sizeof(*evd), GFP_KERNEL_ACCOUNT);
 	if (!evd)
 		goto no_memory;
-	evd->ring = dat_evd_alloc_ring(qlen, flags, &entries);
-	if (!evd->ring) {
-		kfree(evd);
-		goto no_memory;
-	}
-
 	dat_object_init(&evd->obj, DAT_HANDLE_TYPE_EVD, ia, &evd_ops);
 	spin_lock_init(&evd->lock);
 	mutex_init(&evd->size_lock);
@@ -146,20 +168,28 @@ DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 	dat_evd_upcall_init(evd);
 	evd->qlen = qlen;
 	evd->flags = flags;
-	evd->mask = entries - 1;
 	evd->spare = evd_spare(flags);
 	evd->may_miss = dat_dev_quirks(dat_ia_ibdev(ia)) &
 			DAT_QUIRK_MISSED_EVENTS;
 
-	if (flags & DAT_EVD_CQ_FLAGS) {
-		ret = evd_make_cq(evd, completions);
-		if (ret) {
-			dat_object_put(&evd->obj);
-			return ret;
-		}
-	}
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (!dat_object_charge(&evd->obj, sizeof(*evd) + DAT_BYTES_HANDLE +
+					  DAT_EVD_BATCH * sizeof(*evd->wcs)))
+		goto put;
+	evd->ring = dat_evd_alloc_ring(evd, qlen, &entries);
+	if (!evd->ring)
+		goto put;
+	evd->mask = entries - 1;
+	ret = flags & DAT_EVD_CQ_FLAGS ? evd_make_cq(evd, completions) :
+					 DAT_SUCCESS;
+	if (ret)
+		goto put;
 	*evdp = evd;
 	return DAT_SUCCESS;
+
+put:
+	dat_object_put(&evd->obj);
+	return ret;
 
 no_memory:
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);

@@ -51,6 +51,7 @@ struct dat_evd_helper {
  * @obj: head
  * @qlen: events that the consumer asked it to hold
  * @flags: event streams that may feed it
+ * @cq_bytes: what its CQ is charged for
  * @cq: completions of DTOs and binds; NULL if it takes none
  * @expected: completions that there can be at once, of all its EPs; at most
  *	cq->cqe
@@ -87,6 +88,7 @@ struct dat_evd {
 	struct dat_object obj;
 	DAT_COUNT qlen;
 	DAT_EVD_FLAGS flags;
+	size_t cq_bytes;
 	struct ib_cq *cq;
 	atomic_t expected;
 	bool may_miss;
@@ -151,8 +153,10 @@ DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 		       u32 completions, struct dat_evd **evdp);
 void dat_evd_drop(struct dat_evd *evd);
 void dat_evd_overflow(struct dat_evd *evd);
-struct dat_evd_entry *dat_evd_alloc_ring(DAT_COUNT qlen, DAT_EVD_FLAGS flags,
+struct dat_evd_entry *dat_evd_alloc_ring(struct dat_evd *evd, DAT_COUNT qlen,
 					 u32 *entries);
+void dat_evd_free_ring(struct dat_evd *evd, struct dat_evd_entry *ring,
+		       u32 entries);
 
 /* evd_cq.c */
 DAT_RETURN dat_evd_cq_create(struct dat_evd *evd, u32 completions);

@@ -11,6 +11,7 @@
 #include <linux/kernel.h>
 #include <linux/rcupdate.h>
 
+#include "account.h"
 #include "evd.h"
 #include "ia.h"
 
@@ -49,6 +50,11 @@ static void evd_cq_event(struct ib_event *event, void *context)
 	dat_evd_overflow(evd);
 }
 
+static DAT_RETURN no_memory(void)
+{
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
 static DAT_RETURN create_cq(struct dat_evd *evd, u32 cqe, struct ib_cq **cqp)
 {
 	struct ib_device *ibdev = dat_ia_ibdev(evd->obj.ia);
@@ -61,12 +67,13 @@ static DAT_RETURN create_cq(struct dat_evd *evd, u32 cqe, struct ib_cq **cqp)
 	};
 	struct ib_cq *cq;
 
+	if (!dat_object_charge(&evd->obj, dat_bytes_cq(cqe)))
+		return no_memory();
 	cq = ib_create_cq(ibdev, evd_cq_comp, evd_cq_event, evd, &attr);
-	if (IS_ERR(cq))
-		return PTR_ERR(cq) == -ENOMEM ?
-			       DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-					 DAT_RESOURCE_MEMORY) :
-			       no_room();
+	if (IS_ERR(cq)) {
+		dat_object_uncharge(&evd->obj, dat_bytes_cq(cqe));
+		return PTR_ERR(cq) == -ENOMEM ? no_memory() : no_room();
+	}
 	*cqp = cq;
 	return DAT_SUCCESS;
 }
@@ -74,6 +81,7 @@ static DAT_RETURN create_cq(struct dat_evd *evd, u32 cqe, struct ib_cq **cqp)
 /* No EP feeds the EVD: nothing is in the old CQ, and no QP has it. */
 static DAT_RETURN replace_cq(struct dat_evd *evd, u32 cqe)
 {
+	size_t before = evd->cq_bytes;
 	struct ib_cq *cq;
 	DAT_RETURN ret;
 
@@ -81,12 +89,14 @@ static DAT_RETURN replace_cq(struct dat_evd *evd, u32 cqe)
 	ret = create_cq(evd, cqe, &cq);
 	if (ret)
 		return ret;
+	evd->cq_bytes = dat_bytes_cq(cqe);
 	spin_lock_bh(&evd->lock);
 	swap(evd->cq, cq);
 	spin_unlock_bh(&evd->lock);
 	/* The poller, or dat_evd_arm(), may be about to arm the old one. */
 	synchronize_rcu();
 	ib_destroy_cq(cq);
+	dat_object_uncharge(&evd->obj, before);
 	return DAT_SUCCESS;
 }
 
@@ -112,9 +122,18 @@ static u32 cqe_for(struct dat_evd *evd, DAT_COUNT qlen)
  */
 DAT_RETURN dat_evd_cq_create(struct dat_evd *evd, u32 completions)
 {
-	if (evd->qlen > max_cqe(evd) || completions > max_cqe(evd))
+	u32 cqe = completions ?: cqe_for(evd, evd->qlen);
+	DAT_RETURN ret;
+
+	if (evd->qlen > max_cqe(evd) || completions > max_cqe(evd) ||
+	    !dat_object_charge_hca(&evd->obj, DAT_HCA_OBJECT, 1))
 		return no_room();
-	return create_cq(evd, completions ?: cqe_for(evd, evd->qlen), &evd->cq);
+	ret = create_cq(evd, cqe, &evd->cq);
+	if (ret)
+		dat_object_uncharge_hca(&evd->obj);
+	else
+		evd->cq_bytes = dat_bytes_cq(cqe);
+	return ret;
 }
 
 /**
@@ -141,6 +160,7 @@ void dat_evd_cq_destroy(struct dat_evd *evd)
 	/* The poller may be between its end and arming the CQ. */
 	synchronize_rcu();
 	ib_destroy_cq(cq);
+	dat_object_uncharge(&evd->obj, evd->cq_bytes);
 	irq_work_sync(&evd->irq_work);
 	dat_evd_kick(evd);
 unlock:

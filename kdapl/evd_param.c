@@ -59,14 +59,15 @@ EXPORT_SYMBOL_GPL(dat_evd_query);
 static DAT_RETURN evd_resize_ring(struct dat_evd *evd, DAT_COUNT qlen)
 {
 	struct dat_evd_entry *ring, *other;
+	u32 before = evd->mask + 1;
 	u32 entries;
 
-	ring = dat_evd_alloc_ring(qlen, evd->flags, &entries);
+	ring = dat_evd_alloc_ring(evd, qlen, &entries);
 	if (!ring)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
 	other = dat_evd_swap_ring(evd, ring, entries, qlen);
-	kvfree(other);
+	dat_evd_free_ring(evd, other, other == ring ? entries : before);
 	return other == ring ? DAT_ERROR(DAT_INVALID_STATE, DAT_NO_SUBTYPE) :
 			       DAT_SUCCESS;
 }

@@ -98,7 +98,7 @@ static int farewell_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 static struct farewell *farewell_new(struct rdma_cm_id *id)
 {
-	struct farewell *f = kzalloc(sizeof(*f), GFP_KERNEL);
+	struct farewell *f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
 
 	if (!f)
 		return NULL;

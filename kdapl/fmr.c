@@ -8,6 +8,7 @@
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
+#include "account.h"
 #include "device.h"
 #include "dto.h"
 #include "ep.h"
@@ -349,6 +350,13 @@ static int slots_alloc(struct dat_fmr *fmr)
 	return 0;
 }
 
+static size_t fmr_bytes(const struct dat_fmr *fmr)
+{
+	return sizeof(struct dat_lmr) + sizeof(*fmr) + DAT_BYTES_HANDLE +
+	       DAT_FMR_SLOTS * (dat_bytes_mr(fmr->max_pages) +
+				(size_t)fmr->max_pages * DAT_BYTES_SG);
+}
+
 static DAT_RETURN fmr_create(struct dat_pz *pz, u32 max_pages,
 			     DAT_LMR_HANDLE *handle)
 {
@@ -375,7 +383,11 @@ static DAT_RETURN fmr_create(struct dat_pz *pz, u32 max_pages,
 	/* From here on it ends as any other does. */
 	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 			DAT_RESOURCE_MEMORY_REGION);
-	if (!slots_alloc(fmr))
+	if (!dat_object_charge(&lmr->obj, fmr_bytes(fmr)))
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				DAT_RESOURCE_MEMORY);
+	else if (dat_object_charge_hca(&lmr->obj, DAT_HCA_OBJECT,
+				       DAT_FMR_SLOTS) && !slots_alloc(fmr))
 		ret = dat_object_publish(&lmr->obj);
 	if (ret) {
 		dat_object_shutdown(&lmr->obj);

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "account.h"
 #include "addr.h"
 #include "device.h"
 #include "evd.h"
@@ -116,7 +117,14 @@ static struct dat_object *ia_first_object(struct dat_ia *ia,
 	return obj;
 }
 
-static bool ia_has_consumer_objects(struct dat_ia *ia)
+/**
+ * dat_ia_has_consumer_objects - has the consumer created anything with an IA?
+ * @ia: the IA, whose gate is closed
+ *
+ * Context: process.
+ * Return: false if it has no objects but those that come with it.
+ */
+bool dat_ia_has_consumer_objects(struct dat_ia *ia)
 {
 	DAT_HANDLE_TYPE type;
 	bool found = false;
@@ -152,6 +160,17 @@ static void ia_destroy_objects(struct dat_ia *ia)
 	}
 }
 
+static void ia_unplug_object(struct dat_object *obj)
+{
+	if (!obj->ops->unplug) {
+		dat_object_shutdown(obj);
+		return;
+	}
+	obj->ops->unplug(obj);
+	/* The cgroup forgets the device. */
+	dat_object_uncharge_hca(obj);
+}
+
 /**
  * dat_ia_unplug - the device goes away under an open IA
  * @ia: the IA
@@ -180,10 +199,8 @@ void dat_ia_unplug(struct dat_ia *ia)
 	 */
 	for (i = 0; i < ARRAY_SIZE(ia_end_order); i++)
 		list_for_each_entry(obj, &ia->objects[ia_end_order[i]], node)
-			if (obj->ops->unplug)
-				obj->ops->unplug(obj);
-			else
-				dat_object_shutdown(obj);
+			ia_unplug_object(obj);
+	dat_object_uncharge_hca(&ia->obj);
 	dat_ia_gate_open(ia);
 unlock:
 	mutex_unlock(&ia->end_lock);
@@ -200,6 +217,7 @@ static void ia_release(struct dat_object *obj)
 	xa_destroy(&ia->lmrs);
 	xa_destroy(&ia->rmrs);
 	put_net(ia->net);
+	dat_account_end(ia);
 	dat_dev_put(ia->dev);
 	kfree(ia);
 }
@@ -234,6 +252,8 @@ static struct dat_ia *ia_alloc(struct dat_dev *dev, u32 port)
 	for (type = 0; type < DAT_NUM_HANDLE_TYPES; type++)
 		INIT_LIST_HEAD(&ia->objects[type]);
 	dat_ia_gate_init(ia);
+	/* It has no account yet that could refuse. */
+	dat_object_charge(&ia->obj, sizeof(*ia) + DAT_BYTES_HANDLE);
 	return ia;
 }
 
@@ -352,6 +372,11 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name,
 				DAT_NAME_NOT_REGISTERED);
 		goto unlock;
 	}
+	if (!dat_object_charge_hca(&ia->obj, DAT_HCA_HANDLE, 1)) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				DAT_RESOURCE_DEVICE);
+		goto del_ia;
+	}
 	dat_dev_ia_name(dev, port, ia->name);
 	if (dat_addr_find(ia)) {
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
@@ -388,6 +413,7 @@ put_ia:
 put_evd:
 	ia_put_async_evd(ia);
 del_ia:
+	dat_object_uncharge_hca(&ia->obj);
 	ia->gate = DAT_IA_CLOSING;
 	mutex_unlock(&ia->end_lock);
 	dat_dev_del_ia(dev, ia);
@@ -437,7 +463,7 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle,
 	dat_ia_gate_close(ia, close_flags == DAT_CLOSE_ABRUPT_FLAG ?
 			      DAT_IA_CLOSING : DAT_IA_UNPLUGGING);
 	if (close_flags == DAT_CLOSE_GRACEFUL_FLAG) {
-		if (ia_has_consumer_objects(ia)) {
+		if (dat_ia_has_consumer_objects(ia)) {
 			dat_ia_gate_open(ia);
 			ret = DAT_ERROR(DAT_INVALID_STATE,
 					DAT_INVALID_STATE_IA_IN_USE);
@@ -449,6 +475,8 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle,
 
 	ia_destroy_objects(ia);
 	ia_put_async_evd(ia);
+	/* The device may go as soon as it does not know the IA. */
+	dat_object_uncharge_hca(obj);
 	mutex_unlock(&ia->end_lock);
 
 	dat_dev_del_ia(ia->dev, ia);

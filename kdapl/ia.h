@@ -16,6 +16,7 @@
 #include "object.h"
 #include "recent.h"
 
+struct dat_account;
 struct dat_dev;
 struct dat_evd;
 struct dat_lmr;
@@ -38,6 +39,7 @@ enum dat_ia_gate {
  * @async_evd: where asynchronous events go, referenced and used
  * @own_async_evd: @async_evd was made by dat_ia_openv()
  * @unplugged: the device has gone
+ * @account: who is charged for its objects, referenced, or NULL; see account.c
  * @end_lock: held by whoever ends the IA: dat_ia_close(), the device's removal
  * @gate: may calls enter?
  * @entered: 1 + calls inside
@@ -61,6 +63,7 @@ struct dat_ia {
 	struct dat_evd *async_evd;
 	bool own_async_evd;
 	bool unplugged;
+	struct dat_account *account;
 	struct mutex end_lock;
 	enum dat_ia_gate gate;
 	refcount_t entered;
@@ -84,6 +87,7 @@ struct ib_device *dat_ia_ibdev(struct dat_ia *ia);
 
 void dat_ia_add_object(struct dat_object *obj);
 void dat_ia_del_object(struct dat_object *obj);
+bool dat_ia_has_consumer_objects(struct dat_ia *ia);
 
 bool dat_ia_enter_for_free(struct dat_ia *ia);
 bool dat_ia_enter(struct dat_ia *ia);

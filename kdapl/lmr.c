@@ -5,6 +5,7 @@
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
+#include "account.h"
 #include "device.h"
 #include "ia.h"
 #include "lmr.h"
@@ -41,6 +42,23 @@ static const struct dat_object_ops lmr_ops = {
 	.release = lmr_release,
 };
 
+/* Its pages in an MR, and in a table if that is its own. */
+static DAT_RETURN lmr_charge(struct dat_lmr *lmr)
+{
+	u64 pages = PFN_UP(offset_in_page(lmr->start) + lmr->length);
+	u64 bytes = sizeof(*lmr) + DAT_BYTES_HANDLE + dat_bytes_mr(pages);
+
+	if (!lmr->is_lent && lmr->mapped == lmr)
+		bytes += (u64)lmr->sgt.orig_nents * DAT_BYTES_SG;
+	if (bytes > LONG_MAX || !dat_object_charge(&lmr->obj, bytes))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	if (!dat_object_charge_hca(&lmr->obj, DAT_HCA_OBJECT, 1))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY_REGION);
+	return DAT_SUCCESS;
+}
+
 static DAT_RETURN lmr_register(struct dat_lmr *lmr)
 {
 	DAT_RETURN ret;
@@ -52,8 +70,14 @@ static DAT_RETURN lmr_register(struct dat_lmr *lmr)
 		lmr->lkey = lmr->pz->pd->local_dma_lkey;
 		return DAT_SUCCESS;
 	}
+	ret = lmr_charge(lmr);
+	if (ret) {
+		dat_lmr_unmap(lmr);
+		return ret;
+	}
 	if (!dat_lmr_register(lmr))
 		return DAT_SUCCESS;
+	dat_object_uncharge_hca(&lmr->obj);
 	dat_lmr_unmap(lmr);
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 			 DAT_RESOURCE_MEMORY_REGION);

@@ -139,7 +139,7 @@ struct page **dat_lmr_pages(const struct dat_lmr *lmr, unsigned int num,
 			*ret = no_pages();
 		return pages;
 	}
-	pages = kvmalloc_array(num, sizeof(*pages), GFP_KERNEL);
+	pages = kvmalloc_array(num, sizeof(*pages), GFP_KERNEL_ACCOUNT);
 	if (!pages) {
 		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);

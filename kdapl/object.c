@@ -10,6 +10,7 @@
 #include <linux/bits.h>
 #include <linux/xarray.h>
 
+#include "account.h"
 #include "ia.h"
 #include "object.h"
 #include "recent.h"
@@ -76,7 +77,7 @@ DAT_RETURN dat_object_publish(struct dat_object *obj)
 
 	/* The slot is taken first: nobody may see an object without handle. */
 	if (xa_alloc(&dat_objects, &index, XA_ZERO_ENTRY,
-		     XA_LIMIT(1, HANDLE_INDEX_MASK), GFP_KERNEL))
+		     XA_LIMIT(1, HANDLE_INDEX_MASK), GFP_KERNEL_ACCOUNT))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
 
@@ -152,12 +153,17 @@ struct dat_object *dat_object_next(unsigned long *index)
 static void object_release_rcu(struct rcu_head *rcu)
 {
 	struct dat_object *obj = container_of(rcu, struct dat_object, rcu);
+	long charged = atomic_long_read(&obj->charged);
 	struct dat_ia *ia = obj->ia;
 	bool is_ia = obj == &ia->obj;
 
+	if (is_ia)
+		dat_account_uncharge(ia, charged);
 	obj->ops->release(obj);
-	if (!is_ia)
+	if (!is_ia) {
+		dat_account_uncharge(ia, charged);
 		dat_object_put(&ia->obj);
+	}
 	atomic_long_dec(&dat_live_objects);
 }
 
@@ -200,8 +206,10 @@ bool dat_object_claim(struct dat_object *obj)
  */
 void dat_object_shutdown(struct dat_object *obj)
 {
-	if (!test_and_set_bit(0, &obj->is_down))
-		obj->ops->shutdown(obj);
+	if (test_and_set_bit(0, &obj->is_down))
+		return;
+	obj->ops->shutdown(obj);
+	dat_object_uncharge_hca(obj);
 }
 
 /**

@@ -16,6 +16,7 @@
 
 struct dat_ia;
 struct dat_object;
+struct rdma_cgroup;
 
 /**
  * struct dat_object_ops - how objects of one type end
@@ -48,6 +49,10 @@ struct dat_object_ops {
  * @node: in ia->objects[type]
  * @context: the consumer's context
  * @ops: how it ends
+ * @charged: bytes that its IA's account has been charged for it
+ * @cgroup: the rdma cgroup that has been charged for what it has of the device
+ * @num_hca: how many handles or objects of the device that is
+ * @hca: which of the two, of enum dat_hca
  * @rcu: for the release
  */
 struct dat_object {
@@ -60,6 +65,10 @@ struct dat_object {
 	struct list_head node;
 	DAT_CONTEXT context;
 	const struct dat_object_ops *ops;
+	atomic_long_t charged;
+	struct rdma_cgroup *cgroup;
+	unsigned int num_hca;
+	u8 hca;
 	struct rcu_head rcu;
 };
 

@@ -5,6 +5,7 @@
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
+#include "account.h"
 #include "ia.h"
 #include "pz.h"
 #include "registry.h"
@@ -26,6 +27,41 @@ static const struct dat_object_ops pz_ops = {
 	.shutdown = pz_shutdown,
 	.release = pz_release,
 };
+
+static bool is_iwarp(struct dat_ia *ia)
+{
+	return rdma_protocol_iwarp(dat_ia_ibdev(ia), ia->port);
+}
+
+/* With the hidden QP and its CQ; on iWARP that has a peer, and a connection. */
+static size_t pz_bytes(struct dat_ia *ia)
+{
+	size_t qp = DAT_BYTES_QP + 2 * PAGE_SIZE;
+
+	return sizeof(struct dat_pz) + DAT_BYTES_HANDLE + DAT_BYTES_PD +
+	       DAT_BYTES_CQ + PAGE_SIZE +
+	       (is_iwarp(ia) ? 2 * qp + 3 * DAT_BYTES_CM_ID : qp);
+}
+
+/* All that it can come to have, so that no registration is refused for it. */
+static DAT_RETURN pz_make(struct dat_pz *pz, struct dat_ia *ia)
+{
+	if (!dat_object_charge(&pz->obj, pz_bytes(ia)))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	if (!dat_object_charge_hca(&pz->obj, DAT_HCA_OBJECT,
+				   is_iwarp(ia) ? 4 : 3))
+		goto no_pd;
+	pz->pd = ib_alloc_pd(dat_ia_ibdev(ia), 0);
+	if (!IS_ERR(pz->pd)) {
+		dat_regqp_init(&pz->reg, ia, pz->pd);
+		return DAT_SUCCESS;
+	}
+	dat_object_uncharge_hca(&pz->obj);
+no_pd:
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+			 DAT_RESOURCE_PROTECTION_DOMAIN);
+}
 
 /**
  * dat_pz_create - make a protection zone
@@ -61,15 +97,12 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle,
 				DAT_RESOURCE_MEMORY);
 		goto leave;
 	}
-	pz->pd = ib_alloc_pd(dat_ia_ibdev(to_ia(ia_obj)), 0);
-	if (IS_ERR(pz->pd)) {
-		kfree(pz);
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				DAT_RESOURCE_PROTECTION_DOMAIN);
+	dat_object_init(&pz->obj, DAT_HANDLE_TYPE_PZ, to_ia(ia_obj), &pz_ops);
+	ret = pz_make(pz, to_ia(ia_obj));
+	if (ret) {
+		dat_object_put(&pz->obj);
 		goto leave;
 	}
-	dat_object_init(&pz->obj, DAT_HANDLE_TYPE_PZ, to_ia(ia_obj), &pz_ops);
-	dat_regqp_init(&pz->reg, to_ia(ia_obj), pz->pd);
 
 	ret = dat_object_publish(&pz->obj);
 	if (ret) {

@@ -5,6 +5,7 @@
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
+#include "account.h"
 #include "device.h"
 #include "ep.h"
 #include "ia.h"
@@ -201,6 +202,21 @@ static const struct dat_object_ops rmr_ops = {
 	.release = rmr_release,
 };
 
+static DAT_RETURN rmr_charge(struct dat_rmr *rmr)
+{
+	u32 pages = dat_dev_max_pages(rmr->pz->pd->device);
+
+	if (!dat_object_charge(&rmr->obj,
+			       sizeof(*rmr) + DAT_BYTES_HANDLE +
+			       DAT_RMR_WINDOWS * dat_bytes_mr(pages)))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	if (!dat_object_charge_hca(&rmr->obj, DAT_HCA_OBJECT, DAT_RMR_WINDOWS))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY_REGION);
+	return DAT_SUCCESS;
+}
+
 static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope,
 			     DAT_RMR_HANDLE *rmr_handle)
 {
@@ -235,6 +251,9 @@ static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope,
 	spin_lock_init(&rmr->lock);
 	INIT_WORK(&rmr->repair_work, rmr_repair);
 
+	ret = rmr_charge(rmr);
+	if (ret)
+		goto down;
 	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
 		struct ib_mr *mr = rmr_alloc_mr(rmr);
 

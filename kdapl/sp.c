@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
 
+#include "account.h"
 #include "addr.h"
 #include "cm.h"
 #include "device.h"
@@ -95,7 +96,10 @@ DAT_RETURN dat_sp_new(struct dat_ia *ia, DAT_HANDLE_TYPE type,
 	/* From here on it ends as any other does. */
 	dat_object_init(&sp->obj, type, ia, &sp_ops);
 	kref_get(&sp->obj.ref);
-	ret = dat_object_publish(&sp->obj);
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (dat_object_charge(&sp->obj, sizeof(*sp) + DAT_BYTES_CM_ID +
+					DAT_BYTES_HANDLE))
+		ret = dat_object_publish(&sp->obj);
 	if (ret) {
 		dat_object_shutdown(&sp->obj);
 		dat_object_put(&sp->obj);

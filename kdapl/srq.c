@@ -5,6 +5,7 @@
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
+#include "account.h"
 #include "device.h"
 #include "evd.h"
 #include "ia.h"
@@ -167,9 +168,14 @@ static DAT_RETURN srq_make(struct dat_srq *srq)
 	};
 	struct ib_srq *ibsrq;
 
-	if (dat_srq_add_slots(srq, srq->max))
+	if (!dat_object_charge(&srq->obj,
+			       sizeof(*srq) + DAT_BYTES_SRQ + DAT_BYTES_HANDLE +
+			       dat_srq_bytes(srq, srq->max)) ||
+	    dat_srq_add_slots(srq, srq->max))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
+	if (!dat_object_charge_hca(&srq->obj, DAT_HCA_OBJECT, 1))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
 	ibsrq = ib_create_srq(srq->pz->pd, &init);
 	if (IS_ERR(ibsrq))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);

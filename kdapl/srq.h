@@ -10,6 +10,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "account.h"
 #include "dto.h"
 #include "object.h"
 
@@ -136,6 +137,13 @@ struct dat_srq {
 static inline struct dat_srq *to_srq(struct dat_object *obj)
 {
 	return container_of(obj, struct dat_srq, obj);
+}
+
+/* What the queue of an SRQ takes, with our slots; @num 0 is no queue. */
+static inline size_t dat_srq_bytes(const struct dat_srq *srq, u32 num)
+{
+	return dat_bytes_queue(num, srq->max_iov, DAT_BYTES_RECV_WQE) +
+	       num * sizeof(struct dat_srq_slot);
 }
 
 /* srq.c */

@@ -14,10 +14,16 @@ static DAT_RETURN srq_grow(struct dat_srq *srq, u32 max)
 {
 	struct ib_srq_attr attr = { .max_wr = max };
 	u32 more = max - srq->num_slots;
+	size_t bytes = dat_srq_bytes(srq, max) -
+		       dat_srq_bytes(srq, srq->num_slots);
 	struct dat_srq_feed *feed;
 	DAT_RETURN ret;
 
 	lockdep_assert_held(&srq->mutex);
+	/* Not given back before the SRQ is freed, as the memory is not. */
+	if (!dat_object_charge(&srq->obj, bytes))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
 	list_for_each_entry(feed, &srq->feeds, node) {
 		ret = dat_evd_expect(feed->evd, more, 0);
 		if (ret)
@@ -28,11 +34,11 @@ static DAT_RETURN srq_grow(struct dat_srq *srq, u32 max)
 		goto undo;
 	}
 	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	if (dat_srq_add_slots(srq, more))
-		goto undo;
-	return DAT_SUCCESS;
+	if (!dat_srq_add_slots(srq, more))
+		return DAT_SUCCESS;
 
 undo:
+	dat_object_uncharge(&srq->obj, bytes);
 	list_for_each_entry_continue_reverse(feed, &srq->feeds, node)
 		dat_evd_unexpect(feed->evd, more);
 	return ret;

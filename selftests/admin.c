@@ -58,7 +58,7 @@ static bool read_text(const char *path)
 }
 
 static const char *const names[] = {
-	"max_objects", "max_ring_bytes", "max_queue_entries", "max_rmrs",
+	"max_objects", "max_file_bytes", "max_user_bytes",
 };
 
 static bool set(const char *name, const char *value)
@@ -113,9 +113,11 @@ FIXTURE_TEARDOWN(limits)
 TEST_F(limits, are_what_they_are_said_to_be)
 {
 	EXPECT_EQ(65536, get("max_objects"));
-	EXPECT_EQ(64 << 20, get("max_ring_bytes"));
-	EXPECT_EQ(1 << 20, get("max_queue_entries"));
-	EXPECT_EQ(8192, get("max_rmrs"));
+	/* Parts of the memory of the host. */
+	EXPECT_EQ(number_in("/proc/meminfo", "MemTotal:") * 1024 / 8,
+		  get("max_file_bytes"));
+	EXPECT_EQ(number_in("/proc/meminfo", "MemTotal:") * 1024 / 4,
+		  get("max_user_bytes"));
 }
 
 TEST_F(limits, belong_to_root)
@@ -139,8 +141,8 @@ TEST_F(limits, take_nothing_but_a_sensible_number)
 	for (i = 0; i < ARRAY_LEN(names); i++) {
 		EXPECT_FALSE(set(names[i], "-1"));
 		EXPECT_FALSE(set(names[i], "many"));
-		EXPECT_FALSE(set(names[i], "1073741825"));
-		EXPECT_FALSE(set(names[i], "4294967296"));
+		EXPECT_FALSE(set(names[i], "2305843009213693952"));
+		EXPECT_FALSE(set(names[i], "18446744073709551616"));
 		EXPECT_EQ(self->before[i], get(names[i]));
 		EXPECT_TRUE(set(names[i], "1073741824"));
 		EXPECT_EQ(1 << 30, get(names[i]));
@@ -172,22 +174,41 @@ TEST_F(limits, of_objects_hold_at_once)
 	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz[2]));
 }
 
-TEST_F(limits, of_rmrs_hold_at_once)
+/* What was freed is given back after a grace period: until that is over. */
+static long long settled(void)
 {
+	long long before, now = charged_bytes(getpid());
+
+	do {
+		before = now;
+		usleep(100000);
+		now = charged_bytes(getpid());
+	} while (now != before);
+	return now;
+}
+
+TEST_F(limits, of_bytes_hold_at_once)
+{
+	long long before = settled(), cost;
 	DAT_RMR_HANDLE rmr[2];
 	DAT_RMR_PARAM param;
 
-	ASSERT_TRUE(set_number("max_rmrs", 1));
 	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &rmr[0]));
+	cost = charged_bytes(getpid()) - before;
+	EXPECT_LT(0, cost);
+	ASSERT_TRUE(set_number("max_file_bytes", before + 2 * cost - 1));
 	EXPECT_EQ(NO_MEMORY, dat_rmr_create(self->pair.a.pz, &rmr[1]));
-	ASSERT_TRUE(set_number("max_rmrs", 0));
+	ASSERT_TRUE(set_number("max_file_bytes", 0));
 	EXPECT_EQ(DAT_SUCCESS,
 		  dat_rmr_query(rmr[0], DAT_RMR_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(rmr[0]));
 	EXPECT_EQ(NO_MEMORY, dat_rmr_create(self->pair.a.pz, &rmr[0]));
-	ASSERT_TRUE(set_number("max_rmrs", 2));
+	/* What is freed can be had again without a wait. */
+	ASSERT_TRUE(set_number("max_file_bytes", before + 2 * cost));
 	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &rmr[0]));
 	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &rmr[1]));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(rmr[0]));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &rmr[0]));
 }
 
 static DAT_RETURN make_evd(struct pair *pair, DAT_COUNT qlen)
@@ -204,36 +225,29 @@ TEST_F(limits, of_rings_hold_at_once)
 	struct pair *pair = &self->pair;
 
 	ASSERT_EQ(DAT_SUCCESS, make_evd(pair, 1024));
-	/* More than that one alone has. */
-	ASSERT_TRUE(set_number("max_ring_bytes", 1024 * 64));
+	ASSERT_TRUE(set_number("max_file_bytes", settled()));
 	EXPECT_EQ(full, make_evd(pair, 1024));
 	EXPECT_EQ(full, make_evd(pair, 1));
 	EXPECT_EQ(full, dat_evd_resize(pair->cr_evd, 1024));
-	ASSERT_TRUE(set_number("max_ring_bytes", self->before[1]));
+	ASSERT_TRUE(set_number("max_file_bytes", self->before[1]));
 	EXPECT_EQ(DAT_SUCCESS, dat_evd_resize(pair->cr_evd, 1024));
 	EXPECT_EQ(DAT_SUCCESS, make_evd(pair, 1024));
-	/* What there is works on. */
-	ASSERT_TRUE(set_number("max_ring_bytes", 0));
-	EXPECT_EQ(DAT_SUCCESS, pair_connect(pair));
 }
 
 TEST_F(limits, of_queues_hold_at_once)
 {
 	struct pair *pair = &self->pair;
-	DAT_EP_HANDLE ep[2];
+	long long before = settled(), cost;
+	DAT_EP_HANDLE ep[3];
 
-	/* Two EPs have 128 entries each; those without attributes as well. */
-	ASSERT_TRUE(set_number("max_queue_entries", 3 * 128));
 	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &ep[0]));
-	EXPECT_EQ(NO_MEMORY, ep_like(pair, &pair->a, &ep[1]));
-	ASSERT_TRUE(set_number("max_queue_entries", 4 * 128 - 1));
-	EXPECT_EQ(NO_MEMORY, ep_like(pair, &pair->a, &ep[1]));
-	ASSERT_TRUE(set_number("max_queue_entries", 4 * 128));
-	EXPECT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &ep[1]));
-	ASSERT_TRUE(set_number("max_queue_entries", 0));
-	EXPECT_EQ(DAT_SUCCESS, pair_connect(pair));
+	cost = charged_bytes(getpid()) - before;
+	ASSERT_TRUE(set_number("max_file_bytes", before + 2 * cost));
+	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &ep[1]));
+	EXPECT_EQ(NO_MEMORY, ep_like(pair, &pair->a, &ep[2]));
 	EXPECT_EQ(DAT_SUCCESS, dat_ep_free(ep[0]));
-	EXPECT_EQ(NO_MEMORY, ep_like(pair, &pair->a, &ep[0]));
+	EXPECT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &ep[0]));
+	EXPECT_EQ(NO_MEMORY, ep_like(pair, &pair->a, &ep[2]));
 }
 
 /* The line of @name, or NULL; its numbers follow. */

@@ -3,6 +3,7 @@
  * counts.c - numbers that the kernel tells in files
  */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -76,4 +77,32 @@ long long charged_pages(void)
 	}
 	kbytes = number_in_fd(status, "\nVmPin:");
 	return kbytes < 0 ? -1 : kbytes * 1024 / getpagesize();
+}
+
+#define OPEN_FILES	"/sys/kernel/debug/kdapl/files"
+
+/* In a line of that file, from 0: behind the process id and the objects by type. */
+#define CHARGED_COLUMN	14
+
+/* What all files that a process has opened are charged for; -1 but for root. */
+long long charged_bytes(pid_t pid)
+{
+	FILE *f = fopen(OPEN_FILES, "r");
+	long long sum = 0;
+	char line[1024];
+	int column;
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f)) {
+		char *rest = line, *word = strsep(&rest, " ");
+
+		if (atoi(word) != pid)
+			continue;
+		for (column = 0; word && column < CHARGED_COLUMN; column++)
+			word = strsep(&rest, " ");
+		sum += word ? atoll(word) : 0;
+	}
+	fclose(f);
+	return sum;
 }

@@ -5,8 +5,11 @@
 #ifndef SELFTESTS_COUNTS_H
 #define SELFTESTS_COUNTS_H
 
+#include <sys/types.h>
+
 long long number_in(const char *path, const char *name);
 long long pinned_pages(void);
 long long charged_pages(void);
+long long charged_bytes(pid_t pid);
 
 #endif /* SELFTESTS_COUNTS_H */

@@ -15,14 +15,66 @@ struct kregion a, b;
 DAT_CR_HANDLE cr;
 DAT_IA_ATTR ia_attr;
 
+/* What all objects together have been charged, and who needs the account. */
+static atomic_long_t account_bytes;
+static atomic_t account_refs;
+
+static bool account_charge(struct dat_account *account, size_t bytes)
+{
+	atomic_long_add(bytes, &account_bytes);
+	return true;
+}
+
+static void account_uncharge(struct dat_account *account, size_t bytes)
+{
+	atomic_long_sub(bytes, &account_bytes);
+}
+
+static void account_get(struct dat_account *account)
+{
+	atomic_inc(&account_refs);
+}
+
+static void account_put(struct dat_account *account)
+{
+	atomic_dec(&account_refs);
+}
+
+static const struct dat_account_ops account_ops = {
+	.charge = account_charge,
+	.uncharge = account_uncharge,
+	.get = account_get,
+	.put = account_put,
+};
+
+static struct dat_account account = { .ops = &account_ops };
+
+/* What a call that fails has been charged is given back as well. */
+bool account_is_settled(void)
+{
+	while (atomic_read(&account_refs))
+		msleep(20);
+	/* The last call of it returns before this module can go. */
+	msleep(20);
+	return !atomic_long_read(&account_bytes);
+}
+
 /*
  * Making things
  */
 
 DAT_RETURN ia_open(void)
 {
+	DAT_RETURN ret;
+
 	p.async_evd = DAT_HANDLE_NULL;
-	return dat_ia_open(kpair_ia, 8, &p.async_evd, &p.ia);
+	ret = dat_ia_open(kpair_ia, 8, &p.async_evd, &p.ia);
+	if (ret)
+		return ret;
+	ret = dat_ia_set_account(p.ia, &account);
+	if (ret)
+		dat_ia_close(p.ia, DAT_CLOSE_ABRUPT_FLAG);
+	return ret;
 }
 
 DAT_RETURN ia_query(void)

@@ -23,6 +23,7 @@ extern DAT_CR_HANDLE cr;
 extern DAT_IA_ATTR ia_attr;
 
 DAT_RETURN ia_open(void);
+bool account_is_settled(void);
 DAT_RETURN ia_query(void);
 DAT_RETURN pz_create(void);
 DAT_RETURN evd_create(DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd);

@@ -69,6 +69,8 @@ static void run(void)
 		report_run("kdapl_fail_nth_test", tests, ARRAY_SIZE(tests));
 	else
 		report("not ok 1 kdapl_fail_nth_test.setup\n");
+	if (!account_is_settled())
+		report("not ok 1 kdapl_fail_nth_test.account_is_settled\n");
 	report("# %u points in all\n", fail_nth_total());
 	fail_nth_end();
 	vfree(a.buf);

@@ -356,6 +356,36 @@ DAT_RETURN dat_evd_flush_upcalls(DAT_EVD_HANDLE evd_handle);
 DAT_RETURN dat_rmr_renew(DAT_RMR_HANDLE rmr_handle);
 DAT_RETURN dat_ia_max_user_lmr(DAT_IA_HANDLE ia_handle, DAT_VLEN *max_length);
 
+struct dat_account;
+
+/**
+ * struct dat_account_ops - what kdapl asks of an account
+ * @charge: charge it for bytes that kdapl and the device are about to allocate;
+ *	false refuses them. Any context, does not sleep.
+ * @uncharge: give back bytes that have been freed. Any context, does not sleep.
+ * @get: take a reference. Process context.
+ * @put: give a reference back. Any context, does not sleep.
+ */
+struct dat_account_ops {
+	bool (*charge)(struct dat_account *account, size_t bytes);
+	void (*uncharge)(struct dat_account *account, size_t bytes);
+	void (*get)(struct dat_account *account);
+	void (*put)(struct dat_account *account);
+};
+
+/**
+ * struct dat_account - what the objects of an IA are charged to
+ * @ops: how
+ *
+ * It is part of a structure of the consumer.
+ */
+struct dat_account {
+	const struct dat_account_ops *ops;
+};
+
+DAT_RETURN dat_ia_set_account(DAT_IA_HANDLE ia_handle,
+			      struct dat_account *account);
+
 /*
  * What DAT 1.2 and DAT 2.0 call the same, and is not: 2.0 has a va_type, and for
  * a bind the handle of the LMR. The number of arguments tells which is meant.

@@ -8,10 +8,12 @@
 
 #include "fake.h"
 
+#include "../../../chardev/charge.h"
 #include "../../../chardev/limits.h"
 #include "../../../chardev/ucno.h"
 #include "../../../chardev/usp.h"
 #include "../../../chardev/ustats.h"
+#include "../../../kdapl/account.h"
 #include "../../../kdapl/device.h"
 #include "../../../kdapl/ep.h"
 #include "../../../kdapl/evd.h"
@@ -348,11 +350,42 @@ DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle)
 	return DAT_SUCCESS;
 }
 
+/* The rest of the engine */
+
+void dat_account_uncharge(struct dat_ia *ia, long bytes)
+{
+}
+
+void dat_object_uncharge_hca(struct dat_object *obj)
+{
+}
+
 /* The rest of /dev/dat */
 
-unsigned int dat_limit(enum dat_limit which)
+unsigned long dat_limit(enum dat_limit which)
 {
-	return which == DAT_LIMIT_RING_BYTES ? 64 << 20 : 65536;
+	return 65536;
+}
+
+bool dat_charge(struct dat_ucharge *charge, size_t bytes, gfp_t gfp)
+{
+	if (bytes > FAKE_MOST_CHARGED - fake.charged)
+		return false;
+	fake.charged += bytes;
+	return true;
+}
+
+void dat_uncharge(struct dat_ucharge *charge, size_t bytes)
+{
+	fake.charged -= bytes;
+}
+
+void dat_ucharge_get(struct dat_ucharge *charge)
+{
+}
+
+void dat_ucharge_put(struct dat_ucharge *charge)
+{
 }
 
 void dat_ustats_overflow(const struct dat_uevd *evd)

@@ -21,6 +21,7 @@
 struct dat_object;
 struct dat_uevd;
 
+#define FAKE_MOST_CHARGED	(64L << 20)
 #define FAKE_MAX_SEGMENTS	8
 #define FAKE_MAX_COMPLETIONS	16
 #define FAKE_MAX_EVENTS		4
@@ -61,6 +62,7 @@ struct dat_uevd;
  * @trigger: EVD of the last of them
  * @unuses: calls of dat_ucno_unuse()
  * @losses: calls of dat_ustats_overflow()
+ * @charged: what dat_charge() has been asked for, and dat_uncharge() has not got
  * @events: of connections, from dat_ep_connect_event() and dat_ep_end()
  * @num_events: how many there were
  */
@@ -99,6 +101,7 @@ struct fake {
 	u32 trigger;
 	unsigned int unuses;
 	unsigned int losses;
+	long charged;
 	DAT_EVENT_NUMBER events[FAKE_MAX_EVENTS];
 	unsigned int num_events;
 };

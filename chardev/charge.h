@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * charge.h - how much memory an open file and its user can cause
+ */
+#ifndef _CHARDEV_CHARGE_H
+#define _CHARDEV_CHARGE_H
+
+#include <linux/refcount.h>
+#include <linux/types.h>
+
+#include <dat/kdat.h>
+
+struct dat_user;
+
+/**
+ * struct dat_ucharge - what an open file is charged for
+ * @account: for dat_ia_set_account()
+ * @ref: one of the file, one of each IA and of each ring
+ * @bytes: how much
+ * @user: who opened it, and is charged as well
+ * @is_privileged: the limit of the user does not bound it
+ */
+struct dat_ucharge {
+	struct dat_account account;
+	refcount_t ref;
+	atomic_long_t bytes;
+	struct dat_user *user;
+	bool is_privileged;
+};
+
+struct dat_ucharge *dat_ucharge_open(void);
+void dat_ucharge_get(struct dat_ucharge *charge);
+void dat_ucharge_put(struct dat_ucharge *charge);
+bool dat_charge(struct dat_ucharge *charge, size_t bytes, gfp_t gfp);
+void dat_uncharge(struct dat_ucharge *charge, size_t bytes);
+
+#endif /* _CHARDEV_CHARGE_H */

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * cgroup.c - the rdma cgroup bounds what a process has of a device
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#include "counts.h"
+#include "pair.h"
+
+#define ROOT	"/tmp/kdapl_cgroup"
+#define GROUP	ROOT "/kdapl"
+
+#define REFUSED(subtype)	ERROR(DAT_INSUFFICIENT_RESOURCES, subtype)
+
+static bool write_file(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY);
+	bool ok = fd >= 0 && write(fd, value, strlen(value)) > 0;
+
+	close(fd);
+	return ok;
+}
+
+static bool has_rdma(void)
+{
+	return number_in(ROOT "/cgroup.controllers", "rdma") >= 0;
+}
+
+static bool limit_to(const char *what, const char *max)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), "%.*s %s=%s",
+		 (int)strcspn(ia_name(), ":"), ia_name(), what, max);
+	return write_file(GROUP "/rdma.max", line);
+}
+
+static bool limit(const char *what, int max)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", max);
+	return limit_to(what, number);
+}
+
+static void unlimit(void)
+{
+	limit_to("hca_handle", "max");
+	limit_to("hca_object", "max");
+}
+
+FIXTURE(cgroup)
+{
+	bool mounted;
+};
+
+FIXTURE_SETUP(cgroup)
+{
+	if (geteuid())
+		SKIP(return, "only root can mount cgroups");
+	mkdir(ROOT, 0700);
+	if (mount("none", ROOT, "cgroup2", 0, NULL))
+		SKIP(return, "this kernel has no cgroup2");
+	self->mounted = true;
+	if (!has_rdma())
+		SKIP(return, "the rdma controller is not there");
+	ASSERT_TRUE(write_file(ROOT "/cgroup.subtree_control", "+rdma"));
+	rmdir(GROUP);
+	ASSERT_EQ(0, mkdir(GROUP, 0700));
+}
+
+FIXTURE_TEARDOWN(cgroup)
+{
+	if (!self->mounted)
+		return;
+	/* Linux 6.1 does not forget a device for which there is a limit. */
+	unlimit();
+	rmdir(GROUP);
+	write_file(ROOT "/cgroup.subtree_control", "-rdma");
+	umount(ROOT);
+}
+
+static long long used(const char *what)
+{
+	long long number = number_in(GROUP "/rdma.current", what);
+
+	return number < 0 ? 0 : number;
+}
+
+/* Runs in the cgroup; what it returns is 0, or the line that went wrong. */
+static int run_in_group(int (*fn)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(write_file(GROUP "/cgroup.procs", "0") ? fn() : 255);
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ?
+		       WEXITSTATUS(status) : 254;
+}
+
+#define MUST_BE(value, call)				\
+	do {						\
+		if ((call) != (value)) {		\
+			fprintf(stderr, "# %s is not %s\n", #call, #value); \
+			return __LINE__ & 0xff ?: 1;	\
+		}					\
+	} while (0)
+
+static DAT_IA_HANDLE ia;
+
+static DAT_RETURN open_ia(void)
+{
+	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+
+	return dat_ia_open((char *)ia_name(), 8, &async_evd, &ia);
+}
+
+/* A PZ has a PD, and a hidden QP and its CQ; on iWARP another QP. */
+static int everything_is_counted(void)
+{
+	DAT_SRQ_ATTR srq_attr = { 16, 1, DAT_SRQ_LW_DEFAULT };
+	static char page[4096] __attribute__((aligned(4096)));
+	DAT_REGION_DESCRIPTION region = { .for_va = page };
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+	DAT_EVD_HANDLE evd;
+	DAT_SRQ_HANDLE srq;
+	DAT_LMR_HANDLE lmr;
+	DAT_RMR_HANDLE rmr;
+	DAT_PZ_HANDLE pz;
+	DAT_EP_HANDLE ep;
+	DAT_VADDR address;
+	DAT_VLEN size;
+	long long num;
+
+	MUST_BE(DAT_SUCCESS, open_ia());
+	MUST_BE(1, used("hca_handle="));
+	MUST_BE(0, used("hca_object="));
+	MUST_BE(DAT_SUCCESS, dat_pz_create(ia, &pz));
+	num = used("hca_object=");
+	MUST_BE(true, num == 3 || num == 4);
+	MUST_BE(DAT_SUCCESS, dat_evd_create(ia, 8, DAT_HANDLE_NULL,
+					    DAT_EVD_DTO_FLAG, &evd));
+	MUST_BE(num + 1, used("hca_object="));
+	MUST_BE(DAT_SUCCESS, dat_ep_create(ia, pz, evd, evd, DAT_HANDLE_NULL,
+					   NULL, &ep));
+	MUST_BE(num + 2, used("hca_object="));
+	MUST_BE(DAT_SUCCESS,
+		dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, 4096, pz,
+			       DAT_MEM_PRIV_ALL_FLAG, &lmr, &lmr_context,
+			       &rmr_context, &size, &address));
+	MUST_BE(num + 3, used("hca_object="));
+	MUST_BE(DAT_SUCCESS, dat_rmr_create(pz, &rmr));
+	MUST_BE(num + 5, used("hca_object="));
+	MUST_BE(DAT_SUCCESS, dat_srq_create(ia, pz, &srq_attr, &srq));
+	MUST_BE(num + 6, used("hca_object="));
+	MUST_BE(DAT_SUCCESS, dat_rmr_free(rmr));
+	MUST_BE(num + 4, used("hca_object="));
+	MUST_BE(DAT_SUCCESS, dat_ep_free(ep));
+	MUST_BE(num + 3, used("hca_object="));
+	MUST_BE(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	MUST_BE(0, used("hca_object="));
+	MUST_BE(0, used("hca_handle="));
+	return 0;
+}
+
+TEST_F(cgroup, counts_handles_and_objects)
+{
+	EXPECT_EQ(0, run_in_group(everything_is_counted));
+	EXPECT_EQ(0, used("hca_object="));
+}
+
+static int objects_are_refused(void)
+{
+	DAT_SRQ_ATTR srq_attr = { 16, 1, DAT_SRQ_LW_DEFAULT };
+	DAT_EVD_HANDLE evd;
+	DAT_SRQ_HANDLE srq;
+	DAT_RMR_HANDLE rmr;
+	DAT_PZ_HANDLE pz[2];
+	DAT_EP_HANDLE ep;
+
+	MUST_BE(DAT_SUCCESS, open_ia());
+	MUST_BE(DAT_SUCCESS, dat_pz_create(ia, &pz[0]));
+	MUST_BE(true, limit("hca_object", used("hca_object=") + 1));
+	MUST_BE(REFUSED(DAT_RESOURCE_PROTECTION_DOMAIN),
+		dat_pz_create(ia, &pz[1]));
+	MUST_BE(REFUSED(DAT_RESOURCE_MEMORY_REGION),
+		dat_rmr_create(pz[0], &rmr));
+	MUST_BE(DAT_SUCCESS, dat_evd_create(ia, 8, DAT_HANDLE_NULL,
+					    DAT_EVD_DTO_FLAG, &evd));
+	MUST_BE(REFUSED(DAT_RESOURCE_TEP),
+		dat_ep_create(ia, pz[0], evd, evd, DAT_HANDLE_NULL, NULL, &ep));
+	MUST_BE(REFUSED(DAT_RESOURCE_SRQ),
+		dat_srq_create(ia, pz[0], &srq_attr, &srq));
+	MUST_BE(REFUSED(DAT_RESOURCE_TEVD),
+		dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
+	return 0;
+}
+
+TEST_F(cgroup, refuses_objects_beyond_the_limit)
+{
+	EXPECT_EQ(0, run_in_group(objects_are_refused));
+	/* The process has ended, and with it its file. */
+	EXPECT_EQ(0, used("hca_object="));
+	EXPECT_EQ(0, used("hca_handle="));
+}
+
+static int an_ia_is_refused(void)
+{
+	MUST_BE(REFUSED(DAT_RESOURCE_DEVICE), open_ia());
+	return 0;
+}
+
+TEST_F(cgroup, refuses_an_ia_beyond_the_limit)
+{
+	ASSERT_TRUE(limit("hca_handle", 0));
+	EXPECT_EQ(0, run_in_group(an_ia_is_refused));
+}
+
+TEST_HARNESS_MAIN

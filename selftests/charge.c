@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * charge.c - what a process makes the kernel allocate is charged to its file and
+ * its user, and given back: Documentation/admin.rst
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#include <linux/dat.h>
+
+#include "counts.h"
+#include "pair.h"
+
+#define PARAMETERS	"/sys/module/kdapl/parameters/"
+#define PAGE		4096
+
+#define NO_MEMORY	ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY)
+#define MB		(1LL << 20)
+#define NOBODY		65534
+
+static bool set(const char *name, long long value)
+{
+	char path[128], number[32];
+	bool ok;
+	int fd;
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	snprintf(number, sizeof(number), "%lld", value);
+	fd = open(path, O_WRONLY);
+	ok = write(fd, number, strlen(number)) > 0;
+	close(fd);
+	return ok;
+}
+
+static long long get(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	return number_in(path, "");
+}
+
+/* An IA, with limits that are put back. */
+FIXTURE(charge)
+{
+	long long file_bytes;
+	long long user_bytes;
+	DAT_EVD_HANDLE async_evd;
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	mode_t mode;
+};
+
+FIXTURE_SETUP(charge)
+{
+	struct stat st;
+
+	if (geteuid())
+		SKIP(return, "only root can set limits");
+	self->file_bytes = get("max_file_bytes");
+	self->user_bytes = get("max_user_bytes");
+	ASSERT_EQ(0, stat("/dev/dat", &st));
+	self->mode = st.st_mode & 07777;
+	ASSERT_EQ(0, chmod("/dev/dat", 0666));
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8,
+					   &self->async_evd, &self->ia));
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->ia, &self->pz));
+}
+
+FIXTURE_TEARDOWN(charge)
+{
+	if (!self->ia)
+		return;
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_TRUE(set("max_file_bytes", self->file_bytes));
+	EXPECT_TRUE(set("max_user_bytes", self->user_bytes));
+	EXPECT_EQ(0, chmod("/dev/dat", self->mode));
+}
+
+static long long charged(void)
+{
+	return charged_bytes(getpid());
+}
+
+/* Creates with @create until that is refused, at most @max times. */
+#define UNTIL_REFUSED(max, create)					\
+({									\
+	DAT_RETURN __ret = DAT_SUCCESS;					\
+	int __num;							\
+									\
+	for (__num = 0; __num < (max); __num++) {			\
+		__ret = (create);					\
+		if (__ret)						\
+			break;						\
+	}								\
+	EXPECT_EQ(NO_MEMORY, __ret) {					\
+		TH_LOG("%s, %d times: %s", #create, __num,		\
+		       dat_str(__ret));					\
+	}								\
+	__num;								\
+})
+
+static DAT_RETURN large_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz)
+{
+	DAT_SRQ_ATTR attr = { 16384, 1, DAT_SRQ_LW_DEFAULT };
+	DAT_SRQ_HANDLE srq;
+
+	return dat_srq_create(ia, pz, &attr, &srq) ?: dat_srq_resize(srq, 1);
+}
+
+TEST_F(charge, srqs_stay_charged_for_what_they_were)
+{
+	ASSERT_TRUE(set("max_file_bytes", charged() + 16 * MB));
+	/* Each has a queue of 2 MB at least. */
+	EXPECT_GE(8, UNTIL_REFUSED(100, large_srq(self->ia, self->pz)));
+}
+
+TEST_F(charge, an_srq_that_grows_is_charged)
+{
+	DAT_SRQ_ATTR attr = { 16, 1, DAT_SRQ_LW_DEFAULT };
+	long long before, grown;
+	DAT_SRQ_HANDLE srq;
+	DAT_RETURN ret;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_create(self->ia, self->pz, &attr, &srq));
+	before = charged();
+	ret = dat_srq_resize(srq, 8192);
+	if (ret == ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ))
+		SKIP(return, "the device cannot make an SRQ larger");
+	ASSERT_EQ(DAT_SUCCESS, ret);
+	grown = charged();
+	EXPECT_LE(before + MB / 2, grown);
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_resize(srq, 1));
+	EXPECT_EQ(grown, charged());
+	ASSERT_TRUE(set("max_file_bytes", grown));
+	EXPECT_EQ(DAT_SUCCESS, dat_srq_resize(srq, 8192));
+	EXPECT_EQ(NO_MEMORY, dat_srq_resize(srq, 16384));
+}
+
+/* An EVD of one event whose EP can have many DTOs outstanding. */
+static DAT_RETURN evd_with_large_cq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = 8192, .max_request_dtos = 1 };
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep;
+
+	return dat_evd_create(ia, 1, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd) ?:
+	       dat_ep_create(ia, pz, evd, evd, DAT_HANDLE_NULL, &attr, &ep) ?:
+	       dat_ep_free(ep);
+}
+
+TEST_F(charge, cqs_stay_charged_for_what_eps_made_them)
+{
+	ASSERT_TRUE(set("max_file_bytes", charged() + 16 * MB));
+	/* Each has a CQ of 512 KB at least. */
+	EXPECT_GE(32, UNTIL_REFUSED(200, evd_with_large_cq(self->ia,
+							   self->pz)));
+}
+
+static DAT_RETURN large_ep(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz)
+{
+	DAT_EP_ATTR attr = {
+		.max_recv_dtos = 8192,
+		.max_request_dtos = 8192,
+		.max_recv_iov = 30,
+		.max_request_iov = 30,
+	};
+	DAT_EP_HANDLE ep;
+	DAT_RETURN ret;
+
+	ret = dat_ep_create(ia, pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+			    DAT_HANDLE_NULL, &attr, &ep);
+	if (DAT_GET_TYPE(ret) != DAT_INVALID_PARAMETER)
+		return ret;
+	/* siw takes fewer segments. */
+	attr.max_recv_iov = 6;
+	attr.max_request_iov = 6;
+	return dat_ep_create(ia, pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+			     DAT_HANDLE_NULL, &attr, &ep);
+}
+
+TEST_F(charge, eps_are_charged_for_segments)
+{
+	ASSERT_TRUE(set("max_file_bytes", charged() + 64 * MB));
+	EXPECT_GE(8, UNTIL_REFUSED(64, large_ep(self->ia, self->pz)));
+}
+
+static DAT_RETURN pz_with_lmr(DAT_IA_HANDLE ia)
+{
+	static char page[PAGE] __attribute__((aligned(PAGE)));
+	DAT_REGION_DESCRIPTION region = { .for_va = page };
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+	DAT_LMR_HANDLE lmr;
+	DAT_VADDR address;
+	DAT_PZ_HANDLE pz;
+	DAT_VLEN size;
+
+	return dat_pz_create(ia, &pz) ?:
+	       dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, PAGE, pz,
+			      DAT_MEM_PRIV_ALL_FLAG, &lmr, &lmr_context,
+			      &rmr_context, &size, &address);
+}
+
+TEST_F(charge, pzs_are_charged_for_their_hidden_queues)
+{
+	ASSERT_TRUE(set("max_file_bytes", charged() + 4 * MB));
+	/* 20 KB each at least. */
+	EXPECT_GE(205, UNTIL_REFUSED(1000, pz_with_lmr(self->ia)));
+}
+
+static DAT_RETURN one_rmr(DAT_PZ_HANDLE pz)
+{
+	DAT_RMR_HANDLE rmr;
+
+	return dat_rmr_create(pz, &rmr);
+}
+
+TEST_F(charge, whatever_is_freed_is_given_back)
+{
+	long long before;
+
+	before = charged();
+	EXPECT_LT(0, before);
+	EXPECT_EQ(DAT_SUCCESS, one_rmr(self->pz));
+	EXPECT_EQ(DAT_SUCCESS, large_srq(self->ia, self->pz));
+	EXPECT_EQ(DAT_SUCCESS, large_ep(self->ia, self->pz));
+	EXPECT_EQ(DAT_SUCCESS, evd_with_large_cq(self->ia, self->pz));
+	EXPECT_EQ(DAT_SUCCESS, pz_with_lmr(self->ia));
+	EXPECT_LT(before, charged());
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	/* After a grace period; the harness ends a test that takes too long. */
+	while (charged())
+		usleep(10000);
+	self->async_evd = DAT_HANDLE_NULL;
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8,
+					   &self->async_evd, &self->ia));
+}
+
+/* Processes of nobody, each with a file of its own. */
+FIXTURE(user)
+{
+	long long user_bytes;
+	mode_t mode;
+	int done[2];
+	int hold[2];
+};
+
+FIXTURE_SETUP(user)
+{
+	struct stat st;
+
+	if (geteuid())
+		SKIP(return, "only root can set limits");
+	self->user_bytes = get("max_user_bytes");
+	ASSERT_EQ(0, stat("/dev/dat", &st));
+	self->mode = st.st_mode & 07777;
+	ASSERT_EQ(0, chmod("/dev/dat", 0666));
+	ASSERT_EQ(0, pipe(self->done));
+	ASSERT_EQ(0, pipe(self->hold));
+}
+
+FIXTURE_TEARDOWN(user)
+{
+	if (geteuid())
+		return;
+	EXPECT_TRUE(set("max_user_bytes", self->user_bytes));
+	EXPECT_EQ(0, chmod("/dev/dat", self->mode));
+}
+
+/* What a child that is nobody does, and how it tells that it is done. */
+static bool become_nobody(void)
+{
+	return !setgid(NOBODY) && !setuid(NOBODY);
+}
+
+/* Takes all that it gets, in various ways; false if it gets all it wants. */
+static bool take_all(unsigned int how)
+{
+	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+	DAT_RETURN ret, last = DAT_SUCCESS;
+	unsigned int i, refused = 0;
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+
+	if (dat_ia_open((char *)ia_name(), 8, &async_evd, &ia) ||
+	    dat_pz_create(ia, &pz))
+		return true;
+	/* What is too large is tried no more; the small ones fill the rest. */
+	for (i = 0; i < 100000 && refused < 5; i++) {
+		switch ((how + refused) % 5) {
+		case 0:
+			ret = large_ep(ia, pz);
+			break;
+		case 1:
+			ret = large_srq(ia, pz);
+			break;
+		case 2:
+			ret = evd_with_large_cq(ia, pz);
+			break;
+		case 3:
+			ret = one_rmr(pz);
+			break;
+		default:
+			ret = pz_with_lmr(ia);
+			break;
+		}
+		if (ret) {
+			refused++;
+			last = ret;
+		}
+	}
+	return DAT_GET_TYPE(last) == DAT_INSUFFICIENT_RESOURCES;
+}
+
+/* A child that takes all it gets, and holds it until @hold is closed. */
+static pid_t taker(unsigned int how, const int done[2], const int hold[2])
+{
+	pid_t pid = fork();
+	char c;
+
+	if (pid)
+		return pid;
+	close(hold[1]);
+	c = become_nobody() && take_all(how) ? 'y' : 'n';
+	if (write(done[1], &c, 1) != 1)
+		_exit(1);
+	_exit(read(hold[0], &c, 1));
+}
+
+/* Ends the children, which then give all back. */
+static void end_all(const int hold[2], const pid_t *pids, int num)
+{
+	int i, status;
+
+	close(hold[1]);
+	for (i = 0; i < num; i++)
+		waitpid(pids[i], &status, 0);
+}
+
+TEST_F(user, two_processes_share_its_limit)
+{
+	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+	long long first, second;
+	DAT_IA_HANDLE ia;
+	pid_t pids[2];
+	char c;
+
+	ASSERT_TRUE(set("max_user_bytes", 16 * MB));
+	pids[0] = taker(3, self->done, self->hold);
+	ASSERT_EQ(1, read(self->done[0], &c, 1));
+	EXPECT_EQ('y', c);
+	first = charged_bytes(pids[0]);
+	EXPECT_LT(15 * MB, first);
+	EXPECT_GE(16 * MB, first);
+	pids[1] = taker(3, self->done, self->hold);
+	ASSERT_EQ(1, read(self->done[0], &c, 1));
+	EXPECT_EQ('y', c);
+	second = charged_bytes(pids[1]);
+	EXPECT_LE(0, second);
+	EXPECT_GE(16 * MB, first + second);
+	/* Another user has a limit of its own; and root has none. */
+	ASSERT_TRUE(set("max_user_bytes", 0));
+	EXPECT_EQ(DAT_SUCCESS,
+		  dat_ia_open((char *)ia_name(), 8, &async_evd, &ia));
+	end_all(self->hold, pids, 2);
+}
+
+static long long available(void)
+{
+	/* What was freed just now is available after a grace period. */
+	usleep(500000);
+	return number_in("/proc/meminfo", "MemAvailable:") * 1024;
+}
+
+#define FILES	64
+
+/*
+ * The promise of Documentation/admin.rst: all files of a user take no more than
+ * max_user_bytes, up to an error of 25 percent, and 2 MB for each file for what is
+ * not kdapl's: the processes, the tables of handles, what the allocators round up.
+ */
+TEST_F(user, with_many_files_takes_no_more_than_promised)
+{
+	long long before, after, promised = get("max_user_bytes");
+	long long sum = 0;
+	pid_t pids[FILES];
+	char c;
+	int i;
+
+	before = available();
+	if (before < 2 * promised)
+		SKIP(return, "not enough memory to be sure");
+	for (i = 0; i < FILES; i++) {
+		pids[i] = taker(i, self->done, self->hold);
+		ASSERT_EQ(1, read(self->done[0], &c, 1));
+		EXPECT_EQ('y', c);
+	}
+	after = available();
+	for (i = 0; i < FILES; i++)
+		sum += charged_bytes(pids[i]);
+	TH_LOG("charged %lld of %lld bytes, %lld bytes less are available", sum,
+	       promised, before - after);
+	EXPECT_GE(promised, sum);
+	EXPECT_LT(promised * 3 / 4, sum);
+	EXPECT_GE(promised + promised / 4 + FILES * 2 * MB, before - after);
+	end_all(self->hold, pids, FILES);
+	/* All of it comes back. */
+	EXPECT_GE(FILES * MB / 2, before - available());
+}
+
+TEST_HARNESS_MAIN
