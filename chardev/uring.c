@@ -70,6 +70,24 @@ void dat_uring_put(struct dat_uring *ring)
 	kref_put(&ring->ref, uring_release);
 }
 
+static void uring_vm_open(struct vm_area_struct *vma)
+{
+	struct dat_uring *ring = vma->vm_private_data;
+
+	kref_get(&ring->ref);
+}
+
+static void uring_vm_close(struct vm_area_struct *vma)
+{
+	dat_uring_put(vma->vm_private_data);
+}
+
+/* A part of a mapping, a moved one and that of a child hold the ring as well. */
+static const struct vm_operations_struct uring_vm_ops = {
+	.open = uring_vm_open,
+	.close = uring_vm_close,
+};
+
 /**
  * dat_uring_mmap - map a ring
  * @ring: the ring
@@ -92,5 +110,10 @@ int dat_uring_mmap(struct dat_uring *ring, struct vm_area_struct *vma)
 		ret = vm_insert_page(vma, vma->vm_start + offset,
 				     vmalloc_to_page((void *)ring->mem +
 						     offset));
-	return ret;
+	if (ret)
+		return ret;
+	kref_get(&ring->ref);
+	vma->vm_private_data = ring;
+	vma->vm_ops = &uring_vm_ops;
+	return 0;
 }

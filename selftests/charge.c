@@ -418,4 +418,142 @@ TEST_F(user, with_many_files_takes_no_more_than_promised)
 	EXPECT_GE(FILES * MB / 2, before - available());
 }
 
+/* A ring of @qlen events, and where it is mapped, without the library. */
+static void *map_evd(int fd, __u32 ia, __u32 qlen, __u32 *evd, size_t *len)
+{
+	struct dat_dev_evd_create arg = {
+		.size = sizeof(arg),
+		.ia = ia,
+		.min_qlen = qlen,
+		.flags = DAT_EVD_SOFTWARE_FLAG,
+	};
+
+	if (ioctl(fd, DAT_DEV_EVD_CREATE, &arg) || arg.result)
+		return MAP_FAILED;
+	*evd = arg.evd;
+	*len = sizeof(struct dat_dev_ring) +
+	       arg.ring_entries * sizeof(struct dat_dev_event);
+	*len = (*len + PAGE - 1) / PAGE * PAGE;
+	return mmap(NULL, *len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		    (off_t)arg.evd * PAGE);
+}
+
+static int free_evd(int fd, __u32 evd)
+{
+	struct dat_dev_free arg = { .size = sizeof(arg), .handle = evd };
+
+	return ioctl(fd, DAT_DEV_EVD_FREE, &arg) ?: arg.result;
+}
+
+static int open_raw(__u32 *ia)
+{
+	struct dat_dev_ia_open arg = {
+		.size = sizeof(arg),
+		.dat_major = 1,
+		.dat_minor = 2,
+		.async_evd_qlen = 8,
+	};
+	int fd = open("/dev/dat", O_RDWR);
+
+	snprintf(arg.name, sizeof(arg.name), "%s", ia_name());
+	if (ioctl(fd, DAT_DEV_IA_OPEN, &arg) || arg.result)
+		return -1;
+	*ia = arg.ia;
+	return fd;
+}
+
+#define RING_EVENTS	16384
+#define RING_BYTES	(RING_EVENTS * 64)
+
+/* Maps rings and frees their EVDs until it is refused; how many that were. */
+static int map_and_free(int fd, __u32 ia, void **at, size_t *len, int max)
+{
+	__u32 evd;
+	int num;
+
+	for (num = 0; num < max; num++) {
+		at[num] = map_evd(fd, ia, RING_EVENTS, &evd, len);
+		if (at[num] == MAP_FAILED || free_evd(fd, evd))
+			break;
+	}
+	return num;
+}
+
+/* What is charged once all that was freed is given back. */
+static long long settled(void)
+{
+	long long before, now = charged();
+
+	do {
+		before = now;
+		usleep(100000);
+		now = charged();
+	} while (now != before);
+	return now;
+}
+
+TEST_F(charge, a_ring_is_charged_as_long_as_it_is_mapped)
+{
+	void *at[64], *moved;
+	long long before;
+	size_t len;
+	int fd, num;
+	__u32 ia;
+
+	fd = open_raw(&ia);
+	ASSERT_LE(0, fd);
+	/* The ring in the kernel is freed with the EVD. */
+	before = settled();
+	ASSERT_TRUE(set("max_file_bytes", before + 16 * MB));
+	num = map_and_free(fd, ia, at, &len, 64);
+	EXPECT_LT(4, num);
+	EXPECT_GE(16, num);
+	EXPECT_LE(before + num * (long long)RING_BYTES, settled());
+
+	/* A part of it is all of it; so is one that has moved. */
+	ASSERT_EQ(0, munmap(at[0], len / 2 / PAGE * PAGE));
+	EXPECT_LE(before + num * (long long)RING_BYTES, settled());
+	ASSERT_EQ(0, munmap((char *)at[0] + len / 2 / PAGE * PAGE,
+			    len - len / 2 / PAGE * PAGE));
+	moved = mremap(at[1], len, len, MREMAP_MAYMOVE | MREMAP_FIXED, at[0]);
+	ASSERT_EQ(at[0], moved);
+	EXPECT_LE(before + (num - 1) * (long long)RING_BYTES, settled());
+	while (--num > 1)
+		ASSERT_EQ(0, munmap(at[num], len));
+	EXPECT_LE(before + RING_BYTES, settled());
+	ASSERT_EQ(0, munmap(moved, len));
+	EXPECT_EQ(before, settled());
+	close(fd);
+}
+
+TEST_F(charge, a_ring_is_charged_as_long_as_a_child_maps_it)
+{
+	int fd, hold[2], status;
+	long long before;
+	size_t len;
+	void *at;
+	__u32 ia, evd;
+	pid_t child;
+	char c;
+
+	ASSERT_EQ(0, pipe(hold));
+	fd = open_raw(&ia);
+	ASSERT_LE(0, fd);
+	before = settled();
+	at = map_evd(fd, ia, RING_EVENTS, &evd, &len);
+	ASSERT_NE(MAP_FAILED, at);
+	child = fork();
+	if (!child) {
+		close(hold[1]);
+		_exit(read(hold[0], &c, 1));
+	}
+	ASSERT_EQ(0, free_evd(fd, evd));
+	ASSERT_EQ(0, munmap(at, len));
+	EXPECT_LE(before + RING_BYTES, settled());
+	close(hold[1]);
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(before, settled());
+	close(fd);
+}
+
 TEST_HARNESS_MAIN
