@@ -8,6 +8,7 @@
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
 
+#include "ia.h"
 #include "object.h"
 
 struct dat_ep;
@@ -21,9 +22,13 @@ struct dat_ep;
  */
 #define DAT_PORT_TRIES	16
 
-/* The request of an RSP has come; and the consumer knows of it, or never will. */
+/*
+ * The request of an RSP has come; somebody has taken it on himself to report it;
+ * and the consumer knows of it, or never will.
+ */
 #define DAT_RSP_SPENT	0
-#define DAT_RSP_TOLD	1
+#define DAT_RSP_TELLING	1
+#define DAT_RSP_TOLD	2
 
 /**
  * struct dat_sp - a service point: a PSP, an RSP or a CSP
@@ -31,7 +36,8 @@ struct dat_ep;
  * @evd: where connection requests go, used
  * @conn_qual: the connection qualifier
  * @id: listens; NULL when it has been stopped
- * @spent: of an RSP: DAT_RSP_SPENT, DAT_RSP_TOLD
+ * @spent: of an RSP: DAT_RSP_SPENT, DAT_RSP_TELLING, DAT_RSP_TOLD
+ * @cr: of an RSP: its request, referenced, from DAT_RSP_SPENT on
  * @addr: address and port that it listens on
  * @flags: of a PSP: who makes the EPs
  * @ep: of an RSP: its EP, used and referenced
@@ -44,6 +50,7 @@ struct dat_sp {
 	DAT_CONN_QUAL conn_qual;
 	struct rdma_cm_id *id;
 	unsigned long spent;
+	struct dat_cr *cr;
 	struct sockaddr_storage addr;
 	DAT_PSP_FLAGS flags;
 	struct dat_ep *ep;
@@ -57,6 +64,7 @@ struct dat_sp {
  * @id: the connection to be; NULL once it has been answered
  * @sp: the service point, referenced, while the consumer is yet to be told
  * @tell_work: tells it, where that cannot be done at once
+ * @deferred: @tell_work waits for the gate of the IA
  * @ep: the only EP that can accept it, used and referenced; or NULL
  * @ep_is_ours: @ep comes from dat_ep_provide()
  * @responder_resources: RDMA reads that the peer wants to have outstanding
@@ -70,6 +78,7 @@ struct dat_cr {
 	struct rdma_cm_id *id;
 	struct dat_sp *sp;
 	struct work_struct tell_work;
+	struct dat_ia_deferred deferred;
 	struct dat_ep *ep;
 	bool ep_is_ours;
 	u8 responder_resources;
@@ -99,6 +108,7 @@ void dat_connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
 /* cr_arrive.c */
 struct dat_cr *dat_cr_new(struct dat_ia *ia, const void *data, u8 data_len);
 bool dat_cr_tell(struct dat_cr *cr, struct dat_sp *sp);
+void dat_rsp_finish(struct dat_sp *sp);
 int dat_cr_arrived(struct dat_sp *sp, struct rdma_cm_id *id,
 		   struct rdma_cm_event *event);
 

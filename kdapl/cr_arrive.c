@@ -93,40 +93,89 @@ static bool cr_get_ep(struct dat_cr *cr, struct dat_sp *sp)
 /* The gate has been passed; the RSP takes no other request. */
 static bool tell(struct dat_cr *cr, struct dat_sp *sp)
 {
+	bool used = dat_object_use(&sp->evd->obj);
 	bool told = false;
 
-	if (!dat_object_use(&sp->evd->obj))
-		return false;
 	if (is_one_shot(sp))
 		dat_sp_stop(sp);
-	/* An RSP comes but once: what is lost with it has to be reported. */
-	if ((is_one_shot(sp) || !dat_evd_is_full(sp->evd)) &&
+	/*
+	 * An RSP comes but once: what is lost with it has to be reported. And the
+	 * request gets its EP in any case, to give it back.
+	 */
+	if ((is_one_shot(sp) || (used && !dat_evd_is_full(sp->evd))) &&
 	    cr_get_ep(cr, sp))
-		told = post_arrival(cr, sp);
-	dat_object_unuse(&sp->evd->obj);
+		told = used && post_arrival(cr, sp);
+	if (used)
+		dat_object_unuse(&sp->evd->obj);
 	return told;
+}
+
+/* The gate has been passed. */
+static void tell_or_reject(struct dat_cr *cr, struct dat_sp *sp)
+{
+	if (tell(cr, sp) || !dat_object_claim(&cr->obj))
+		return;
+	if (cr->id)
+		rdma_reject(cr->id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
+	dat_cr_end(cr);
+}
+
+/*
+ * False if somebody else does it, or has done it. Whoever gets true has passed
+ * the gate, or never will, and so needs nobody to finish.
+ */
+static bool rsp_begin(struct dat_sp *sp)
+{
+	return !test_and_set_bit(DAT_RSP_TELLING, &sp->spent);
+}
+
+static void rsp_end(struct dat_sp *sp)
+{
+	set_bit(DAT_RSP_TOLD, &sp->spent);
+	/* Pairs with that of who is about to wait in dat_rsp_finish(). */
+	smp_mb__after_atomic();
+	wake_up_var(&sp->spent);
+}
+
+/**
+ * dat_rsp_finish - the consumer knows of the request of an RSP, or never will
+ * @sp: the RSP, DAT_RSP_SPENT by somebody else
+ *
+ * The work that reports the request may be waiting for the gate, which stays
+ * closed until the caller has left. Then it is done here.
+ *
+ * Context: process, may sleep; the caller has passed the IA's gate.
+ */
+void dat_rsp_finish(struct dat_sp *sp)
+{
+	/* It is about to be there: nothing is waited for in between. */
+	wait_var_event(&sp->spent, smp_load_acquire(&sp->cr));
+	if (rsp_begin(sp)) {
+		tell_or_reject(sp->cr, sp);
+		rsp_end(sp);
+	}
+	wait_var_event(&sp->spent, test_bit(DAT_RSP_TOLD, &sp->spent));
 }
 
 static void tell_work(struct work_struct *work)
 {
 	struct dat_cr *cr = container_of(work, struct dat_cr, tell_work);
-	struct dat_sp *sp = cr->sp;
 	struct dat_ia *ia = cr->obj.ia;
+	struct dat_sp *sp = cr->sp;
+	enum dat_ia_entry entry;
 
-	/* Else dat_ia_close() ends the lot. */
-	if (dat_ia_enter_for_free(ia)) {
-		if (!tell(cr, sp) && dat_object_claim(&cr->obj)) {
-			if (cr->id)
-				rdma_reject(cr->id, NULL, 0,
-					    IB_CM_REJ_NO_RESOURCES);
-			dat_cr_end(cr);
-		}
-		dat_ia_leave(ia);
+	entry = dat_ia_enter_or_defer(ia, &cr->deferred);
+	if (entry == DAT_IA_DEFERRED)
+		return;
+	if (!is_one_shot(sp) || rsp_begin(sp)) {
+		/* Else dat_ia_close() ends the lot. */
+		if (entry == DAT_IA_ENTERED)
+			tell_or_reject(cr, sp);
+		if (is_one_shot(sp))
+			rsp_end(sp);
 	}
-	set_bit(DAT_RSP_TOLD, &sp->spent);
-	/* Pairs with that of who is about to wait in dat_rsp_free(). */
-	smp_mb__after_atomic();
-	wake_up_var(&sp->spent);
+	if (entry == DAT_IA_ENTERED)
+		dat_ia_leave(ia);
 	dat_object_put(&sp->obj);
 	dat_object_put(&cr->obj);
 }
@@ -153,6 +202,7 @@ struct dat_cr *dat_cr_new(struct dat_ia *ia, const void *data, u8 data_len)
 	cr->data_len = data_len;
 	memcpy(cr->data, data, data_len);
 	INIT_WORK(&cr->tell_work, tell_work);
+	cr->deferred.work = &cr->tell_work;
 	dat_object_init(&cr->obj, DAT_HANDLE_TYPE_CR, ia, &cr_ops);
 	/* The CM must not wait for memory to be freed. */
 	if (dat_object_try_charge(&cr->obj, struct_size(cr, data, data_len) +
@@ -180,6 +230,14 @@ bool dat_cr_tell(struct dat_cr *cr, struct dat_sp *sp)
 	kref_get(&cr->obj.ref);
 	kref_get(&sp->obj.ref);
 	cr->sp = sp;
+	if (is_one_shot(sp)) {
+		kref_get(&cr->obj.ref);
+		/* Pairs with dat_rsp_finish(), which may take over from here. */
+		smp_store_release(&sp->cr, cr);
+		/* Pairs with that of who is about to wait there. */
+		smp_mb();
+		wake_up_var(&sp->spent);
+	}
 	queue_work(kdapl_wq, &cr->tell_work);
 	return true;
 }

@@ -7,11 +7,17 @@
  * and then have the objects for themselves. A closed gate never makes a call
  * wait for dat_ia_close(): upcalls make calls too, and dat_ia_close() waits
  * for upcalls.
+ *
+ * A call inside must not wait for a work that passes the gate, or the two and
+ * whoever closes the gate wait for each other. A work must not wait at the gate
+ * either: it would keep a worker that the upcalls need for which the gate stays
+ * closed. It uses dat_ia_enter_or_defer().
  */
 #include "device.h"
 #include "evd.h"
 #include "gate.h"
 #include "ia.h"
+#include "kdapl.h"
 
 /**
  * dat_ia_enter_for_free - pass the gate, even when the device has gone
@@ -23,7 +29,8 @@
 bool dat_ia_enter_for_free(struct dat_ia *ia)
 {
 	for (;;) {
-		enum dat_ia_gate gate = READ_ONCE(ia->gate);
+		/* Pairs with dat_ia_gate_open(). */
+		enum dat_ia_gate gate = smp_load_acquire(&ia->gate);
 
 		/*
 		 * A closed gate is closed even while calls are inside, or a
@@ -66,13 +73,67 @@ bool dat_ia_enter(struct dat_ia *ia)
  */
 bool dat_ia_try_enter(struct dat_ia *ia)
 {
-	if (READ_ONCE(ia->gate) != DAT_IA_OPEN ||
+	/* Pairs with dat_ia_gate_open(). */
+	if (smp_load_acquire(&ia->gate) != DAT_IA_OPEN ||
 	    !refcount_inc_not_zero(&ia->entered))
 		return false;
 	if (!ia->unplugged)
 		return true;
 	dat_ia_leave(ia);
 	return false;
+}
+
+/**
+ * dat_ia_enter_or_defer - pass the gate from a work
+ * @ia: the IA
+ * @deferred: names the work; not in use
+ *
+ * As dat_ia_enter_for_free(), but a work that would have to wait is to return
+ * instead. It is queued once more when it has not to wait any more.
+ *
+ * Context: process.
+ * Return: DAT_IA_ENTERED, for dat_ia_leave(); DAT_IA_REFUSED; or DAT_IA_DEFERRED,
+ * and then the work may be running again already.
+ */
+enum dat_ia_entry dat_ia_enter_or_defer(struct dat_ia *ia,
+					struct dat_ia_deferred *deferred)
+{
+	for (;;) {
+		bool wait;
+
+		/* Pairs with dat_ia_gate_open(). */
+		switch (smp_load_acquire(&ia->gate)) {
+		case DAT_IA_OPEN:
+			if (refcount_inc_not_zero(&ia->entered))
+				return DAT_IA_ENTERED;
+			break;
+		case DAT_IA_CLOSING:
+			return DAT_IA_REFUSED;
+		case DAT_IA_UNPLUGGING:
+			break;
+		}
+		spin_lock_bh(&ia->lock);
+		/* The gate changes before release_deferred() takes the lock. */
+		wait = READ_ONCE(ia->gate) == DAT_IA_UNPLUGGING;
+		if (wait)
+			list_add_tail(&deferred->node, &ia->deferred);
+		spin_unlock_bh(&ia->lock);
+		if (wait)
+			return DAT_IA_DEFERRED;
+	}
+}
+
+static void release_deferred(struct dat_ia *ia)
+{
+	struct dat_ia_deferred *deferred, *next;
+	LIST_HEAD(ready);
+
+	spin_lock_bh(&ia->lock);
+	list_splice_init(&ia->deferred, &ready);
+	spin_unlock_bh(&ia->lock);
+	/* Once it is queued, its memory may go. */
+	list_for_each_entry_safe(deferred, next, &ready, node)
+		queue_work(kdapl_wq, deferred->work);
 }
 
 /**
@@ -96,6 +157,7 @@ void dat_ia_gate_init(struct dat_ia *ia)
 	ia->gate = DAT_IA_OPEN;
 	refcount_set(&ia->entered, 1);
 	init_waitqueue_head(&ia->gate_wq);
+	INIT_LIST_HEAD(&ia->deferred);
 }
 
 /**
@@ -111,6 +173,23 @@ void dat_ia_gate_close(struct dat_ia *ia, enum dat_ia_gate why)
 	WRITE_ONCE(ia->gate, why);
 	dat_ia_leave(ia);
 	wait_event(ia->gate_wq, refcount_read(&ia->entered) == 0);
+	/* Pairs with the release of dat_ia_leave(): what was done inside is seen. */
+	smp_acquire__after_ctrl_dep();
+	if (why == DAT_IA_CLOSING)
+		release_deferred(ia);
+}
+
+/**
+ * dat_ia_gate_seal - a gate that was closed for a look stays closed for good
+ * @ia: the IA, from dat_ia_gate_close(); calls that wait fail
+ *
+ * Context: process.
+ */
+void dat_ia_gate_seal(struct dat_ia *ia)
+{
+	WRITE_ONCE(ia->gate, DAT_IA_CLOSING);
+	wake_up_all(&ia->gate_wq);
+	release_deferred(ia);
 }
 
 /**
@@ -123,6 +202,7 @@ void dat_ia_gate_open(struct dat_ia *ia)
 	/* Whoever sees the gate open finds the count raised. */
 	smp_store_release(&ia->gate, DAT_IA_OPEN);
 	wake_up_all(&ia->gate_wq);
+	release_deferred(ia);
 }
 
 /**

@@ -9,6 +9,7 @@
 
 void dat_ia_gate_init(struct dat_ia *ia);
 void dat_ia_gate_close(struct dat_ia *ia, enum dat_ia_gate why);
+void dat_ia_gate_seal(struct dat_ia *ia);
 void dat_ia_gate_open(struct dat_ia *ia);
 
 #endif /* _KDAPL_GATE_H */

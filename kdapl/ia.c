@@ -469,8 +469,7 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle,
 					DAT_INVALID_STATE_IA_IN_USE);
 			goto unlock;
 		}
-		WRITE_ONCE(ia->gate, DAT_IA_CLOSING);
-		wake_up_all(&ia->gate_wq);
+		dat_ia_gate_seal(ia);
 	}
 
 	ia_destroy_objects(ia);

@@ -10,6 +10,7 @@
 #include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -29,6 +30,23 @@ enum dat_ia_gate {
 };
 
 /**
+ * struct dat_ia_deferred - a work that waits for the gate without a worker
+ * @node: in ia->deferred
+ * @work: is queued when the gate is open, or closed for good
+ */
+struct dat_ia_deferred {
+	struct list_head node;
+	struct work_struct *work;
+};
+
+/* What became of an attempt to pass the gate without waiting. */
+enum dat_ia_entry {
+	DAT_IA_ENTERED,
+	DAT_IA_REFUSED,		/* the IA is being closed */
+	DAT_IA_DEFERRED,	/* the work will run again */
+};
+
+/**
  * struct dat_ia - an open IA
  * @obj: head
  * @dev: the device; valid until the last reference to the IA goes
@@ -44,7 +62,8 @@ enum dat_ia_gate {
  * @gate: may calls enter?
  * @entered: 1 + calls inside
  * @gate_wq: waited on by calls and by whoever closed the gate
- * @lock: guards @objects
+ * @deferred: works that wait for the gate
+ * @lock: guards @objects and @deferred
  * @objects: what the consumer made with this IA, by type
  * @lmrs: LMRs by the index part of their lmr_context
  * @recent_lmrs: of these, what is found at once
@@ -68,6 +87,7 @@ struct dat_ia {
 	enum dat_ia_gate gate;
 	refcount_t entered;
 	wait_queue_head_t gate_wq;
+	struct list_head deferred;
 	spinlock_t lock;
 	struct list_head objects[DAT_NUM_HANDLE_TYPES];
 	struct xarray lmrs;
@@ -93,6 +113,8 @@ bool dat_ia_enter_for_free(struct dat_ia *ia);
 bool dat_ia_enter(struct dat_ia *ia);
 bool dat_ia_try_enter(struct dat_ia *ia);
 void dat_ia_leave(struct dat_ia *ia);
+enum dat_ia_entry dat_ia_enter_or_defer(struct dat_ia *ia,
+					struct dat_ia_deferred *deferred);
 
 struct dat_object *dat_object_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 				    DAT_RETURN_SUBTYPE subtype,

@@ -3,7 +3,6 @@
  * rsp.c - reserved service points: listening for one request, with one EP
  */
 #include <linux/kernel.h>
-#include <linux/wait_bit.h>
 
 #include "cm.h"
 #include "ep.h"
@@ -167,8 +166,7 @@ DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle)
 	if (dat_object_claim(obj)) {
 		dat_object_retire(obj);
 		if (test_and_set_bit(DAT_RSP_SPENT, &sp->spent))
-			wait_var_event(&sp->spent,
-				       test_bit(DAT_RSP_TOLD, &sp->spent));
+			dat_rsp_finish(sp);
 		else
 			dat_ep_unreserve(sp->ep, sp->ep_is_ours);
 	} else {

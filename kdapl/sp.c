@@ -42,6 +42,8 @@ static void sp_release(struct dat_object *obj)
 {
 	struct dat_sp *sp = to_sp(obj);
 
+	if (sp->cr)
+		dat_object_put(&sp->cr->obj);
 	if (sp->ep)
 		dat_object_put(&sp->ep->obj);
 	dat_object_put(&sp->evd->obj);
