@@ -143,6 +143,7 @@ struct dat_ep *dat_ep_new(struct dat_ia *ia)
 
 	if (!ep)
 		return NULL;
+	mutex_init(&ep->reset_mutex);
 	mutex_init(&ep->mutex);
 	spin_lock_init(&ep->state_lock);
 	dat_workq_init(&ep->sq, ep, 0);

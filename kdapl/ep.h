@@ -92,12 +92,15 @@ struct dat_ep_parts {
  * @srq_ringed: its receives that wait in the ring of @recv_evd
  * @watermarks: how many receive buffers it may have
  * @attr: what the EP can do
+ * @reset_mutex: serialises calls of dat_ep_reset()
  * @mutex: serialises connect, accept, disconnect, changes and the EP's end
  * @state_lock: guards @state
  * @state: where in its life the EP is
  * @qp: the QP
  * @qp_bytes: what the EP is charged for it and its queues
  * @cm_id: its connection; made under @mutex
+ * @old_id: was its connection; its handlers, which drive @qp, may run until this is
+ *	NULL again, and wake up whoever waits for that variable
  * @sq: sends, RDMA, binds
  * @rq: receives
  * @error_work: ends a broken connection
@@ -146,12 +149,14 @@ struct dat_ep {
 	struct dat_watermarks watermarks;
 	DAT_EP_ATTR attr;
 
+	struct mutex reset_mutex;
 	struct mutex mutex;
 	spinlock_t state_lock;
 	DAT_EP_STATE state;
 	struct ib_qp *qp;
 	size_t qp_bytes;
 	struct rdma_cm_id *cm_id;
+	struct rdma_cm_id *old_id;
 	struct dat_workq sq;
 	struct dat_workq rq;
 

@@ -4,6 +4,7 @@
  */
 #include <linux/delay.h>
 #include <linux/kernel.h>
+#include <linux/wait_bit.h>
 
 #include "ep.h"
 #include "evd.h"
@@ -268,16 +269,22 @@ static void ep_timeout_work(struct work_struct *work)
 	if (ep->qp && dat_ep_move(ep, EP_IN(ACTIVE_CONNECTION_PENDING),
 				  DAT_EP_STATE_DISCONNECTED)) {
 		swap(id, ep->cm_id);
+		WRITE_ONCE(ep->old_id, id);
 		dat_ep_fail_qp(ep);
 		dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 	}
 	mutex_unlock(&ep->mutex);
+	if (!id)
+		return;
 	/*
 	 * Nobody answers the peer any more, should it answer. On iWARP this
 	 * waits until the attempt has run out by itself.
 	 */
-	if (id)
-		rdma_destroy_id(id);
+	rdma_destroy_id(id);
+	/* Pairs with ep_reset(): the handlers are done with the QP. */
+	smp_store_release(&ep->old_id, NULL);
+	smp_mb();
+	wake_up_var(&ep->old_id);
 }
 
 /**

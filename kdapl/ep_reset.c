@@ -3,6 +3,7 @@
  * ep_reset.c - making a disconnected EP fit for another connection
  */
 #include <linux/kernel.h>
+#include <linux/wait_bit.h>
 
 #include "ep.h"
 #include "farewell.h"
@@ -33,12 +34,28 @@ static DAT_RETURN replace_qp(struct dat_ep *ep)
 	return DAT_SUCCESS;
 }
 
+/*
+ * Takes the mutex when no handler of an id that the EP has given up can run: it may
+ * be driving the QP that is to be replaced. Not by waiting under the mutex, as on
+ * iWARP it may take as long as TCP tries to connect.
+ */
+static void lock_when_unattended(struct dat_ep *ep)
+{
+	for (;;) {
+		mutex_lock(&ep->mutex);
+		if (!smp_load_acquire(&ep->old_id))
+			return;
+		mutex_unlock(&ep->mutex);
+		wait_var_event(&ep->old_id, !READ_ONCE(ep->old_id));
+	}
+}
+
 static DAT_RETURN ep_reset(struct dat_ep *ep)
 {
 	DAT_EP_STATE state;
 	DAT_RETURN ret;
 
-	mutex_lock(&ep->mutex);
+	lock_when_unattended(ep);
 	state = dat_ep_state(ep);
 	if (state == DAT_EP_STATE_DISCONNECTED)
 		ret = replace_qp(ep);
@@ -87,7 +104,10 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 				   ep_reset_func, ep_handle);
 	/* It must not be freed while the mutex is not held. */
 	if (dat_object_use(obj)) {
+		/* One at a time, or it cancels works of the next connection. */
+		mutex_lock(&to_ep(obj)->reset_mutex);
 		ret = ep_reset(to_ep(obj));
+		mutex_unlock(&to_ep(obj)->reset_mutex);
 		dat_object_unuse(obj);
 	} else {
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
