@@ -103,6 +103,7 @@ static int cr_accept_locked(struct dat_cr *cr, struct dat_ep *ep,
 					 cr->initiator_depth),
 		.flow_control = 1,
 		.rnr_retry_count = 7,
+		.srq = !!ep->srq,
 		.qp_num = ep->qp->qp_num,
 	};
 	id->context = &ep->obj;

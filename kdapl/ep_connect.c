@@ -120,6 +120,7 @@ static DAT_RETURN begin(struct dat_ep *ep, struct peer *peer)
 		.flow_control = 1,
 		.retry_count = DAT_EP_RETRIES,
 		.rnr_retry_count = 7,
+		.srq = !!ep->srq,
 		.qp_num = ep->qp->qp_num,
 	};
 
