@@ -8,6 +8,9 @@
  */
 #include <linux/atomic.h>
 #include <linux/bits.h>
+#include <linux/jiffies.h>
+#include <linux/printk.h>
+#include <linux/wait.h>
 #include <linux/xarray.h>
 
 #include "account.h"
@@ -26,6 +29,13 @@ static atomic_long_t dat_generation;
 
 /* Objects whose memory has not been freed; each keeps its IA's, and so on. */
 static atomic_long_t dat_live_objects;
+/* The same by type, for the message that says what was leaked */
+static atomic_long_t dat_live_by_type[DAT_NUM_HANDLE_TYPES];
+/* Woken up when the last of them goes */
+static DECLARE_WAIT_QUEUE_HEAD(dat_live_wq);
+
+/* How often unloading says what it is waiting for. */
+#define LEAK_INTERVAL	(10 * HZ)
 
 static DAT_HANDLE make_handle(u32 index)
 {
@@ -52,6 +62,7 @@ void dat_object_init(struct dat_object *obj, DAT_HANDLE_TYPE type,
 		     struct dat_ia *ia, const struct dat_object_ops *ops)
 {
 	atomic_long_inc(&dat_live_objects);
+	atomic_long_inc(&dat_live_by_type[type]);
 	kref_init(&obj->ref);
 	atomic_set(&obj->users, 0);
 	INIT_LIST_HEAD(&obj->node);
@@ -154,6 +165,7 @@ static void object_release_rcu(struct rcu_head *rcu)
 {
 	struct dat_object *obj = container_of(rcu, struct dat_object, rcu);
 	long charged = atomic_long_read(&obj->charged);
+	DAT_HANDLE_TYPE type = obj->type;
 	struct dat_ia *ia = obj->ia;
 	bool is_ia = obj == &ia->obj;
 
@@ -164,7 +176,9 @@ static void object_release_rcu(struct rcu_head *rcu)
 		dat_account_uncharge(ia, charged);
 		dat_object_put(&ia->obj);
 	}
-	atomic_long_dec(&dat_live_objects);
+	atomic_long_dec(&dat_live_by_type[type]);
+	if (atomic_long_dec_and_test(&dat_live_objects))
+		wake_up_all(&dat_live_wq);
 }
 
 static void object_release(struct kref *ref)
@@ -232,15 +246,36 @@ void dat_object_retire(struct dat_object *obj)
 	dat_object_put(obj);
 }
 
+static void report_leaks(void)
+{
+	DAT_HANDLE_TYPE type;
+	long num;
+
+	for (type = 0; type < DAT_NUM_HANDLE_TYPES; type++) {
+		num = atomic_long_read(&dat_live_by_type[type]);
+		if (num)
+			pr_err("kdapl: cannot be unloaded: %ld %s not freed\n",
+			       num, dat_type_name(type));
+	}
+}
+
 /**
  * dat_object_table_destroy - free the handle table, when the module goes
+ *
+ * Waits until the memory of all objects has been freed, as that is done by code of
+ * ours. If a reference was lost it waits for ever, and says so: to go on would free
+ * the code under whoever still has the object.
+ *
+ * Context: process, may sleep.
  */
 void dat_object_table_destroy(void)
 {
-	/* The callbacks that free objects are code of ours. */
-	do
-		rcu_barrier();
-	while (atomic_long_read(&dat_live_objects));
+	/* Idle, or the watchdog of hung tasks would say the same less well. */
+	while (!wait_event_idle_timeout(dat_live_wq,
+					!atomic_long_read(&dat_live_objects),
+					LEAK_INTERVAL))
+		report_leaks();
+	/* The callback of the last one may not have returned yet. */
 	rcu_barrier();
 	WARN_ON(!xa_empty(&dat_objects));
 	xa_destroy(&dat_objects);

@@ -142,6 +142,11 @@ void dat_ia_del_object(struct dat_object *obj)
 	fake.objects--;
 }
 
+const char *dat_type_name(DAT_HANDLE_TYPE type)
+{
+	return "thing";
+}
+
 void dat_stats_made(const struct dat_object *obj)
 {
 	fake.live++;

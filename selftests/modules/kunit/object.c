@@ -3,6 +3,8 @@
  * object.c - tests of handles, and of who may free what
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
 
 #include "fake.h"
 
@@ -442,6 +444,47 @@ static void an_object_keeps_its_ia(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ia_releases);
 }
 
+static int unload(void *data)
+{
+	dat_object_table_destroy();
+	complete(data);
+	return 0;
+}
+
+/* Within some seconds the thread sleeps, and not only for a moment. */
+static bool comes_to_sleep(struct task_struct *task)
+{
+	int i, seen = 0;
+
+	for (i = 0; i < 2000 && seen < 20; i++) {
+		seen = READ_ONCE(task->__state) == TASK_IDLE ? seen + 1 : 0;
+		usleep_range(1000, 2000);
+	}
+	return seen == 20;
+}
+
+static void unloading_sleeps_until_all_are_freed(struct kunit *test)
+{
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct task_struct *task;
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&dat_live_by_type[DAT_HANDLE_TYPE_LMR]));
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&dat_live_by_type[DAT_HANDLE_TYPE_EP]));
+	task = kthread_run(unload, &done, "kdapl_unload");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_EXPECT_TRUE(test, comes_to_sleep(task));
+	KUNIT_EXPECT_FALSE(test, completion_done(&done));
+	for (i = 0; i < NUM_OBJECTS; i++)
+		retire(&things[i]);
+	dat_object_put(&ia.obj);
+	wait_for_completion(&done);
+	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&dat_live_by_type[DAT_HANDLE_TYPE_LMR]));
+	/* For the end of the test */
+	ia_releases = 0;
+	dat_object_init(&ia.obj, DAT_HANDLE_TYPE_IA, &ia, &ia_ops);
+}
+
 static struct kunit_case object_cases[] = {
 	KUNIT_CASE(a_handle_finds_its_object),
 	KUNIT_CASE(a_walk_comes_to_each_object),
@@ -461,6 +504,7 @@ static struct kunit_case object_cases[] = {
 	KUNIT_CASE(memory_is_kept_for_a_grace_period),
 	KUNIT_CASE(what_is_dying_cannot_be_got),
 	KUNIT_CASE(an_object_keeps_its_ia),
+	KUNIT_CASE(unloading_sleeps_until_all_are_freed),
 	{}
 };
 
