@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * addr.c - finds the IP address of an IA
+ * addr.c - finds the IP address of an IA, and follows it when it changes
  *
  * Which address leads to which port of which device depends on the transport.
  * rdma_cm knows it for all of them: an address is the IA's if an id bound to
  * it lands on the IA's port.
+ *
+ * Consumers keep pointers to the address. So each address that an IA has had stays
+ * as it is until the IA goes, and what changes is which of them is the current one.
  */
 #include <linux/inetdevice.h>
+#include <linux/mm.h>
 #include <linux/netdevice.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
@@ -16,16 +21,74 @@
 #include "addr.h"
 #include "ia.h"
 
-#define MAX_CANDIDATES	64
+/* Addresses that may come while they are being collected, before it is done again. */
+#define SPARE_CANDIDATES	16
 
-struct candidates {
-	unsigned int num;
-	struct sockaddr_storage addr[MAX_CANDIDATES];
+/**
+ * struct dat_ia_addr - an address that an IA has or has had
+ * @node: in ia->addrs
+ * @addr: the address; never changes
+ */
+struct dat_ia_addr {
+	struct list_head node;
+	struct sockaddr_storage addr;
 };
 
-static struct sockaddr_storage *next_candidate(struct candidates *c)
+/**
+ * struct candidate - an address that may be an IA's
+ * @addr: the address
+ * @ifindex: of the interface that has it
+ */
+struct candidate {
+	struct sockaddr_storage addr;
+	int ifindex;
+};
+
+/**
+ * struct candidates - addresses of the interfaces of a network namespace
+ * @num: how many there are
+ * @max: how many have room
+ * @list: the first of them
+ */
+struct candidates {
+	unsigned int num;
+	unsigned int max;
+	struct candidate *list;
+};
+
+/* Of an IA that has no address */
+static const struct sockaddr_storage no_addr;
+
+/* Changes whenever an address of any interface does. */
+static atomic_t addr_generation = ATOMIC_INIT(1);
+
+static int addr_changed(struct notifier_block *nb, unsigned long event,
+			void *data)
 {
-	return c->num < MAX_CANDIDATES ? &c->addr[c->num++] : NULL;
+	/* Never 0, which is no generation. */
+	if (!atomic_inc_return(&addr_generation))
+		atomic_inc(&addr_generation);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block inet_notifier = {
+	.notifier_call = addr_changed,
+};
+
+static struct notifier_block inet6_notifier = {
+	.notifier_call = addr_changed,
+};
+
+/* Zeroed; NULL if there is no room for it, and then it is only counted. */
+static void *next_candidate(struct net_device *ndev, struct candidates *c)
+{
+	unsigned int i = c->num++;
+
+	if (i >= c->max)
+		return NULL;
+	memset(&c->list[i], 0, sizeof(c->list[i]));
+	c->list[i].ifindex = ndev->ifindex;
+	return &c->list[i].addr;
 }
 
 static void collect_ipv4(struct net_device *ndev, struct candidates *c)
@@ -36,10 +99,10 @@ static void collect_ipv4(struct net_device *ndev, struct candidates *c)
 	if (!in_dev)
 		return;
 	in_dev_for_each_ifa_rcu(ifa, in_dev) {
-		struct sockaddr_in *sin = (void *)next_candidate(c);
+		struct sockaddr_in *sin = next_candidate(ndev, c);
 
 		if (!sin)
-			return;
+			continue;
 		sin->sin_family = AF_INET;
 		sin->sin_addr.s_addr = ifa->ifa_local;
 	}
@@ -59,9 +122,9 @@ static void collect_ipv6(struct net_device *ndev, struct candidates *c)
 
 		if (ifp->flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED))
 			continue;
-		sin6 = (void *)next_candidate(c);
+		sin6 = next_candidate(ndev, c);
 		if (!sin6)
-			break;
+			continue;
 		sin6->sin6_family = AF_INET6;
 		sin6->sin6_addr = ifp->addr;
 		if (ipv6_addr_type(&ifp->addr) & IPV6_ADDR_LINKLOCAL)
@@ -76,6 +139,7 @@ static void collect(struct net *net, struct candidates *c)
 {
 	struct net_device *ndev;
 
+	c->num = 0;
 	rcu_read_lock();
 	for_each_netdev_rcu(net, ndev)
 		collect_ipv4(ndev, c);
@@ -84,21 +148,38 @@ static void collect(struct net *net, struct candidates *c)
 	rcu_read_unlock();
 }
 
+/* All of them, however many there are; 0 or -ENOMEM. */
+static int collect_all(struct net *net, struct candidates *c)
+{
+	*c = (struct candidates){};
+	for (;;) {
+		collect(net, c);
+		if (c->num <= c->max)
+			return 0;
+		kvfree(c->list);
+		c->max = c->num + SPARE_CANDIDATES;
+		c->list = kvcalloc(c->max, sizeof(*c->list), GFP_KERNEL);
+		if (!c->list)
+			return -ENOMEM;
+	}
+}
+
 static int no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	return 0;
 }
 
 /* 0 if it does, -ENOMEM if that could not be found out. */
-static int addr_leads_to(struct dat_ia *ia, struct sockaddr_storage *addr)
+static int addr_leads_to(struct dat_ia *ia, const struct sockaddr_storage *addr)
 {
+	struct sockaddr_storage copy = *addr;
 	struct rdma_cm_id *id;
 	int ret;
 
 	id = rdma_create_id(ia->net, no_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	ret = rdma_bind_addr(id, (struct sockaddr *)addr);
+	ret = rdma_bind_addr(id, (struct sockaddr *)&copy);
 	if (!ret && (id->device != dat_ia_ibdev(ia) ||
 		     id->port_num != ia->port))
 		ret = -ENODEV;
@@ -106,33 +187,169 @@ static int addr_leads_to(struct dat_ia *ia, struct sockaddr_storage *addr)
 	return ret;
 }
 
+/* Makes an address the current one; 0 or -ENOMEM. */
+static int set_addr(struct dat_ia *ia, const struct sockaddr_storage *addr)
+{
+	struct dat_ia_addr *a;
+
+	lockdep_assert_held(&ia->addr_lock);
+	list_for_each_entry(a, &ia->addrs, node)
+		if (!memcmp(&a->addr, addr, sizeof(a->addr)))
+			goto set;
+	a = kmalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
+	if (!a)
+		return -ENOMEM;
+	a->addr = *addr;
+	list_add(&a->node, &ia->addrs);
+set:
+	/* Whoever finds it finds it filled in: dat_addr(). */
+	smp_store_release(&ia->addr, &a->addr);
+	return 0;
+}
+
+/*
+ * The device learns of an address a moment after its interface has got it. So one in
+ * front, of the same interface, may become the IA's yet.
+ */
+static bool is_settled(const struct candidates *c, unsigned int found)
+{
+	unsigned int i;
+
+	for (i = 0; i < found; i++)
+		if (c->list[i].ifindex == c->list[found].ifindex)
+			return false;
+	return true;
+}
+
+/* 0, also if there is none; -ENOMEM. */
+static int search(struct dat_ia *ia)
+{
+	struct candidates c;
+	unsigned int i;
+	int ret;
+
+	ret = collect_all(ia->net, &c);
+	if (ret)
+		return ret;
+	for (i = 0; i < c.num; i++) {
+		ret = addr_leads_to(ia, &c.list[i].addr);
+		/* One that could not be looked at may be the one that peers know. */
+		if (!ret || ret == -ENOMEM)
+			break;
+		cond_resched();
+	}
+	if (i == c.num) {
+		/* Pairs with dat_addr(). */
+		smp_store_release(&ia->addr, &no_addr);
+		ret = 0;
+	} else if (!ret) {
+		ia->addr_settled = is_settled(&c, i);
+		ret = set_addr(ia, &c.list[i].addr);
+	}
+	kvfree(c.list);
+	return ret;
+}
+
 /**
- * dat_addr_find - find the IA's address, if it has one by now
- * @ia: the IA; ia->addr is filled in, unless it is known already
+ * dat_addr - the address of an IA, as far as it is known
+ * @ia: the IA
+ *
+ * Context: any.
+ * Return: the address, of family AF_UNSPEC if there is none; never NULL. It stays as it
+ * is until the IA is freed, also if the IA gets another.
+ */
+const struct sockaddr_storage *dat_addr(struct dat_ia *ia)
+{
+	/* Pairs with set_addr(). */
+	return smp_load_acquire(&ia->addr);
+}
+
+/**
+ * dat_addr_find - find the IA's address, unless it is known and still there
+ * @ia: the IA, for dat_addr(); the caller has passed its gate, or opens it
+ *
+ * An address that is still there stays the IA's, whatever others there are.
  *
  * Context: process, may sleep.
- * Return: 0, also if it has none; -ENOMEM, and then it is not known.
+ * Return: 0, also if it has none; -ENOMEM, and then nothing has changed.
  */
 int dat_addr_find(struct dat_ia *ia)
 {
-	struct candidates *c;
-	int ret = -ENODEV;
-	unsigned int i;
+	int generation = atomic_read(&addr_generation);
+	int ret = 0;
 
-	if (ia->addr.ss_family != AF_UNSPEC)
+	/* 0 if there is none, or if it is not settled. */
+	if (READ_ONCE(ia->addr_generation) == generation)
 		return 0;
-	c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
-	if (!c)
-		return -ENOMEM;
-	collect(ia->net, c);
-	/* One that could not be looked at may be the one that peers know. */
-	for (i = 0; i < c->num && ret && ret != -ENOMEM; i++) {
-		ret = addr_leads_to(ia, &c->addr[i]);
-		if (!ret)
-			ia->addr = c->addr[i];
+	mutex_lock(&ia->addr_lock);
+	if (ia->addr_generation == generation)
+		goto unlock;
+	ret = ia->addr_settled ? addr_leads_to(ia, dat_addr(ia)) : -ENODEV;
+	if (ret && ret != -ENOMEM) {
+		ia->addr_settled = false;
+		ret = search(ia);
 	}
-	kfree(c);
-	return ret == -ENOMEM ? ret : 0;
+	/* What has changed since it was read is looked at the next time. */
+	if (!ret)
+		WRITE_ONCE(ia->addr_generation,
+			   ia->addr_settled ? generation : 0);
+unlock:
+	mutex_unlock(&ia->addr_lock);
+	return ret;
+}
+
+/**
+ * dat_addr_init - an IA that has no address yet
+ * @ia: the IA
+ */
+void dat_addr_init(struct dat_ia *ia)
+{
+	mutex_init(&ia->addr_lock);
+	INIT_LIST_HEAD(&ia->addrs);
+	ia->addr = &no_addr;
+}
+
+/**
+ * dat_addr_destroy - free all addresses that an IA has had
+ * @ia: the IA, which nobody uses any more
+ *
+ * Context: any.
+ */
+void dat_addr_destroy(struct dat_ia *ia)
+{
+	struct dat_ia_addr *a, *next;
+
+	list_for_each_entry_safe(a, next, &ia->addrs, node)
+		kfree(a);
+}
+
+/**
+ * dat_addr_register - be told when addresses of interfaces change
+ *
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int dat_addr_register(void)
+{
+	int ret = register_inetaddr_notifier(&inet_notifier);
+
+	if (ret)
+		return ret;
+	ret = register_inet6addr_notifier(&inet6_notifier);
+	if (ret)
+		unregister_inetaddr_notifier(&inet_notifier);
+	return ret;
+}
+
+/**
+ * dat_addr_unregister - the reverse of dat_addr_register()
+ *
+ * Context: process, may sleep.
+ */
+void dat_addr_unregister(void)
+{
+	unregister_inet6addr_notifier(&inet6_notifier);
+	unregister_inetaddr_notifier(&inet_notifier);
 }
 
 /**

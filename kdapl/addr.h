@@ -12,7 +12,12 @@ struct dat_ia;
 struct sockaddr;
 struct sockaddr_storage;
 
+const struct sockaddr_storage *dat_addr(struct dat_ia *ia);
 int dat_addr_find(struct dat_ia *ia);
+void dat_addr_init(struct dat_ia *ia);
+void dat_addr_destroy(struct dat_ia *ia);
+int dat_addr_register(void);
+void dat_addr_unregister(void);
 bool dat_addr_is_valid(const struct sockaddr *addr);
 size_t dat_addr_size(const struct sockaddr *addr);
 void dat_addr_set_port(struct sockaddr_storage *addr, u16 port);

@@ -59,7 +59,7 @@ static bool post_arrival(struct dat_cr *cr, struct dat_sp *sp)
 		.cr_arrival_event_data = {
 			.sp_handle.psp_handle = sp->obj.handle,
 			.local_ia_address_ptr =
-				(DAT_SOCK_ADDR *)&sp->obj.ia->addr,
+				(DAT_SOCK_ADDR *)dat_addr(sp->obj.ia),
 			.conn_qual = sp->conn_qual,
 			.cr_handle = cr->obj.handle,
 		},

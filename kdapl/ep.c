@@ -346,7 +346,9 @@ static DAT_EVD_HANDLE evd_handle(struct dat_evd *evd)
  * dat_ep_query - the parameters of an EP
  * @ep_handle: the EP
  * @ep_param_mask: DAT_EP_FIELD_*; all are filled in
- * @ep_param: out: the parameters; its pointers are valid until the EP is freed
+ * @ep_param: out: the parameters; its pointers are valid until the EP is freed,
+ *	and that to the local address, which stays the same even if the IA gets another
+ *	address, until the IA is closed
  *
  * Specification: dat_ep_query().
  *
@@ -375,12 +377,14 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
 				   ep_param);
 	ep = to_ep(obj);
 
+	/* If that fails, what is known will do. */
+	dat_addr_find(obj->ia);
 	mutex_lock(&ep->mutex);
 	*ep_param = (struct dat_ep_param){
 		.ia_handle = obj->ia->obj.handle,
 		.ep_state = dat_ep_state(ep),
 		.comm = ep->comm,
-		.local_ia_address_ptr = (DAT_SOCK_ADDR *)&obj->ia->addr,
+		.local_ia_address_ptr = (DAT_SOCK_ADDR *)dat_addr(obj->ia),
 		.pz_handle = ep->pz ? ep->pz->obj.handle : DAT_HANDLE_NULL,
 		.recv_evd_handle = evd_handle(ep->recv_evd),
 		.request_evd_handle = evd_handle(ep->request_evd),

@@ -32,7 +32,7 @@ struct peer {
 /* The id that begins to look for the peer, from the IA's own address. */
 static struct rdma_cm_id *start(struct dat_ep *ep, struct sockaddr_storage *dst)
 {
-	struct sockaddr_storage src = ep->obj.ia->addr;
+	struct sockaddr_storage src = *dat_addr(ep->obj.ia);
 	struct rdma_cm_id *id;
 	int ret;
 

@@ -216,6 +216,7 @@ static void ia_release(struct dat_object *obj)
 
 	xa_destroy(&ia->lmrs);
 	xa_destroy(&ia->rmrs);
+	dat_addr_destroy(ia);
 	put_net(ia->net);
 	dat_account_end(ia);
 	dat_dev_put(ia->dev);
@@ -252,6 +253,7 @@ static struct dat_ia *ia_alloc(struct dat_dev *dev, u32 port)
 	for (type = 0; type < DAT_NUM_HANDLE_TYPES; type++)
 		INIT_LIST_HEAD(&ia->objects[type]);
 	dat_ia_gate_init(ia);
+	dat_addr_init(ia);
 	/* It has no account yet that could refuse. */
 	dat_object_charge(&ia->obj, sizeof(*ia) + DAT_BYTES_HANDLE);
 	return ia;

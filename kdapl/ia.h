@@ -53,7 +53,12 @@ enum dat_ia_entry {
  * @port: port of the device, from 1
  * @name: what it was called when it was opened; the device may have gone
  * @net: network namespace of the opener, referenced
- * @addr: address of the port, family AF_UNSPEC if it has none
+ * @addr: address of the port, see dat_addr()
+ * @addrs: all that it has had; guarded by @addr_lock
+ * @addr_settled: @addr is the one that it should be; likewise
+ * @addr_generation: of the addresses of the host when @addr was looked at; 0 if it has
+ *	to be looked at again in any case
+ * @addr_lock: serialises looking for it
  * @async_evd: where asynchronous events go, referenced and used
  * @own_async_evd: @async_evd was made by dat_ia_openv()
  * @unplugged: the device has gone
@@ -78,7 +83,11 @@ struct dat_ia {
 	u32 port;
 	char name[DAT_NAME_MAX_LENGTH];
 	struct net *net;
-	struct sockaddr_storage addr;
+	const struct sockaddr_storage *addr;
+	struct list_head addrs;
+	bool addr_settled;
+	int addr_generation;
+	struct mutex addr_lock;
 	struct dat_evd *async_evd;
 	bool own_async_evd;
 	bool unplugged;

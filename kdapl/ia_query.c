@@ -7,6 +7,7 @@
 
 #include <dat/dat_ib_extensions.h>
 
+#include "addr.h"
 #include "device.h"
 #include "ep.h"
 #include "evd.h"
@@ -31,7 +32,9 @@ static void fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	attr->hardware_version_major = dev->hw_ver;
 	attr->firmware_version_major = dev->fw_ver >> 32;
 	attr->firmware_version_minor = lower_32_bits(dev->fw_ver);
-	attr->ia_address_ptr = (DAT_SOCK_ADDR *)&ia->addr;
+	/* If that fails, what is known will do. */
+	dat_addr_find(ia);
+	attr->ia_address_ptr = (DAT_SOCK_ADDR *)dat_addr(ia);
 	attr->max_eps = dev->max_qp;
 	attr->max_dto_per_ep = dat_ep_max_dtos(ibdev);
 	attr->max_rdma_read_per_ep_in = dev->max_qp_rd_atom;

@@ -129,7 +129,7 @@ static struct dat_loopback *loopback_try(struct dat_ia *ia, struct ib_qp *near,
 	int ret;
 
 	dat_addr_find(ia);
-	from = ia->addr;
+	from = *dat_addr(ia);
 	if (from.ss_family == AF_UNSPEC)
 		return ERR_PTR(-ENETUNREACH);
 

@@ -7,6 +7,7 @@
 #include <linux/workqueue.h>
 
 #include "../chardev/chardev.h"
+#include "addr.h"
 #include "debugfs.h"
 #include "device.h"
 #include "farewell.h"
@@ -26,9 +27,12 @@ static int __init kdapl_init(void)
 	ret = dat_registry_init();
 	if (ret)
 		goto destroy_wq;
-	ret = dat_dev_register_client();
+	ret = dat_addr_register();
 	if (ret)
 		goto exit_registry;
+	ret = dat_dev_register_client();
+	if (ret)
+		goto unregister_addr;
 	ret = dat_chardev_init();
 	if (ret)
 		goto unregister_client;
@@ -37,6 +41,8 @@ static int __init kdapl_init(void)
 
 unregister_client:
 	dat_dev_unregister_client();
+unregister_addr:
+	dat_addr_unregister();
 exit_registry:
 	dat_registry_exit();
 destroy_wq:
@@ -49,6 +55,7 @@ static void __exit kdapl_exit(void)
 	dat_debugfs_exit();
 	dat_chardev_exit();
 	dat_dev_unregister_client();
+	dat_addr_unregister();
 	dat_registry_exit();
 	dat_farewell_exit();
 	destroy_workqueue(kdapl_wq);

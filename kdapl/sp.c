@@ -226,7 +226,7 @@ DAT_RETURN dat_sp_listen_qual(struct dat_sp *sp, DAT_CONN_QUAL qual)
 	DAT_RETURN ret;
 
 	dat_addr_find(sp->obj.ia);
-	addr = sp->obj.ia->addr;
+	addr = *dat_addr(sp->obj.ia);
 	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
 	if (addr.ss_family == AF_UNSPEC)
 		return ret;

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * addr.c - the address of an IA, when those of its interface change
+ */
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "pair.h"
+
+/* Nobody else has them. */
+#define OTHER		"192.0.2.7"
+#define MANY		100
+
+/* What eth0 had is put back, whatever the test has done to it. */
+#define SAVE	"ip -o addr show dev eth0 | awk '{ print $4 }' >/tmp/addresses"
+#define RESTORE	"ip addr flush dev eth0;" \
+		"while read -r a; do ip addr add $a dev eth0; done </tmp/addresses"
+
+FIXTURE(addr)
+{
+	struct pair pair;
+	char first[INET6_ADDRSTRLEN];
+};
+
+static const char *address_of(DAT_IA_HANDLE ia, char *text)
+{
+	DAT_IA_ATTR attr;
+	struct sockaddr_in *sin;
+
+	text[0] = '\0';
+	if (dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL))
+		return text;
+	sin = (void *)attr.ia_address_ptr;
+	if (sin->sin_family == AF_INET)
+		inet_ntop(AF_INET, &sin->sin_addr, text, INET6_ADDRSTRLEN);
+	return text;
+}
+
+FIXTURE_SETUP(addr)
+{
+	ASSERT_EQ(0, system(SAVE));
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	address_of(self->pair.ia, self->first);
+	ASSERT_NE('\0', self->first[0]);
+}
+
+FIXTURE_TEARDOWN(addr)
+{
+	char text[INET6_ADDRSTRLEN];
+	int i;
+
+	EXPECT_EQ(0, system(RESTORE));
+	/* The next test wants the device to know it, too. */
+	for (i = 0; i < 200; i++) {
+		if (!strcmp(self->first, address_of(self->pair.ia, text)))
+			break;
+		usleep(100000);
+	}
+	EXPECT_STREQ(self->first, text);
+	pair_close(&self->pair);
+}
+
+/* The device hears of an address a moment after the interface has it. */
+static bool becomes(DAT_IA_HANDLE ia, const char *address)
+{
+	char text[INET6_ADDRSTRLEN];
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		if (!strcmp(address, address_of(ia, text)))
+			return true;
+		usleep(100000);
+	}
+	printf("# %s instead of %s\n", text, address);
+	return false;
+}
+
+static DAT_RETURN connect_at(struct pair *pair, const char *address,
+			     DAT_CONN_QUAL qual)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+
+	inet_pton(AF_INET, address, &sin.sin_addr);
+	return dat_ep_connect(pair->a.ep, (DAT_IA_ADDRESS_PTR)&sin, qual,
+			      PAIR_TIMEOUT, 0, NULL, DAT_QOS_BEST_EFFORT, 0);
+}
+
+/* A service point that is made now is found at an address. */
+static bool listens_at(struct pair *pair, const char *address)
+{
+	DAT_PSP_HANDLE psp;
+	DAT_CONN_QUAL qual;
+	DAT_EP_PARAM param;
+	DAT_CR_HANDLE cr;
+	char text[INET6_ADDRSTRLEN];
+	struct sockaddr_in *sin;
+
+	if (dat_psp_create_any(pair->ia, &qual, pair->cr_evd,
+			       DAT_PSP_CONSUMER_FLAG, &psp) ||
+	    connect_at(pair, address, qual) || next_cr(pair, &cr) ||
+	    dat_cr_accept(cr, pair->b.ep, 0, NULL) ||
+	    wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED) ||
+	    dat_ep_query(pair->b.ep, DAT_EP_FIELD_ALL, &param))
+		return false;
+	sin = (void *)param.local_ia_address_ptr;
+	inet_ntop(AF_INET, &sin->sin_addr, text, sizeof(text));
+	return !strcmp(address, text) && !dat_psp_free(psp);
+}
+
+TEST_F_TIMEOUT(addr, of_the_ia_changes_with_that_of_its_interface, 120)
+{
+	struct pair *pair = &self->pair;
+
+	ASSERT_EQ(0, system("ip addr flush dev eth0"));
+	ASSERT_EQ(0, system("ip addr add " OTHER "/24 dev eth0"));
+	ASSERT_TRUE(becomes(pair->ia, OTHER));
+	EXPECT_TRUE(listens_at(pair, OTHER));
+}
+
+TEST_F_TIMEOUT(addr, stays_when_another_comes, 120)
+{
+	struct pair *pair = &self->pair;
+
+	ASSERT_EQ(0, system("ip addr add " OTHER "/24 dev eth0"));
+	/* Where it is found as well, when it is asked for. */
+	usleep(500000);
+	EXPECT_TRUE(becomes(pair->ia, self->first));
+	EXPECT_TRUE(listens_at(pair, self->first));
+}
+
+TEST_F_TIMEOUT(addr, pointer_to_the_old_one_stays_valid, 120)
+{
+	struct pair *pair = &self->pair;
+	char text[INET6_ADDRSTRLEN];
+	struct sockaddr_in *old;
+	DAT_IA_ATTR attr;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(pair->ia, NULL,
+					    DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
+					    0, NULL));
+	old = (void *)attr.ia_address_ptr;
+	ASSERT_EQ(0, system("ip addr flush dev eth0"));
+	ASSERT_EQ(0, system("ip addr add " OTHER "/24 dev eth0"));
+	ASSERT_TRUE(becomes(pair->ia, OTHER));
+	EXPECT_EQ(AF_INET, old->sin_family);
+	EXPECT_NE(NULL, inet_ntop(AF_INET, &old->sin_addr, text, sizeof(text)));
+}
+
+/* Gives lo many addresses, or takes them away. */
+static int many(const char *what)
+{
+	FILE *ip = popen("ip -batch -", "w");
+	int i;
+
+	if (!ip)
+		return -1;
+	for (i = 0; i < MANY; i++)
+		fprintf(ip, "addr %s 198.51.100.%d/32 dev lo\n", what, i + 1);
+	return pclose(ip);
+}
+
+/* On another interface, which comes first */
+TEST_F_TIMEOUT(addr, is_found_behind_a_hundred_others, 120)
+{
+	struct pair *pair = &self->pair;
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	char text[INET6_ADDRSTRLEN];
+	DAT_IA_HANDLE ia;
+
+	ASSERT_EQ(0, many("add"));
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_open(ia_name(), 8, &async, &ia));
+	EXPECT_STREQ(self->first, address_of(ia, text));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_DEFAULT));
+	EXPECT_TRUE(listens_at(pair, self->first));
+	EXPECT_EQ(0, many("del"));
+}
+
+TEST_HARNESS_MAIN
