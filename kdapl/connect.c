@@ -8,7 +8,6 @@
 #include "cm.h"
 #include "ep.h"
 #include "ia.h"
-#include "kdapl.h"
 
 #define ESTABLISHING	(EP_IN(ACTIVE_CONNECTION_PENDING) | \
 			 EP_IN(COMPLETION_PENDING))
@@ -33,7 +32,7 @@ static void established(struct dat_ep *ep, struct rdma_cm_id *id)
 	dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	/* A receive may have failed before the last message of the set-up. */
 	if (READ_ONCE(ep->failed) || dat_watermarks_exceeded(ep))
-		queue_work(kdapl_wq, &ep->error_work);
+		queue_work(dat_wq(&ep->obj), &ep->error_work);
 }
 
 /* The consumer may have called it off meanwhile. */
@@ -150,7 +149,7 @@ static void request(struct dat_ep *ep, struct rdma_cm_id *id)
 	ret = rdma_connect_locked(id, &ep->conn);
 	if (ret == -EADDRINUSE && ep->iwarp &&
 	    ep->port_tries++ < DAT_PORT_TRIES)
-		queue_work(kdapl_wq, &ep->again_work);
+		queue_work(dat_wq(&ep->obj), &ep->again_work);
 	else if (ret)
 		failed(ep, failed_request(ret));
 }

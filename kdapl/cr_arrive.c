@@ -16,7 +16,6 @@
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
-#include "kdapl.h"
 
 static void cr_shutdown(struct dat_object *obj)
 {
@@ -238,7 +237,7 @@ bool dat_cr_tell(struct dat_cr *cr, struct dat_sp *sp)
 		smp_mb();
 		wake_up_var(&sp->spent);
 	}
-	queue_work(kdapl_wq, &cr->tell_work);
+	queue_work(dat_wq(&cr->obj), &cr->tell_work);
 	return true;
 }
 

@@ -11,7 +11,6 @@
 #include "evd.h"
 #include "farewell.h"
 #include "ia.h"
-#include "kdapl.h"
 #include "pz.h"
 #include "registry.h"
 #include "srq.h"
@@ -79,7 +78,7 @@ static void ep_shutdown(struct dat_object *obj)
 		rdma_disconnect(id);
 	}
 	if (id)
-		dat_farewell(id, &ep->farewell_owed);
+		dat_farewell(id, ep->obj.ia->user, &ep->farewell_owed);
 	WRITE_ONCE(ep->state, DAT_EP_STATE_DISCONNECTED);
 	mutex_unlock(&ep->mutex);
 

@@ -10,7 +10,6 @@
 #include "cm.h"
 #include "ep.h"
 #include "ia.h"
-#include "kdapl.h"
 #include "registry.h"
 
 /**
@@ -132,7 +131,7 @@ static DAT_RETURN begin(struct dat_ep *ep, struct peer *peer)
 	}
 	WRITE_ONCE(ep->cm_id, id);
 	if (peer->timeout != DAT_TIMEOUT_INFINITE)
-		queue_delayed_work(kdapl_wq, &ep->timeout_work,
+		queue_delayed_work(dat_wq(&ep->obj), &ep->timeout_work,
 				   usecs_to_jiffies(peer->timeout));
 	return DAT_SUCCESS;
 }

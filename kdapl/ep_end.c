@@ -9,7 +9,6 @@
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
-#include "kdapl.h"
 #include "post.h"
 #include "registry.h"
 #include "stats.h"
@@ -241,7 +240,7 @@ void dat_ep_dto_failed(struct dat_ep *ep, enum ib_wc_status status)
 	WRITE_ONCE(ep->failed, true);
 	if (state == DAT_EP_STATE_CONNECTED ||
 	    state == DAT_EP_STATE_DISCONNECT_PENDING)
-		queue_work(kdapl_wq, &ep->error_work);
+		queue_work(dat_wq(&ep->obj), &ep->error_work);
 }
 
 /* A graceful disconnect goes on when all that was posted has completed. */
@@ -256,7 +255,7 @@ static void ep_drain_work(struct work_struct *work)
 		ep_disconnect(ep, EP_IN(DISCONNECT_PENDING),
 			      DAT_CONNECTION_EVENT_DISCONNECTED);
 	else if (dat_ep_state(ep) == DAT_EP_STATE_DISCONNECT_PENDING)
-		queue_delayed_work(kdapl_wq, &ep->drain_work, DRAIN_INTERVAL);
+		queue_delayed_work(dat_wq(&ep->obj), &ep->drain_work, DRAIN_INTERVAL);
 }
 
 static void ep_timeout_work(struct work_struct *work)
@@ -330,7 +329,7 @@ static void disconnect_gracefully(struct dat_ep *ep)
 		if (!dat_workq_is_idle(&ep->sq))
 			dat_post_marker(ep);
 		ep->drain_deadline = jiffies + DRAIN_TIMEOUT;
-		queue_delayed_work(kdapl_wq, &ep->drain_work, 0);
+		queue_delayed_work(dat_wq(&ep->obj), &ep->drain_work, 0);
 	}
 	mutex_unlock(&ep->mutex);
 }

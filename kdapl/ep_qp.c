@@ -10,7 +10,6 @@
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
-#include "kdapl.h"
 #include "post.h"
 #include "pz.h"
 #include "srq.h"
@@ -24,13 +23,13 @@ static void qp_event(struct ib_event *event, void *context)
 
 	switch (event->event) {
 	case IB_EVENT_COMM_EST:
-		queue_work(kdapl_wq, &ep->notify_work);
+		queue_work(dat_wq(&ep->obj), &ep->notify_work);
 		break;
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
 		WRITE_ONCE(ep->failed, true);
-		queue_work(kdapl_wq, &ep->error_work);
+		queue_work(dat_wq(&ep->obj), &ep->error_work);
 		break;
 	case IB_EVENT_QP_LAST_WQE_REACHED:
 		WRITE_ONCE(ep->last_wqe, true);

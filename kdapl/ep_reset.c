@@ -20,7 +20,7 @@ static DAT_RETURN replace_qp(struct dat_ep *ep)
 	/* Its handlers look at the EP, and on iWARP it holds the QP. */
 	swap(id, ep->cm_id);
 	if (id)
-		dat_farewell(id, &ep->farewell_owed);
+		dat_farewell(id, ep->obj.ia->user, &ep->farewell_owed);
 	ret = dat_ep_qp_create(ep, &parts);
 	if (ret)
 		return ret;

@@ -3,7 +3,7 @@
  * ep_state.c - the states of an EP, and how it moves from one to another
  */
 #include "ep.h"
-#include "kdapl.h"
+#include "ia.h"
 
 /**
  * dat_ep_state - the state that an EP is in
@@ -52,7 +52,7 @@ void dat_ep_heard(struct dat_ep *ep)
 	/* Nothing is queued once it has left that state: see dat_ep_end_cancel(). */
 	if (ep->state == DAT_EP_STATE_COMPLETION_PENDING && !ep->heard) {
 		WRITE_ONCE(ep->heard, true);
-		queue_work(kdapl_wq, &ep->notify_work);
+		queue_work(dat_wq(&ep->obj), &ep->notify_work);
 	}
 	spin_unlock_bh(&ep->state_lock);
 }

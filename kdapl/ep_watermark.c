@@ -12,7 +12,6 @@
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
-#include "kdapl.h"
 #include "registry.h"
 #include "srq.h"
 
@@ -51,10 +50,10 @@ static void check(struct dat_ep *ep, u32 num)
 
 	if (w->soft_armed && num > (u32)w->soft) {
 		w->soft_armed = false;
-		queue_work(kdapl_wq, &w->work);
+		queue_work(dat_wq(&ep->obj), &w->work);
 	}
 	if (num > (u32)w->hard)
-		queue_work(kdapl_wq, &ep->error_work);
+		queue_work(dat_wq(&ep->obj), &ep->error_work);
 	set_trap(ep);
 }
 

@@ -12,7 +12,6 @@
 #include "device.h"
 #include "evd.h"
 #include "ia.h"
-#include "kdapl.h"
 #include "registry.h"
 
 #define EVD_ALL_FLAGS	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DEFAULT_FLAG)
@@ -26,7 +25,7 @@
 void dat_evd_overflow(struct dat_evd *evd)
 {
 	kref_get(&evd->obj.ref);
-	if (!queue_work(kdapl_wq, &evd->overflow_work))
+	if (!queue_work(dat_wq(&evd->obj), &evd->overflow_work))
 		dat_object_put(&evd->obj);
 }
 

@@ -13,32 +13,65 @@
 
 #include "farewell.h"
 #include "kdapl.h"
+#include "user.h"
 
 /* The message is repeated every six seconds. */
 #define FAREWELL_TIME	(30 * HZ)
-/* Peers that do not answer must not cost the host more than this. */
-#define FAREWELLS_MAX	1024
+/*
+ * Peers that do not answer must not cost the host more than this; nor a user with such
+ * peers the others. Root has as many again.
+ */
+#define FAREWELLS_MAX		1024
+#define FAREWELLS_OF_A_USER	256
 
 /**
  * struct farewell - a connection whose peer may not know yet that it has ended
  * @entry: on the list of them, the oldest first
  * @id: the connection
+ * @user: whose it was, referenced
  * @deadline: in jiffies; then the peer need not know
  * @answered: it does
  */
 struct farewell {
 	struct list_head entry;
 	struct rdma_cm_id *id;
+	struct dat_user *user;
 	unsigned long deadline;
 	bool answered;
 };
 
 static LIST_HEAD(farewells);
+/* Of all users but root. */
 static unsigned int count;
 static DEFINE_SPINLOCK(lock);
 
 static void farewell_worker(struct work_struct *work);
 static DECLARE_DELAYED_WORK(farewell_work, farewell_worker);
+
+static bool is_root(const struct dat_user *user)
+{
+	return uid_eq(user->uid, GLOBAL_ROOT_UID);
+}
+
+/* Whether there is room for one more of the user's; if so, it is taken. */
+static bool charge(struct dat_user *user)
+{
+	lockdep_assert_held(&lock);
+	if (is_root(user) ? user->farewells >= FAREWELLS_MAX :
+			    user->farewells >= FAREWELLS_OF_A_USER ||
+			    count >= FAREWELLS_MAX)
+		return false;
+	user->farewells++;
+	count += !is_root(user);
+	return true;
+}
+
+static void uncharge(struct dat_user *user)
+{
+	lockdep_assert_held(&lock);
+	user->farewells--;
+	count -= !is_root(user);
+}
 
 static void destroy(struct list_head *over)
 {
@@ -47,6 +80,7 @@ static void destroy(struct list_head *over)
 	list_for_each_entry_safe(f, next, over, entry) {
 		/* Waits for the handler, which is the last to use it. */
 		rdma_destroy_id(f->id);
+		dat_user_put(f->user);
 		kfree(f);
 	}
 }
@@ -61,7 +95,7 @@ static void farewell_worker(struct work_struct *work)
 		if (!READ_ONCE(f->answered) && time_before(jiffies, f->deadline))
 			continue;
 		list_move_tail(&f->entry, &over);
-		count--;
+		uncharge(f->user);
 	}
 	f = list_first_entry_or_null(&farewells, struct farewell, entry);
 	/* An answer that comes meanwhile is not lost: it queues at once. */
@@ -96,13 +130,15 @@ static int farewell_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-static struct farewell *farewell_new(struct rdma_cm_id *id)
+static struct farewell *farewell_new(struct rdma_cm_id *id,
+				     struct dat_user *user)
 {
 	struct farewell *f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
 
 	if (!f)
 		return NULL;
 	f->id = id;
+	f->user = user;
 	f->deadline = jiffies + FAREWELL_TIME;
 	return f;
 }
@@ -112,9 +148,9 @@ static bool farewell_add(struct farewell *f)
 	bool added = false;
 
 	spin_lock(&lock);
-	if (count < FAREWELLS_MAX) {
+	if (charge(f->user)) {
+		dat_user_get(f->user);
 		list_add_tail(&f->entry, &farewells);
-		count++;
 		queue_delayed_work(kdapl_wq, &farewell_work, FAREWELL_TIME);
 		added = true;
 	}
@@ -125,17 +161,19 @@ static bool farewell_add(struct farewell *f)
 /**
  * dat_farewell - destroy an id when its peer need no longer be told
  * @id: a connection that has ended, or never was; no longer the caller's
+ * @user: whose it was
  * @owed: whether the peer has yet to hear or to tell of the end; changes under
  *	the handler lock of @id, and is not looked at after the call
  *
- * A peer that does not answer within some seconds, or that is one too many, is
- * left alone.
+ * A peer that does not answer within some seconds, or that is one too many for the
+ * user or for all of them, is left alone.
  *
  * Context: process, may sleep; not from a handler of rdma_cm.
  */
-void dat_farewell(struct rdma_cm_id *id, const bool *owed)
+void dat_farewell(struct rdma_cm_id *id, struct dat_user *user,
+		  const bool *owed)
 {
-	struct farewell *f = farewell_new(id);
+	struct farewell *f = farewell_new(id, user);
 	bool added = false;
 
 	rdma_lock_handler(id);
@@ -158,10 +196,13 @@ void dat_farewell(struct rdma_cm_id *id, const bool *owed)
  */
 void dat_farewell_exit(void)
 {
+	struct farewell *f;
 	LIST_HEAD(over);
 
 	cancel_delayed_work_sync(&farewell_work);
 	spin_lock(&lock);
+	list_for_each_entry(f, &farewells, entry)
+		uncharge(f->user);
 	list_splice_init(&farewells, &over);
 	spin_unlock(&lock);
 	destroy(&over);

@@ -7,7 +7,10 @@
 
 #include <rdma/rdma_cm.h>
 
-void dat_farewell(struct rdma_cm_id *id, const bool *owed);
+struct dat_user;
+
+void dat_farewell(struct rdma_cm_id *id, struct dat_user *user,
+		  const bool *owed);
 void dat_farewell_exit(void);
 
 #endif /* _KDAPL_FAREWELL_H */

@@ -14,7 +14,6 @@
 #include "ep.h"
 #include "fmr.h"
 #include "ia.h"
-#include "kdapl.h"
 #include "lmr.h"
 #include "pz.h"
 #include "registry.h"

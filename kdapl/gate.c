@@ -17,7 +17,7 @@
 #include "evd.h"
 #include "gate.h"
 #include "ia.h"
-#include "kdapl.h"
+#include "user.h"
 
 /**
  * dat_ia_enter_for_free - pass the gate, even when the device has gone
@@ -133,7 +133,7 @@ static void release_deferred(struct dat_ia *ia)
 	spin_unlock_bh(&ia->lock);
 	/* Once it is queued, its memory may go. */
 	list_for_each_entry_safe(deferred, next, &ready, node)
-		queue_work(kdapl_wq, deferred->work);
+		queue_work(ia->user->wq, deferred->work);
 }
 
 /**

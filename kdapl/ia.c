@@ -2,6 +2,7 @@
 /*
  * ia.c - opening and closing interface adapters
  */
+#include <linux/cred.h>
 #include <linux/kernel.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
@@ -17,6 +18,7 @@
 #include "lmr.h"
 #include "registry.h"
 #include "stats.h"
+#include "user.h"
 
 /* The order in which objects end: users before what they use. */
 static const DAT_HANDLE_TYPE ia_end_order[] = {
@@ -41,6 +43,18 @@ static const DAT_HANDLE_TYPE ia_end_order[] = {
 struct ib_device *dat_ia_ibdev(struct dat_ia *ia)
 {
 	return ia->dev->ibdev;
+}
+
+/**
+ * dat_wq - where the works of an object run
+ * @obj: the object
+ *
+ * Context: any.
+ * Return: the work queue of the user who has opened the IA.
+ */
+struct workqueue_struct *dat_wq(const struct dat_object *obj)
+{
+	return obj->ia->user->wq;
 }
 
 /**
@@ -220,6 +234,7 @@ static void ia_release(struct dat_object *obj)
 	put_net(ia->net);
 	dat_account_end(ia);
 	dat_dev_put(ia->dev);
+	dat_user_put(ia->user);
 	kfree(ia);
 }
 
@@ -241,6 +256,11 @@ static struct dat_ia *ia_alloc(struct dat_dev *dev, u32 port)
 
 	if (!ia)
 		return NULL;
+	ia->user = dat_user_find(current_uid());
+	if (!ia->user) {
+		kfree(ia);
+		return NULL;
+	}
 	dat_object_init(&ia->obj, DAT_HANDLE_TYPE_IA, ia, &ia_ops);
 	ia->dev = dev;
 	ia->port = port;

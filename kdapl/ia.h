@@ -21,6 +21,7 @@ struct dat_account;
 struct dat_dev;
 struct dat_evd;
 struct dat_lmr;
+struct dat_user;
 struct net;
 
 enum dat_ia_gate {
@@ -53,6 +54,7 @@ enum dat_ia_entry {
  * @port: port of the device, from 1
  * @name: what it was called when it was opened; the device may have gone
  * @net: network namespace of the opener, referenced
+ * @user: the opener, referenced
  * @addr: address of the port, see dat_addr()
  * @addrs: all that it has had; guarded by @addr_lock
  * @addr_settled: @addr is the one that it should be; likewise
@@ -83,6 +85,7 @@ struct dat_ia {
 	u32 port;
 	char name[DAT_NAME_MAX_LENGTH];
 	struct net *net;
+	struct dat_user *user;
 	const struct sockaddr_storage *addr;
 	struct list_head addrs;
 	bool addr_settled;
@@ -113,6 +116,7 @@ static inline struct dat_ia *to_ia(struct dat_object *obj)
 }
 
 struct ib_device *dat_ia_ibdev(struct dat_ia *ia);
+struct workqueue_struct *dat_wq(const struct dat_object *obj);
 
 void dat_ia_add_object(struct dat_object *obj);
 void dat_ia_del_object(struct dat_object *obj);

@@ -7,7 +7,10 @@
 
 struct workqueue_struct;
 
-/* Runs everything that must wait for something; flushed at unload. */
+/*
+ * Runs what belongs to the module as a whole and must wait for something; flushed at
+ * unload. The works of objects run in the queue of their user: dat_wq().
+ */
 extern struct workqueue_struct *kdapl_wq;
 
 #endif /* _KDAPL_KDAPL_H */

@@ -58,8 +58,9 @@ static void __exit kdapl_exit(void)
 	dat_addr_unregister();
 	dat_registry_exit();
 	dat_farewell_exit();
-	destroy_workqueue(kdapl_wq);
+	/* The last IA of a user frees the user, by a work. */
 	dat_object_table_destroy();
+	destroy_workqueue(kdapl_wq);
 }
 
 module_init(kdapl_init);

@@ -5,7 +5,7 @@
 #include "device.h"
 #include "dto.h"
 #include "ep.h"
-#include "kdapl.h"
+#include "ia.h"
 #include "lmr.h"
 #include "rmr.h"
 

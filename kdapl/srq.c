@@ -9,7 +9,6 @@
 #include "device.h"
 #include "evd.h"
 #include "ia.h"
-#include "kdapl.h"
 #include "pz.h"
 #include "registry.h"
 #include "srq.h"
@@ -46,7 +45,7 @@ void dat_srq_raise(struct dat_srq *srq, enum dat_srq_flag flag)
 		return;
 	set_bit(flag, &srq->flags);
 	kref_get(&srq->obj.ref);
-	if (!queue_work(kdapl_wq, &srq->event_work))
+	if (!queue_work(dat_wq(&srq->obj), &srq->event_work))
 		dat_object_put(&srq->obj);
 }
 

@@ -13,7 +13,6 @@
 
 #include "evd.h"
 #include "ia.h"
-#include "kdapl.h"
 #include "registry.h"
 
 #define UPCALL_BUDGET	256
@@ -48,7 +47,7 @@ static void evd_call_helper(struct dat_evd *evd)
 		if (test_and_set_bit(0, &helper->busy))
 			continue;
 		evd_work_begin(evd);
-		queue_work(kdapl_wq, &helper->work);
+		queue_work(dat_wq(&evd->obj), &helper->work);
 		return;
 	}
 }
@@ -173,7 +172,7 @@ static void evd_queue_work(struct dat_evd *evd)
 	if (evd->policy == DAT_UPCALL_MANY && atomic_read(&evd->works))
 		evd_call_helper(evd);
 	evd_work_begin(evd);
-	if (!queue_work(kdapl_wq, &evd->work))
+	if (!queue_work(dat_wq(&evd->obj), &evd->work))
 		evd_work_end(evd);
 }
 

@@ -27,6 +27,7 @@
 #include "../../../kdapl/rmr.h"
 #include "../../../kdapl/srq.h"
 #include "../../../kdapl/stats.h"
+#include "../../../kdapl/user.h"
 
 struct fake fake;
 struct workqueue_struct *kdapl_wq;
@@ -172,6 +173,21 @@ void dat_object_leave(struct dat_object *obj)
 struct ib_device *dat_ia_ibdev(struct dat_ia *ia)
 {
 	return &fake.ibdev;
+}
+
+void dat_user_get(struct dat_user *user)
+{
+	refcount_inc(&user->ref);
+}
+
+void dat_user_put(struct dat_user *user)
+{
+	WARN_ON(refcount_dec_and_test(&user->ref));
+}
+
+struct workqueue_struct *dat_wq(const struct dat_object *obj)
+{
+	return system_wq;
 }
 
 u32 dat_dev_quirks(const struct ib_device *ibdev)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * user.h - what the IAs of one user share
+ */
+#ifndef _KDAPL_USER_H
+#define _KDAPL_USER_H
+
+#include <linux/list.h>
+#include <linux/refcount.h>
+#include <linux/uidgid.h>
+#include <linux/workqueue.h>
+
+struct dat_object;
+
+/**
+ * struct dat_user - a user who has IAs open
+ * @node: in the list of users
+ * @uid: who it is
+ * @ref: one of each IA, and of each connection that ends
+ * @wq: runs the works of the user's objects
+ * @farewells: connections of the user that end; see farewell.c
+ * @free_work: frees it
+ */
+struct dat_user {
+	struct list_head node;
+	kuid_t uid;
+	refcount_t ref;
+	struct workqueue_struct *wq;
+	unsigned int farewells;
+	struct work_struct free_work;
+};
+
+struct dat_user *dat_user_find(kuid_t uid);
+void dat_user_get(struct dat_user *user);
+void dat_user_put(struct dat_user *user);
+
+#endif /* _KDAPL_USER_H */

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * farewell.c - tests of how many connections that end a user may have
+ */
+#include <kunit/test.h>
+#include <rdma/rdma_cm.h>
+
+#include "fake.h"
+
+/* There is no connection behind it. */
+static unsigned int destroyed;
+
+static void fake_lock(struct rdma_cm_id *id)
+{
+}
+
+static int fake_leave(struct rdma_cm_id *id)
+{
+	return 0;
+}
+
+static void fake_destroy(struct rdma_cm_id *id)
+{
+	destroyed++;
+}
+
+#define rdma_lock_handler	fake_lock
+#define rdma_unlock_handler	fake_lock
+#define rdma_disconnect		fake_leave
+#define rdma_destroy_id		fake_destroy
+
+#include "../../../kdapl/farewell.c"
+
+static struct dat_user root, users[6];
+static struct rdma_cm_id *id;
+
+static void user_init(struct dat_user *user, uid_t uid)
+{
+	memset(user, 0, sizeof(*user));
+	user->uid = KUIDT_INIT(uid);
+	refcount_set(&user->ref, 1);
+}
+
+static int farewell_test_init(struct kunit *test)
+{
+	unsigned int i;
+
+	fake_reset();
+	destroyed = 0;
+	user_init(&root, 0);
+	for (i = 0; i < ARRAY_SIZE(users); i++)
+		user_init(&users[i], 1000 + i);
+	id = kunit_kzalloc(test, sizeof(*id), GFP_KERNEL);
+	return id ? 0 : -ENOMEM;
+}
+
+static void farewell_test_exit(struct kunit *test)
+{
+	unsigned int i;
+
+	dat_farewell_exit();
+	KUNIT_EXPECT_EQ(test, 0, count);
+	KUNIT_EXPECT_EQ(test, 0, root.farewells);
+	for (i = 0; i < ARRAY_SIZE(users); i++) {
+		KUNIT_EXPECT_EQ(test, 0, users[i].farewells);
+		KUNIT_EXPECT_EQ(test, 1, refcount_read(&users[i].ref));
+	}
+}
+
+/* How many of a user's connections are kept, of so many that end. */
+static unsigned int kept(struct dat_user *user, unsigned int num)
+{
+	unsigned int before = destroyed, i;
+	const bool owed = true;
+
+	for (i = 0; i < num; i++)
+		dat_farewell(id, user, &owed);
+	return num - (destroyed - before);
+}
+
+static void a_user_cannot_take_what_others_need(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, FAREWELLS_OF_A_USER, kept(&users[0], 2000));
+	KUNIT_EXPECT_EQ(test, 10, kept(&users[1], 10));
+	KUNIT_EXPECT_EQ(test, 10, kept(&root, 10));
+}
+
+static void all_users_together_have_a_limit(struct kunit *test)
+{
+	unsigned int i, num = 0;
+
+	for (i = 0; i < ARRAY_SIZE(users); i++)
+		num += kept(&users[i], 2000);
+	KUNIT_EXPECT_EQ(test, FAREWELLS_MAX, num);
+}
+
+static void root_has_as_many_again(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(users); i++)
+		kept(&users[i], 2000);
+	KUNIT_EXPECT_EQ(test, FAREWELLS_MAX, kept(&root, 2000));
+}
+
+static void an_answer_makes_room(struct kunit *test)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_DISCONNECTED };
+
+	KUNIT_EXPECT_EQ(test, FAREWELLS_OF_A_USER, kept(&users[0], 2000));
+	KUNIT_EXPECT_EQ(test, 0, kept(&users[0], 1));
+	/* Of the last that was kept. */
+	id->event_handler(id, &event);
+	flush_delayed_work(&farewell_work);
+	KUNIT_EXPECT_EQ(test, 1, kept(&users[0], 2));
+}
+
+static void what_is_not_owed_is_not_kept(struct kunit *test)
+{
+	const bool owed = false;
+
+	dat_farewell(id, &users[0], &owed);
+	KUNIT_EXPECT_EQ(test, 1, destroyed);
+	KUNIT_EXPECT_EQ(test, 0, users[0].farewells);
+}
+
+static struct kunit_case farewell_cases[] = {
+	KUNIT_CASE(a_user_cannot_take_what_others_need),
+	KUNIT_CASE(all_users_together_have_a_limit),
+	KUNIT_CASE(root_has_as_many_again),
+	KUNIT_CASE(an_answer_makes_room),
+	KUNIT_CASE(what_is_not_owed_is_not_kept),
+	{}
+};
+
+static struct kunit_suite farewell_suite = {
+	.name = "kdapl_farewell",
+	.init = farewell_test_init,
+	.exit = farewell_test_exit,
+	.test_cases = farewell_cases,
+};
+
+kunit_test_suite(farewell_suite);
