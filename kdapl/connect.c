@@ -32,7 +32,7 @@ static void established(struct dat_ep *ep, struct rdma_cm_id *id)
 	dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	/* A receive may have failed before the last message of the set-up. */
 	if (READ_ONCE(ep->failed) || dat_watermarks_exceeded(ep))
-		queue_work(dat_wq(&ep->obj), &ep->error_work);
+		dat_ep_break_soon(ep);
 }
 
 /* The consumer may have called it off meanwhile. */

@@ -66,6 +66,8 @@ struct dat_dev {
  * @DAT_QUIRK_NO_SOLICITED: no receive ever counts as solicited
  * @DAT_QUIRK_LATE_WRITES: goes on writing to deregistered memory what it was
  *	writing in softirq
+ * @DAT_QUIRK_LATE_ANSWERS: completes a request of the peer, or one that has failed,
+ *	before it answers the peer; with a QP that has failed it does not answer
  * @DAT_QUIRK_MISSED_EVENTS: what completes while a CQ is being armed may neither be
  *	reported as missed nor be told of
  */
@@ -84,6 +86,7 @@ enum dat_quirk {
 	DAT_QUIRK_NO_SOLICITED		= BIT(11),
 	DAT_QUIRK_LATE_WRITES		= BIT(12),
 	DAT_QUIRK_MISSED_EVENTS		= BIT(13),
+	DAT_QUIRK_LATE_ANSWERS		= BIT(14),
 };
 
 /* Pages of one fast registration that a window, or an LMR, may have. */

@@ -2,9 +2,11 @@
 /*
  * dto.c - from a work completion back to the DTO, and on to its event
  */
+#include <linux/list.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 
 #include <dat/dat_ib_extensions.h>
 
@@ -82,6 +84,65 @@ int dat_workq_init(struct dat_workq *wq, struct dat_ep *ep, u32 max)
 void dat_workq_destroy(struct dat_workq *wq)
 {
 	kvfree(wq->slots);
+}
+
+/* Slots that a device may still name in a completion, until no CQ is left. */
+struct kept_slots {
+	struct list_head node;
+	struct dat_dto *slots;
+};
+
+static LIST_HEAD(kept_slots);
+static DEFINE_SPINLOCK(kept_lock);
+
+/* What a completion of a slot that was kept finds: nothing is outstanding. */
+static struct dat_workq no_queue = {
+	.lock = __SPIN_LOCK_UNLOCKED(no_queue.lock),
+	.unordered = true,
+};
+
+/**
+ * dat_workq_keep - take the slots from a queue, and keep them until the module goes
+ * @wq: the queue, reaped, whose QP is gone without having completed all
+ *
+ * A completion that comes nevertheless finds a slot in which nothing is outstanding.
+ *
+ * Context: process, may sleep.
+ */
+void dat_workq_keep(struct dat_workq *wq)
+{
+	struct kept_slots *kept = kmalloc(sizeof(*kept), GFP_KERNEL);
+	u32 i;
+
+	spin_lock_bh(&wq->lock);
+	for (i = 0; i <= wq->mask; i++)
+		wq->slots[i].wq = &no_queue;
+	if (kept)
+		kept->slots = wq->slots;
+	wq->slots = NULL;
+	spin_unlock_bh(&wq->lock);
+	/* Without memory to remember them they are lost. */
+	if (!kept)
+		return;
+	spin_lock(&kept_lock);
+	list_add(&kept->node, &kept_slots);
+	spin_unlock(&kept_lock);
+}
+
+/**
+ * dat_workq_exit - free what dat_workq_keep() has kept
+ *
+ * Context: process, may sleep; there are no CQs any more.
+ */
+void dat_workq_exit(void)
+{
+	struct kept_slots *kept, *next;
+
+	list_for_each_entry_safe(kept, next, &kept_slots, node) {
+		kvfree(kept->slots);
+		kfree(kept);
+	}
+	INIT_LIST_HEAD(&kept_slots);
 }
 
 /* The object that @dto has done something to gets to know. */
@@ -326,6 +387,8 @@ static noinline bool complete_any(struct dat_workq *wq, struct dat_dto *dto,
 		workq_advance_unordered(wq, dto);
 	else
 		workq_advance(wq, dto);
+	if (unlikely(READ_ONCE(wq->waited)) && dat_workq_is_idle(wq))
+		dat_ep_drained(wq->ep);
 	return wanted;
 }
 
@@ -333,7 +396,8 @@ static noinline bool complete_any(struct dat_workq *wq, struct dat_dto *dto,
 static bool is_plain(const struct dat_workq *wq, const struct dat_dto *dto,
 		     const struct ib_wc *wc)
 {
-	return !wq->unordered && dto == &wq->slots[wq->tail & wq->mask] &&
+	return !wq->unordered && !READ_ONCE(wq->waited) &&
+	       dto == &wq->slots[wq->tail & wq->mask] &&
 	       wc->status == IB_WC_SUCCESS &&
 	       !(wc->wr_id & DAT_DTO_WR_FIRST) &&
 	       dto->first_status == IB_WC_SUCCESS && !dto->rmr &&

@@ -66,6 +66,7 @@ struct dat_dto {
  *	under the lock of the EVD
  * @unordered: DAT_QUIRK_UNORDERED; or @shared
  * @shared: not the queue of an EP but that of an SRQ, see struct dat_srq
+ * @waited: somebody waits until nothing is outstanding: dat_ep_drained()
  * @unsignalled: work requests since the last that will complete for sure
  */
 struct dat_workq {
@@ -80,6 +81,7 @@ struct dat_workq {
 	u32 unsignalled;
 	bool unordered;
 	bool shared;
+	bool waited;
 };
 
 struct dat_dto *dat_workq_alloc(u32 max);
@@ -87,6 +89,8 @@ void dat_workq_set(struct dat_workq *wq, struct dat_dto *slots, u32 max);
 int dat_workq_init(struct dat_workq *wq, struct dat_ep *ep, u32 max);
 void dat_workq_destroy(struct dat_workq *wq);
 u32 dat_workq_reap(struct dat_workq *wq, struct dat_evd *evd);
+void dat_workq_keep(struct dat_workq *wq);
+void dat_workq_exit(void);
 bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry);
 
 /**

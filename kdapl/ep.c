@@ -78,10 +78,14 @@ static void ep_shutdown(struct dat_object *obj)
 		rdma_disconnect(id);
 	}
 	if (id)
-		dat_farewell(id, ep->obj.ia->user, &ep->farewell_owed);
+		dat_farewell(id, ep->obj.ia->user, &ep->farewell_owed,
+			     ep->leave_owed);
 	WRITE_ONCE(ep->state, DAT_EP_STATE_DISCONNECTED);
 	mutex_unlock(&ep->mutex);
 
+	/* From here on nobody ends it any more. */
+	dat_ep_await_end(ep);
+	dat_ep_unwatch(ep);
 	dat_ep_qp_destroy(ep);
 	dat_watermarks_end(ep);
 	dat_ep_end_cancel(ep);

@@ -6,6 +6,7 @@
 #define _KDAPL_EP_H
 
 #include <linux/mutex.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
@@ -103,7 +104,7 @@ struct dat_ep_parts {
  *	NULL again, and wake up whoever waits for that variable
  * @sq: sends, RDMA, binds
  * @rq: receives
- * @error_work: ends a broken connection
+ * @error_work: ends a broken connection; see dat_ep_break_soon()
  * @notify_work: tells rdma_cm that data has come
  * @failed: a DTO has failed, or the device said so, before the connection ended
  * @qp_failed: the QP is in the error state for good
@@ -115,6 +116,17 @@ struct dat_ep_parts {
  * @may_receive: the QP has been ready to receive
  * @last_wqe: the QP takes no more from the SRQ, and has completed what it took
  * @drain_work: ends a connection gracefully
+ * @settle_work: reports the end of a connection when its queues have been flushed
+ * @leave_work: takes leave of the peer of a broken connection
+ * @idle_wq: woken up when nothing is outstanding, and when the end was reported
+ * @settle_deadline: when @settle_work no longer believes in completions, in jiffies
+ * @end_number: the event that @settle_work is to report; 0 for none. Guarded by
+ *	@state_lock
+ * @end_may_be_broken: if a DTO fails until then, the event is another
+ * @ending: from the end of a connection until it has been reported; likewise
+ * @watching: the EVDs of DTOs process completions for the sake of @idle_wq
+ * @leave_owed: @leave_work is to run yet; under @mutex
+ * @late_answers: DAT_QUIRK_LATE_ANSWERS
  * @timeout_work: ends an attempt to connect
  * @drain_deadline: when @drain_work gives up, in jiffies
  * @farewell_owed: the peer may believe that it is connected, and has to be
@@ -160,10 +172,20 @@ struct dat_ep {
 	struct dat_workq sq;
 	struct dat_workq rq;
 
-	struct work_struct error_work;
+	struct delayed_work error_work;
 	struct work_struct notify_work;
 	struct work_struct again_work;
 	struct delayed_work drain_work;
+	struct delayed_work settle_work;
+	struct delayed_work leave_work;
+	wait_queue_head_t idle_wq;
+	unsigned long settle_deadline;
+	DAT_EVENT_NUMBER end_number;
+	bool ending;
+	bool end_may_be_broken;
+	unsigned long watching;
+	bool leave_owed;
+	bool late_answers;
 	struct delayed_work timeout_work;
 	unsigned long drain_deadline;
 
@@ -286,6 +308,11 @@ void dat_ep_dto_failed(struct dat_ep *ep, enum ib_wc_status status);
 void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number);
 void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number);
 void dat_ep_break(struct dat_ep *ep);
+void dat_ep_break_soon(struct dat_ep *ep);
+void dat_ep_drained(struct dat_ep *ep);
+void dat_ep_await_end(struct dat_ep *ep);
+void dat_ep_watch(struct dat_ep *ep);
+void dat_ep_unwatch(struct dat_ep *ep);
 void dat_ep_hurry(struct dat_ep *ep, unsigned int waited);
 void dat_ep_fail_qp(struct dat_ep *ep);
 

@@ -3,6 +3,7 @@
  * ep_end.c - the ways in which a connection ends
  */
 #include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/wait_bit.h>
 
@@ -17,25 +18,19 @@
 #define PATIENCE_MS	2000
 
 /*
- * A QP in the error state completes what was posted at once. Connections of
- * others may have to wait for us that long.
+ * Completions tell when the queues have been flushed. What no completion tells of is
+ * that the consumer has left no room for more, and that they are lost: how often these
+ * are looked for, and when the latter is assumed.
  */
-#define SETTLE_TIME	msecs_to_jiffies(20)
+#define SETTLE_INTERVAL	msecs_to_jiffies(20)
+#define SETTLE_TIMEOUT	(2 * HZ)
 
 /*
- * What broke a connection is seen by both sides, as long as the leave that one
- * of them takes does not overtake it.
+ * DAT_QUIRK_LATE_ANSWERS: how long the QP lives on, for its answer to the peer; and how
+ * much later than that the peer is told of the end, which may overtake the answer.
  */
-#define LEAVE_DELAY_MS	100
-
-/*
- * rxe answers a peer after it has completed a receive at our end, which may be
- * why the connection breaks. With a QP that has failed it would not.
- */
-#define ANSWER_TIME_US	2000
-
-/* How often a graceful disconnect looks whether all is done. */
-#define DRAIN_INTERVAL	msecs_to_jiffies(2)
+#define ANSWER_DELAY	(msecs_to_jiffies(2) + 1)
+#define LEAVE_DELAY	msecs_to_jiffies(100)
 
 /**
  * dat_ep_fail_qp - take the QP to the error state; what is posted is flushed
@@ -98,32 +93,152 @@ static bool qp_has_failed(struct dat_ep *ep)
 	       attr.qp_state == IB_QPS_ERR;
 }
 
-static bool may_settle(struct dat_ep *ep)
+/**
+ * dat_ep_watch - have the completions of an EP processed as they come
+ * @ep: the EP, with a QP
+ *
+ * Then dat_ep_drained() is called for queues that are waited for, whether the consumer
+ * takes events out of the EVDs or not. Context: process.
+ */
+void dat_ep_watch(struct dat_ep *ep)
 {
-	return !dat_ep_is_idle(ep) && !dat_evd_is_full(ep->request_evd) &&
-	       !dat_evd_is_full(ep->recv_evd);
+	if (test_and_set_bit(0, &ep->watching))
+		return;
+	WRITE_ONCE(ep->sq.waited, true);
+	WRITE_ONCE(ep->rq.waited, true);
+	dat_evd_watch(ep->request_evd);
+	if (ep->recv_evd != ep->request_evd)
+		dat_evd_watch(ep->recv_evd);
+}
+
+/**
+ * dat_ep_unwatch - the reverse of dat_ep_watch(), if that was done
+ * @ep: the EP
+ *
+ * Context: process.
+ */
+void dat_ep_unwatch(struct dat_ep *ep)
+{
+	if (!test_and_clear_bit(0, &ep->watching))
+		return;
+	if (ep->recv_evd != ep->request_evd)
+		dat_evd_unwatch(ep->recv_evd);
+	dat_evd_unwatch(ep->request_evd);
+}
+
+/**
+ * dat_ep_drained - nothing is outstanding on a queue that is waited for
+ * @ep: the EP
+ *
+ * Context: any; the lock of an EVD may be held.
+ */
+void dat_ep_drained(struct dat_ep *ep)
+{
+	spin_lock_bh(&ep->state_lock);
+	/* Nothing is queued once it has left that state: see dat_ep_end_cancel(). */
+	if (ep->ending && dat_ep_is_idle(ep))
+		mod_delayed_work(dat_wq(&ep->obj), &ep->settle_work, 0);
+	else if (ep->state == DAT_EP_STATE_DISCONNECT_PENDING &&
+		 dat_workq_is_idle(&ep->sq))
+		mod_delayed_work(dat_wq(&ep->obj), &ep->drain_work, 0);
+	spin_unlock_bh(&ep->state_lock);
+	wake_up_all(&ep->idle_wq);
+}
+
+/* Has all completed, or will no more? */
+static bool has_settled(struct dat_ep *ep)
+{
+	return dat_ep_is_idle(ep) || dat_evd_is_full(ep->request_evd) ||
+	       dat_evd_is_full(ep->recv_evd) ||
+	       time_after(jiffies, ep->settle_deadline);
+}
+
+/* Reports the end, unless somebody else does. */
+static void report_end(struct dat_ep *ep)
+{
+	DAT_EVENT_NUMBER number;
+
+	spin_lock_bh(&ep->state_lock);
+	number = ep->end_number;
+	ep->end_number = 0;
+	spin_unlock_bh(&ep->state_lock);
+	if (!number)
+		return;
+	if (number == DAT_CONNECTION_EVENT_DISCONNECTED &&
+	    ep->end_may_be_broken && READ_ONCE(ep->failed))
+		number = DAT_CONNECTION_EVENT_BROKEN;
+	dat_ep_unwatch(ep);
+	dat_ep_connect_event(ep, number);
+	spin_lock_bh(&ep->state_lock);
+	ep->ending = false;
+	spin_unlock_bh(&ep->state_lock);
+	wake_up_all(&ep->idle_wq);
+}
+
+static bool try_report_end(struct dat_ep *ep)
+{
+	dat_ep_collect(ep);
+	if (!has_settled(ep))
+		return false;
+	report_end(ep);
+	return true;
+}
+
+static void ep_settle_work(struct work_struct *work)
+{
+	struct dat_ep *ep = container_of(to_delayed_work(work), struct dat_ep,
+					 settle_work);
+
+	if (READ_ONCE(ep->ending) && !try_report_end(ep))
+		queue_delayed_work(dat_wq(&ep->obj), &ep->settle_work,
+				   SETTLE_INTERVAL);
+}
+
+/**
+ * dat_ep_await_end - wait until the end of a connection has been reported
+ * @ep: the EP; nobody ends its connection any more, or that need not be waited for
+ *
+ * It does not depend on works, so that a work, an upcall say, may do it.
+ *
+ * Context: process, may sleep, for as long as the device needs to flush the queues.
+ */
+void dat_ep_await_end(struct dat_ep *ep)
+{
+	while (READ_ONCE(ep->ending)) {
+		if (!try_report_end(ep))
+			wait_event_timeout(ep->idle_wq, !READ_ONCE(ep->ending) ||
+					   dat_ep_is_idle(ep),
+					   SETTLE_INTERVAL);
+		else
+			wait_event(ep->idle_wq, !READ_ONCE(ep->ending));
+	}
 }
 
 /*
- * rxe may be about to complete something successfully when its QP is told to
- * fail. The event of the end comes after that, unless the consumer has left no
- * room for it. On iWARP, where requests need not complete in order, not all do.
+ * The QP was told to fail. The device may be about to complete something successfully,
+ * and rxe does so. The event of the end comes after that, unless the consumer has left
+ * no room for it. On iWARP, where requests need not complete in order, not all do.
  */
-static void ep_settle(struct dat_ep *ep)
+static void ep_settle(struct dat_ep *ep, DAT_EVENT_NUMBER number,
+		      bool may_be_broken)
 {
-	unsigned long limit = jiffies + SETTLE_TIME;
-
-	if (ep->iwarp)
+	ep->end_may_be_broken = may_be_broken;
+	ep->settle_deadline = jiffies + SETTLE_TIMEOUT;
+	spin_lock_bh(&ep->state_lock);
+	ep->end_number = number;
+	ep->ending = true;
+	spin_unlock_bh(&ep->state_lock);
+	if (ep->iwarp) {
+		report_end(ep);
 		return;
+	}
+	dat_ep_watch(ep);
 	/* The last ones may have succeeded without a completion. */
 	if (!dat_workq_is_idle(&ep->sq))
 		dat_post_marker(ep);
-	for (;;) {
-		dat_ep_collect(ep);
-		if (!may_settle(ep) || time_after(jiffies, limit))
-			return;
-		usleep_range(50, 100);
-	}
+	if (!try_report_end(ep))
+		queue_delayed_work(dat_wq(&ep->obj), &ep->settle_work,
+				   SETTLE_INTERVAL);
 }
 
 /**
@@ -132,6 +247,8 @@ static void ep_settle(struct dat_ep *ep)
  * @from: EP_IN() of the states in which this is news
  * @number: the event that says so; that the peer has disconnected is told only
  *	if the connection has not failed before
+ *
+ * It is reported when the queues have been flushed, which is not waited for.
  *
  * Context: process, may sleep.
  */
@@ -144,31 +261,41 @@ void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number)
 	broken = qp_has_failed(ep);
 	dat_ep_begin_flush(ep);
 	dat_ep_fail_qp(ep);
-	ep_settle(ep);
-	if (number == DAT_CONNECTION_EVENT_DISCONNECTED &&
-	    (broken || READ_ONCE(ep->failed)))
+	if (number == DAT_CONNECTION_EVENT_DISCONNECTED && broken)
 		number = DAT_CONNECTION_EVENT_BROKEN;
-	dat_ep_connect_event(ep, number);
+	ep_settle(ep, number, true);
 }
 
 static void ep_disconnect(struct dat_ep *ep, unsigned int from,
 			  DAT_EVENT_NUMBER number)
 {
-	bool breaks = number == DAT_CONNECTION_EVENT_BROKEN && !ep->iwarp;
+	bool breaks = number == DAT_CONNECTION_EVENT_BROKEN;
 
 	mutex_lock(&ep->mutex);
 	if (ep->qp && dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED)) {
 		dat_ep_begin_flush(ep);
-		if (breaks)
-			usleep_range(ANSWER_TIME_US, 2 * ANSWER_TIME_US);
 		dat_ep_fail_qp(ep);
-		ep_settle(ep);
-		dat_ep_connect_event(ep, number);
-		if (breaks)
-			msleep(LEAVE_DELAY_MS);
-		if (ep->cm_id)
+		ep_settle(ep, number, false);
+		if (breaks && ep->late_answers && ep->cm_id) {
+			ep->leave_owed = true;
+			queue_delayed_work(dat_wq(&ep->obj), &ep->leave_work,
+					   LEAVE_DELAY);
+		} else if (ep->cm_id) {
 			rdma_disconnect(ep->cm_id);
+		}
 	}
+	mutex_unlock(&ep->mutex);
+}
+
+static void ep_leave_work(struct work_struct *work)
+{
+	struct dat_ep *ep = container_of(to_delayed_work(work), struct dat_ep,
+					 leave_work);
+
+	mutex_lock(&ep->mutex);
+	if (ep->leave_owed && ep->cm_id)
+		rdma_disconnect(ep->cm_id);
+	ep->leave_owed = false;
 	mutex_unlock(&ep->mutex);
 }
 
@@ -207,7 +334,22 @@ void dat_ep_hurry(struct dat_ep *ep, unsigned int waited)
 
 static void ep_error_work(struct work_struct *work)
 {
-	dat_ep_break(container_of(work, struct dat_ep, error_work));
+	dat_ep_break(container_of(to_delayed_work(work), struct dat_ep,
+				  error_work));
+}
+
+/**
+ * dat_ep_break_soon - end a connection that has failed, by a work
+ * @ep: the EP
+ *
+ * If the device has yet to tell the peer why, it is given time to.
+ *
+ * Context: any.
+ */
+void dat_ep_break_soon(struct dat_ep *ep)
+{
+	queue_delayed_work(dat_wq(&ep->obj), &ep->error_work,
+			   ep->late_answers ? ANSWER_DELAY : 0);
 }
 
 /* The transport wants to know, if the last message of the set-up was lost. */
@@ -240,7 +382,7 @@ void dat_ep_dto_failed(struct dat_ep *ep, enum ib_wc_status status)
 	WRITE_ONCE(ep->failed, true);
 	if (state == DAT_EP_STATE_CONNECTED ||
 	    state == DAT_EP_STATE_DISCONNECT_PENDING)
-		queue_work(dat_wq(&ep->obj), &ep->error_work);
+		dat_ep_break_soon(ep);
 }
 
 /* A graceful disconnect goes on when all that was posted has completed. */
@@ -255,7 +397,8 @@ static void ep_drain_work(struct work_struct *work)
 		ep_disconnect(ep, EP_IN(DISCONNECT_PENDING),
 			      DAT_CONNECTION_EVENT_DISCONNECTED);
 	else if (dat_ep_state(ep) == DAT_EP_STATE_DISCONNECT_PENDING)
-		queue_delayed_work(dat_wq(&ep->obj), &ep->drain_work, DRAIN_INTERVAL);
+		queue_delayed_work(dat_wq(&ep->obj), &ep->drain_work,
+				   SETTLE_INTERVAL);
 }
 
 static void ep_timeout_work(struct work_struct *work)
@@ -282,6 +425,7 @@ static void ep_timeout_work(struct work_struct *work)
 	rdma_destroy_id(id);
 	/* Pairs with ep_reset(): the handlers are done with the QP. */
 	smp_store_release(&ep->old_id, NULL);
+	/* Pairs with that of who is about to wait there. */
 	smp_mb();
 	wake_up_var(&ep->old_id);
 }
@@ -292,10 +436,13 @@ static void ep_timeout_work(struct work_struct *work)
  */
 void dat_ep_end_init(struct dat_ep *ep)
 {
-	INIT_WORK(&ep->error_work, ep_error_work);
+	init_waitqueue_head(&ep->idle_wq);
+	INIT_DELAYED_WORK(&ep->error_work, ep_error_work);
 	INIT_WORK(&ep->notify_work, ep_notify_work);
 	INIT_WORK(&ep->again_work, dat_ep_connect_again);
 	INIT_DELAYED_WORK(&ep->drain_work, ep_drain_work);
+	INIT_DELAYED_WORK(&ep->settle_work, ep_settle_work);
+	INIT_DELAYED_WORK(&ep->leave_work, ep_leave_work);
 	INIT_DELAYED_WORK(&ep->timeout_work, ep_timeout_work);
 }
 
@@ -307,10 +454,12 @@ void dat_ep_end_init(struct dat_ep *ep)
  */
 void dat_ep_end_cancel(struct dat_ep *ep)
 {
-	cancel_work_sync(&ep->error_work);
+	cancel_delayed_work_sync(&ep->error_work);
 	cancel_work_sync(&ep->notify_work);
 	cancel_work_sync(&ep->again_work);
 	cancel_delayed_work_sync(&ep->drain_work);
+	cancel_delayed_work_sync(&ep->settle_work);
+	cancel_delayed_work_sync(&ep->leave_work);
 	cancel_delayed_work_sync(&ep->timeout_work);
 }
 
@@ -325,6 +474,7 @@ static void disconnect_gracefully(struct dat_ep *ep)
 	mutex_lock(&ep->mutex);
 	if (dat_ep_move(ep, EP_IN(CONNECTED),
 			DAT_EP_STATE_DISCONNECT_PENDING)) {
+		dat_ep_watch(ep);
 		/* Without it the last ones may complete and nobody know. */
 		if (!dat_workq_is_idle(&ep->sq))
 			dat_post_marker(ep);
@@ -383,6 +533,9 @@ DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle,
 			ep_disconnect(ep, ESTABLISHING | EP_IN(CONNECTED) |
 						  EP_IN(DISCONNECT_PENDING),
 				      DAT_CONNECTION_EVENT_DISCONNECTED);
+		/* Its event is there when the call returns. */
+		if (disconnect_flags == DAT_CLOSE_ABRUPT_FLAG)
+			dat_ep_await_end(ep);
 		break;
 	default:
 		ret = dat_ep_state_error(state);

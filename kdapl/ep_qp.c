@@ -2,8 +2,9 @@
 /*
  * ep_qp.c - the queue pair of an EP
  */
-#include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
+#include <linux/wait.h>
 
 #include "account.h"
 #include "device.h"
@@ -14,8 +15,14 @@
 #include "pz.h"
 #include "srq.h"
 
-/* A queue pair in the error state flushes at once, unless its CQ is full. */
-#define FLUSH_TIMEOUT_MS	2000
+/* A queue pair in the error state flushes at once. If not, it will not any more. */
+#define FLUSH_TIMEOUT		(5 * HZ)
+
+/*
+ * How often is looked for what no completion tells of: those that the consumer has left
+ * no room for, and buffers of an SRQ of DAT_QUIRK_NO_LAST_WQE.
+ */
+#define FLUSH_INTERVAL		msecs_to_jiffies(8)
 
 static void qp_event(struct ib_event *event, void *context)
 {
@@ -29,10 +36,11 @@ static void qp_event(struct ib_event *event, void *context)
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
 		WRITE_ONCE(ep->failed, true);
-		queue_work(dat_wq(&ep->obj), &ep->error_work);
+		dat_ep_break_soon(ep);
 		break;
 	case IB_EVENT_QP_LAST_WQE_REACHED:
 		WRITE_ONCE(ep->last_wqe, true);
+		wake_up_all(&ep->idle_wq);
 		if (ep->srq && ep->srq->forgetful)
 			dat_srq_raise(ep->srq, DAT_SRQ_MISSING);
 		break;
@@ -170,6 +178,9 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
 	dat_object_uncharge(&ep->obj, ep->qp_bytes);
 	ep->qp_bytes = bytes;
 	ep->qp = qp;
+	ep->late_answers = dat_dev_quirks(qp->device) & DAT_QUIRK_LATE_ANSWERS;
+	ep->sq.waited = false;
+	ep->rq.waited = false;
 	ep->may_receive = false;
 	ep->last_wqe = false;
 	if (p->srq)
@@ -223,20 +234,48 @@ bool dat_ep_is_idle(const struct dat_ep *ep)
 	return dat_workq_is_idle(&ep->sq) && dat_workq_is_idle(&ep->rq);
 }
 
+static void wait_for_flush(struct dat_ep *ep)
+{
+	unsigned long begin = jiffies;
+	bool quiet;
+
+	for (;;) {
+		/* Asked first: what is there by then is drained. */
+		quiet = dat_srq_is_quiet(ep, jiffies_to_msecs(jiffies - begin));
+		dat_ep_drain(ep);
+		if ((dat_ep_is_idle(ep) && quiet) ||
+		    time_after(jiffies, begin + FLUSH_TIMEOUT))
+			return;
+		wait_event_timeout(ep->idle_wq, dat_ep_is_idle(ep) &&
+				   dat_srq_is_quiet(ep, 0), FLUSH_INTERVAL);
+	}
+}
+
+static void reap(struct dat_ep *ep, struct dat_workq *wq, struct dat_evd *evd,
+		 u32 qpn)
+{
+	u32 lost = dat_workq_reap(wq, evd);
+
+	if (!lost)
+		return;
+	pr_err("kdapl: %s: QP %u lost %u completions; their memory is kept\n",
+	       dev_name(&dat_ia_ibdev(ep->obj.ia)->dev), qpn, lost);
+	dat_workq_keep(wq);
+}
+
 /**
  * dat_ep_qp_destroy - flush and free the QP
  * @ep: the EP, which has no connection any more
  *
  * Waits until everything that was posted has completed, so that nothing looks
- * at the slots afterwards. Completions that a CQ was too small for are given up.
+ * at the slots afterwards: completions wake it up. If the device loses some, it is made
+ * to stop by destroying the QP, but the slots that a completion might name are kept.
  *
  * Context: process, may sleep.
  */
 void dat_ep_qp_destroy(struct dat_ep *ep)
 {
-	unsigned int waited;
-	bool quiet;
-	u32 lost;
+	u32 qpn;
 
 	if (!ep->qp)
 		return;
@@ -249,27 +288,20 @@ void dat_ep_qp_destroy(struct dat_ep *ep)
 		dat_post_marker(ep);
 	workq_use(&ep->sq, NULL);
 	workq_use(&ep->rq, NULL);
-
-	for (waited = 0; waited < FLUSH_TIMEOUT_MS; waited++) {
-		/* Asked first: what is there by then is drained. */
-		quiet = dat_srq_is_quiet(ep, waited);
-		dat_ep_drain(ep);
-		if (dat_ep_is_idle(ep) && quiet)
-			break;
-		usleep_range(1000, 1500);
-	}
-	ib_destroy_qp(ep->qp);
+	dat_ep_watch(ep);
+	wait_for_flush(ep);
+	dat_ep_unwatch(ep);
+	qpn = ep->qp->qp_num;
+	if (ib_destroy_qp(ep->qp))
+		pr_err("kdapl: %s: QP %u cannot be destroyed\n",
+		       dev_name(&ep->qp->device->dev), qpn);
 	ep->qp = NULL;
 
 	dat_ep_drain(ep);
 	if (ep->srq)
 		dat_srq_detach(ep);
-	lost = dat_workq_reap(&ep->sq, ep->request_evd) +
-	       dat_workq_reap(&ep->rq, ep->recv_evd);
-	if (lost)
-		pr_warn_ratelimited("kdapl: %s lost %u completions\n",
-				    dev_name(&dat_ia_ibdev(ep->obj.ia)->dev),
-				    lost);
+	reap(ep, &ep->sq, ep->request_evd, qpn);
+	reap(ep, &ep->rq, ep->recv_evd, qpn);
 }
 
 /**

@@ -20,7 +20,11 @@ static DAT_RETURN replace_qp(struct dat_ep *ep)
 	/* Its handlers look at the EP, and on iWARP it holds the QP. */
 	swap(id, ep->cm_id);
 	if (id)
-		dat_farewell(id, ep->obj.ia->user, &ep->farewell_owed);
+		dat_farewell(id, ep->obj.ia->user, &ep->farewell_owed,
+			     ep->leave_owed);
+	ep->leave_owed = false;
+	/* That of the old connection comes before all of the next. */
+	dat_ep_await_end(ep);
 	ret = dat_ep_qp_create(ep, &parts);
 	if (ret)
 		return ret;
@@ -43,6 +47,7 @@ static void lock_when_unattended(struct dat_ep *ep)
 {
 	for (;;) {
 		mutex_lock(&ep->mutex);
+		/* Pairs with ep_timeout_work(). */
 		if (!smp_load_acquire(&ep->old_id))
 			return;
 		mutex_unlock(&ep->mutex);

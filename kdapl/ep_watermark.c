@@ -53,7 +53,7 @@ static void check(struct dat_ep *ep, u32 num)
 		queue_work(dat_wq(&ep->obj), &w->work);
 	}
 	if (num > (u32)w->hard)
-		queue_work(dat_wq(&ep->obj), &ep->error_work);
+		dat_ep_break_soon(ep);
 	set_trap(ep);
 }
 

@@ -15,6 +15,8 @@
 #include "kdapl.h"
 #include "user.h"
 
+/* What broke the connection is to reach the peer before the message does. */
+#define LEAVE_DELAY	msecs_to_jiffies(100)
 /* The message is repeated every six seconds. */
 #define FAREWELL_TIME	(30 * HZ)
 /*
@@ -31,6 +33,7 @@
  * @user: whose it was, referenced
  * @deadline: in jiffies; then the peer need not know
  * @answered: it does
+ * @leave_work: tells the peer, where that must not be done at once
  */
 struct farewell {
 	struct list_head entry;
@@ -38,6 +41,7 @@ struct farewell {
 	struct dat_user *user;
 	unsigned long deadline;
 	bool answered;
+	struct delayed_work leave_work;
 };
 
 static LIST_HEAD(farewells);
@@ -78,6 +82,7 @@ static void destroy(struct list_head *over)
 	struct farewell *f, *next;
 
 	list_for_each_entry_safe(f, next, over, entry) {
+		cancel_delayed_work_sync(&f->leave_work);
 		/* Waits for the handler, which is the last to use it. */
 		rdma_destroy_id(f->id);
 		dat_user_put(f->user);
@@ -130,6 +135,14 @@ static int farewell_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
+static void leave_worker(struct work_struct *work)
+{
+	struct farewell *f = container_of(to_delayed_work(work),
+					  struct farewell, leave_work);
+
+	rdma_disconnect(f->id);
+}
+
 static struct farewell *farewell_new(struct rdma_cm_id *id,
 				     struct dat_user *user)
 {
@@ -140,10 +153,11 @@ static struct farewell *farewell_new(struct rdma_cm_id *id,
 	f->id = id;
 	f->user = user;
 	f->deadline = jiffies + FAREWELL_TIME;
+	INIT_DELAYED_WORK(&f->leave_work, leave_worker);
 	return f;
 }
 
-static bool farewell_add(struct farewell *f)
+static bool farewell_add(struct farewell *f, bool leave)
 {
 	bool added = false;
 
@@ -152,6 +166,9 @@ static bool farewell_add(struct farewell *f)
 		dat_user_get(f->user);
 		list_add_tail(&f->entry, &farewells);
 		queue_delayed_work(kdapl_wq, &farewell_work, FAREWELL_TIME);
+		if (leave)
+			queue_delayed_work(kdapl_wq, &f->leave_work,
+					   LEAVE_DELAY);
 		added = true;
 	}
 	spin_unlock(&lock);
@@ -164,6 +181,8 @@ static bool farewell_add(struct farewell *f)
  * @user: whose it was
  * @owed: whether the peer has yet to hear or to tell of the end; changes under
  *	the handler lock of @id, and is not looked at after the call
+ * @leave: the peer has not been told, and is told after a moment: see
+ *	DAT_QUIRK_LATE_ANSWERS
  *
  * A peer that does not answer within some seconds, or that is one too many for the
  * user or for all of them, is left alone.
@@ -171,13 +190,13 @@ static bool farewell_add(struct farewell *f)
  * Context: process, may sleep; not from a handler of rdma_cm.
  */
 void dat_farewell(struct rdma_cm_id *id, struct dat_user *user,
-		  const bool *owed)
+		  const bool *owed, bool leave)
 {
 	struct farewell *f = farewell_new(id, user);
 	bool added = false;
 
 	rdma_lock_handler(id);
-	if (f && *owed && farewell_add(f)) {
+	if (f && *owed && farewell_add(f, leave)) {
 		id->context = f;
 		id->event_handler = farewell_handler;
 		added = true;
@@ -186,6 +205,8 @@ void dat_farewell(struct rdma_cm_id *id, struct dat_user *user,
 	if (added)
 		return;
 	kfree(f);
+	if (leave)
+		rdma_disconnect(id);
 	rdma_destroy_id(id);
 }
 

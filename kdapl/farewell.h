@@ -10,7 +10,7 @@
 struct dat_user;
 
 void dat_farewell(struct rdma_cm_id *id, struct dat_user *user,
-		  const bool *owed);
+		  const bool *owed, bool leave);
 void dat_farewell_exit(void);
 
 #endif /* _KDAPL_FAREWELL_H */

@@ -10,6 +10,7 @@
 #include "addr.h"
 #include "debugfs.h"
 #include "device.h"
+#include "dto.h"
 #include "farewell.h"
 #include "kdapl.h"
 #include "object.h"
@@ -60,6 +61,7 @@ static void __exit kdapl_exit(void)
 	dat_farewell_exit();
 	/* The last IA of a user frees the user, by a work. */
 	dat_object_table_destroy();
+	dat_workq_exit();
 	destroy_workqueue(kdapl_wq);
 }
 

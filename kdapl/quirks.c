@@ -54,11 +54,14 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 		 * registrations behind it, and fails. It looks for all memory
 		 * in the PD of the QP. In 6.12 it takes larger pages to pieces,
 		 * for which it has to find room. That of 6.1 never tells of the
-		 * last WQE; that of 6.12 forgets it.
+		 * last WQE; that of 6.12 forgets it. Both complete a receive,
+		 * which may be why the connection breaks, and then send the
+		 * answer that says so to the peer.
 		 */
 		return DAT_QUIRK_INVALIDATE_FIRST |
 		       DAT_QUIRK_LARGE_PAGES_SLEEP | DAT_QUIRK_SRQ_SAME_PZ |
-		       DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_SRQ_FORGETS;
+		       DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_SRQ_FORGETS |
+		       DAT_QUIRK_LATE_ANSWERS;
 	case RDMA_DRIVER_SIW:
 		/*
 		 * From one segment to the next it goes on counting in the page

@@ -441,6 +441,48 @@ static void what_completed_out_of_order_is_not_lost(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
 }
 
+/* The device has lost completions, and then they come after all. */
+static void a_slot_that_is_kept_completes_nothing(struct kunit *test)
+{
+	struct dat_dto *dto[3];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(dto); i++)
+		dto[i] = post(test);
+	KUNIT_EXPECT_EQ(test, 3, dat_workq_reap(wq, &evd));
+	dat_workq_keep(wq);
+	KUNIT_EXPECT_NULL(test, wq->slots);
+	/* The queue goes on with others. */
+	dat_workq_set(wq, dat_workq_alloc(MAX_DTOS), MAX_DTOS);
+	KUNIT_ASSERT_NOT_NULL(test, wq->slots);
+	post(test);
+	for (i = 0; i < ARRAY_SIZE(dto); i++) {
+		KUNIT_EXPECT_FALSE(test, finish(dto[i], IB_WC_WR_FLUSH_ERR));
+		KUNIT_EXPECT_FALSE(test, finish(dto[i], IB_WC_SUCCESS));
+	}
+	KUNIT_EXPECT_EQ(test, 1, wq->head - wq->tail);
+	KUNIT_EXPECT_EQ(test, 0, fake.failures);
+	dat_workq_exit();
+}
+
+static void who_waits_is_woken_by_the_last(struct kunit *test)
+{
+	struct dat_dto *first = post(test), *last = post(test);
+
+	KUNIT_EXPECT_TRUE(test, finish(first, IB_WC_SUCCESS));
+	KUNIT_EXPECT_EQ(test, 0, fake.drains);
+	first = post(test);
+	wq->waited = true;
+	KUNIT_EXPECT_TRUE(test, finish(last, IB_WC_SUCCESS));
+	KUNIT_EXPECT_EQ(test, 0, fake.drains);
+	/* Be it as plain as can be. */
+	KUNIT_EXPECT_TRUE(test, finish(first, IB_WC_SUCCESS));
+	KUNIT_EXPECT_EQ(test, 1, fake.drains);
+	first = post(test);
+	KUNIT_EXPECT_TRUE(test, finish(first, IB_WC_WR_FLUSH_ERR));
+	KUNIT_EXPECT_EQ(test, 2, fake.drains);
+}
+
 static void nothing(struct work_struct *work)
 {
 }
@@ -499,6 +541,8 @@ static struct kunit_case dto_cases[] = {
 	KUNIT_CASE(a_bind_that_fails_fails_its_connection),
 	KUNIT_CASE(an_unordered_slot_waits_for_those_in_front),
 	KUNIT_CASE(what_completed_out_of_order_is_not_lost),
+	KUNIT_CASE(a_slot_that_is_kept_completes_nothing),
+	KUNIT_CASE(who_waits_is_woken_by_the_last),
 	{}
 };
 

@@ -252,6 +252,16 @@ void dat_ep_dto_failed(struct dat_ep *ep, enum ib_wc_status status)
 	fake.failure = status;
 }
 
+void dat_ep_break_soon(struct dat_ep *ep)
+{
+	fake.breaks++;
+}
+
+void dat_ep_drained(struct dat_ep *ep)
+{
+	fake.drains++;
+}
+
 void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number)
 {
 	if (fake.num_events < FAKE_MAX_EVENTS)

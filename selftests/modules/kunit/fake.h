@@ -32,6 +32,8 @@ struct dat_uevd;
  * @quirks: its defects
  * @overflows: calls of dat_evd_overflow()
  * @kicks: calls of dat_evd_kick()
+ * @breaks: calls of dat_ep_break_soon()
+ * @drains: calls of dat_ep_drained()
  * @failures: calls of dat_ep_dto_failed()
  * @failure: status that the last of them had
  * @added: called by dat_ia_add_object() if not NULL
@@ -71,6 +73,8 @@ struct fake {
 	u32 quirks;
 	unsigned int overflows;
 	unsigned int kicks;
+	unsigned int breaks;
+	unsigned int drains;
 	unsigned int failures;
 	enum ib_wc_status failure;
 	void (*added)(struct dat_object *obj);

@@ -74,7 +74,7 @@ static unsigned int kept(struct dat_user *user, unsigned int num)
 	const bool owed = true;
 
 	for (i = 0; i < num; i++)
-		dat_farewell(id, user, &owed);
+		dat_farewell(id, user, &owed, false);
 	return num - (destroyed - before);
 }
 
@@ -119,7 +119,7 @@ static void what_is_not_owed_is_not_kept(struct kunit *test)
 {
 	const bool owed = false;
 
-	dat_farewell(id, &users[0], &owed);
+	dat_farewell(id, &users[0], &owed, false);
 	KUNIT_EXPECT_EQ(test, 1, destroyed);
 	KUNIT_EXPECT_EQ(test, 0, users[0].farewells);
 }
