@@ -13,6 +13,9 @@
  * either: it would keep a worker that the upcalls need for which the gate stays
  * closed. It uses dat_ia_enter_or_defer().
  */
+#include <linux/jiffies.h>
+#include <linux/sched/signal.h>
+
 #include "device.h"
 #include "evd.h"
 #include "gate.h"
@@ -158,6 +161,62 @@ void dat_ia_gate_init(struct dat_ia *ia)
 	refcount_set(&ia->entered, 1);
 	init_waitqueue_head(&ia->gate_wq);
 	INIT_LIST_HEAD(&ia->deferred);
+	INIT_LIST_HEAD(&ia->pinners);
+}
+
+/**
+ * dat_ia_pin_begin - what follows may wait for a page of the calling process
+ * @ia: the IA, whose gate the caller has passed
+ * @pinner: filled in; for dat_ia_pin_end()
+ *
+ * Context: process.
+ */
+void dat_ia_pin_begin(struct dat_ia *ia, struct dat_ia_pinner *pinner)
+{
+	pinner->task = current;
+	pinner->since = jiffies;
+	spin_lock_bh(&ia->lock);
+	list_add_tail(&pinner->node, &ia->pinners);
+	spin_unlock_bh(&ia->lock);
+}
+
+/**
+ * dat_ia_pin_end - the reverse of dat_ia_pin_begin()
+ * @ia: the IA
+ * @pinner: from dat_ia_pin_begin()
+ *
+ * Context: process.
+ */
+void dat_ia_pin_end(struct dat_ia *ia, struct dat_ia_pinner *pinner)
+{
+	spin_lock_bh(&ia->lock);
+	list_del(&pinner->node);
+	spin_unlock_bh(&ia->lock);
+}
+
+/* In jiffies. Swapped-out memory takes less, unless the machine is all but dead. */
+#define PIN_PATIENCE	(10 * HZ)
+
+/*
+ * A process decides when a page of its is there, if userfaultfd(2) or a file
+ * system of its stands behind the mapping. The end of the device must not wait for
+ * that. Its memory was there when the call began, so only a process that unmaps it
+ * meanwhile is hit. Nothing but a fatal signal ends the wait for a page.
+ */
+static void kill_pinners(struct dat_ia *ia)
+{
+	struct dat_ia_pinner *pinner;
+
+	spin_lock_bh(&ia->lock);
+	list_for_each_entry(pinner, &ia->pinners, node) {
+		if (time_before(jiffies, pinner->since + PIN_PATIENCE))
+			continue;
+		pr_warn_ratelimited("kdapl: %s: killed %s[%d], which does not provide the memory that it registers\n",
+				    ia->name, pinner->task->comm,
+				    task_pid_nr(pinner->task));
+		send_sig(SIGKILL, pinner->task, 1);
+	}
+	spin_unlock_bh(&ia->lock);
 }
 
 /**
@@ -172,7 +231,10 @@ void dat_ia_gate_close(struct dat_ia *ia, enum dat_ia_gate why)
 {
 	WRITE_ONCE(ia->gate, why);
 	dat_ia_leave(ia);
-	wait_event(ia->gate_wq, refcount_read(&ia->entered) == 0);
+	while (!wait_event_timeout(ia->gate_wq,
+				   refcount_read(&ia->entered) == 0,
+				   PIN_PATIENCE))
+		kill_pinners(ia);
 	/* Pairs with the release of dat_ia_leave(): what was done inside is seen. */
 	smp_acquire__after_ctrl_dep();
 	if (why == DAT_IA_CLOSING)

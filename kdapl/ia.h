@@ -70,7 +70,8 @@ enum dat_ia_entry {
  * @entered: 1 + calls inside
  * @gate_wq: waited on by calls and by whoever closed the gate
  * @deferred: works that wait for the gate
- * @lock: guards @objects and @deferred
+ * @lock: guards @objects, @deferred and @pinners
+ * @pinners: tasks behind the gate that may be waiting for a page of their process
  * @objects: what the consumer made with this IA, by type
  * @lmrs: LMRs by the index part of their lmr_context
  * @recent_lmrs: of these, what is found at once
@@ -101,6 +102,7 @@ struct dat_ia {
 	wait_queue_head_t gate_wq;
 	struct list_head deferred;
 	spinlock_t lock;
+	struct list_head pinners;
 	struct list_head objects[DAT_NUM_HANDLE_TYPES];
 	struct xarray lmrs;
 	struct dat_recent recent_lmrs;
