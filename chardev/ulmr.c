@@ -4,6 +4,7 @@
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/sched/signal.h>
 
 #include <dat/dat_ib_extensions.h>
 
@@ -142,8 +143,10 @@ struct pinned_region {
 };
 
 /*
- * What one fast registration does not hold, the device is left to look for and
- * to pin once more, and that is what the process is charged for then.
+ * What one fast registration does not hold, the device is left to pin once more,
+ * and charges the process for it. These are the same pages, or there is no LMR, so
+ * the user goes on being charged for them once. A call that fails after this has
+ * no LMR, and dat_unpin() knows that the process is not charged.
  */
 static void uncharge(struct dat_platform_region *region)
 {
@@ -205,6 +208,7 @@ int dat_ioctl_lmr_create(struct dat_file *file, void *arg)
 	struct dat_ulmr *lmr;
 	struct dat_uobj *ia;
 	DAT_PZ_HANDLE kpz;
+	int ret = 0;
 
 	if (p->base && p->mem_type != DAT_DEV_MEM_LMR)
 		return -EOPNOTSUPP;
@@ -225,9 +229,13 @@ int dat_ioctl_lmr_create(struct dat_file *file, void *arg)
 	if (!p->result)
 		p->lmr = lmr->uobj.handle;
 	dat_usimple_finish(&lmr->uobj, p->result, khandle);
+	/* Nothing has happened yet: once the signal is handled the call begins again. */
+	if (DAT_GET_TYPE(p->result) == DAT_INTERRUPTED_CALL &&
+	    signal_pending(current))
+		ret = -ERESTARTNOINTR;
 put_ia:
 	dat_uobj_put(ia);
-	return 0;
+	return ret;
 }
 
 /* dat_lmr_query() */

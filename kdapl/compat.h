@@ -5,6 +5,7 @@
 #ifndef _KDAPL_COMPAT_H
 #define _KDAPL_COMPAT_H
 
+#include <linux/mm.h>
 #include <linux/version.h>
 
 /*
@@ -15,6 +16,13 @@
 #define DAT_RXE_SPARE_PAGES	1
 #else
 #define DAT_RXE_SPARE_PAGES	0
+#endif
+
+/* How ib_umem pins what will only be read: before 6.2 it breaks the sharing first. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define DAT_UMEM_TO_READ	(FOLL_WRITE | FOLL_FORCE)
+#else
+#define DAT_UMEM_TO_READ	0
 #endif
 
 #endif /* _KDAPL_COMPAT_H */

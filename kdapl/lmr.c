@@ -59,9 +59,25 @@ static DAT_RETURN lmr_charge(struct dat_lmr *lmr)
 	return DAT_SUCCESS;
 }
 
+static DAT_RETURN register_error(const struct dat_lmr *lmr, int err)
+{
+	switch (err) {
+	case -ESTALE:
+		return lmr->base ?
+		       DAT_ERROR(DAT_INVALID_STATE, DAT_NO_SUBTYPE) :
+		       DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	case -EINTR:
+		return DAT_ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
+	default:
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY_REGION);
+	}
+}
+
 static DAT_RETURN lmr_register(struct dat_lmr *lmr)
 {
 	DAT_RETURN ret;
+	int err;
 
 	ret = dat_lmr_map(lmr);
 	if (ret)
@@ -75,12 +91,12 @@ static DAT_RETURN lmr_register(struct dat_lmr *lmr)
 		dat_lmr_unmap(lmr);
 		return ret;
 	}
-	if (!dat_lmr_register(lmr))
+	err = dat_lmr_register(lmr);
+	if (!err)
 		return DAT_SUCCESS;
 	dat_object_uncharge_hca(&lmr->obj);
 	dat_lmr_unmap(lmr);
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-			 DAT_RESOURCE_MEMORY_REGION);
+	return register_error(lmr, err);
 }
 
 /* The PZ must be of the same IA. */
@@ -222,17 +238,20 @@ static bool is_foreign_region(const struct dat_foreign *ia, DAT_MEM_TYPE type,
  * its address must be aligned as its memory is; for vmalloc() memory beyond
  * max_lmr_block_size there is no way. dat_ia_memtype_hint() tells the alignment.
  * Memory of the calling process is registered whatever it is like, if the
- * &struct dat_platform_region says that it is; so is an LMR over it.
+ * &struct dat_platform_region says that it is; so is an LMR over it. The device
+ * then looks the pages up by their address, so the process must still have the
+ * same pages mapped there.
  *
  * The memory must stay until dat_lmr_free() has returned. Specification:
  * dat_lmr_kcreate(), kDAPL; dat_lmr_create(), uDAPL.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INVALID_STATE (an LMR of dat_lmr_allocate()), DAT_INSUFFICIENT_RESOURCES
- * (also: it does not fit into one registration), DAT_MODEL_NOT_SUPPORTED (remote
- * privileges or DAT_VA_TYPE_ZB where they cannot be had), DAT_INTERNAL_ERROR
- * (the device has gone).
+ * DAT_INVALID_STATE (an LMR of dat_lmr_allocate(); or the process has other pages
+ * mapped where the LMR's were), DAT_INSUFFICIENT_RESOURCES (also: it does not fit
+ * into one registration), DAT_MODEL_NOT_SUPPORTED (remote privileges or
+ * DAT_VA_TYPE_ZB where they cannot be had), DAT_INTERRUPTED_CALL (a signal came;
+ * only for memory of a process), DAT_INTERNAL_ERROR (the device has gone).
  */
 DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 			   DAT_MEM_TYPE mem_type,

@@ -157,6 +157,9 @@ int dat_lmr_fit(const struct ib_device *ibdev, u32 max_pages, bool large,
 		struct scatterlist *sgl, unsigned int nents, u64 iova,
 		u64 length, struct dat_lmr_fit *fit);
 
+/* lmr_user.c */
+struct ib_mr *dat_lmr_reg_user_mr(struct dat_lmr *lmr);
+
 /* lmr_mr.c */
 int dat_lmr_register(struct dat_lmr *lmr);
 

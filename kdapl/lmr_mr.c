@@ -3,7 +3,6 @@
  * lmr_mr.c - the registration of an LMR with its device
  */
 #include <linux/err.h>
-#include <linux/sched.h>
 
 #include "device.h"
 #include "lmr.h"
@@ -24,26 +23,10 @@ static void set_mr(struct dat_lmr *lmr, struct ib_mr *mr)
 	lmr->rkey = mr->rkey;
 }
 
-/* Whoever has charged the process for the pages leaves that to the device. */
-static void uncharge(const struct dat_lmr *lmr)
-{
-	struct dat_platform_region *p = lmr->region.for_platform;
-
-	if (lmr->mem_type == DAT_MEM_TYPE_PLATFORM && p->uncharge)
-		p->uncharge(p);
-}
-
-/* Any number of pages, but only of the process that calls. */
 static int register_user_mr(struct dat_lmr *lmr)
 {
-	struct ib_mr *mr;
+	struct ib_mr *mr = dat_lmr_reg_user_mr(lmr);
 
-	if (!lmr->user_mm || lmr->user_mm != current->mm ||
-	    lmr->length > dat_dev_max_user_mr(lmr->pz->pd->device))
-		return -E2BIG;
-	uncharge(lmr);
-	mr = ib_reg_user_mr(lmr->pz->pd, lmr->start, lmr->length, lmr->address,
-			    dat_lmr_access(lmr->privileges));
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 	set_mr(lmr, mr);
@@ -84,7 +67,9 @@ dereg:
  * @lmr: the LMR, from dat_lmr_map()
  *
  * Its MR goes with dat_dev_dereg_mr(). Context: process, may sleep.
- * Return: 0; -E2BIG if no registration can hold it; another negative errno.
+ * Return: 0; -E2BIG if no registration can hold it; -ESTALE if the process has
+ * other pages mapped there by now; -EINTR if a signal came first; another
+ * negative errno.
  */
 int dat_lmr_register(struct dat_lmr *lmr)
 {

@@ -94,7 +94,8 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
  */
 static bool takes_user_mr(const struct ib_device *ibdev)
 {
-	if (!ibdev->ops.reg_user_mr)
+	/* It is looked up by address: lmr_user.c sees to it that it stays the same. */
+	if (!ibdev->ops.reg_user_mr || !IS_ENABLED(CONFIG_MMU_NOTIFIER))
 		return false;
 	switch (ibdev->ops.driver_id) {
 	case RDMA_DRIVER_MLX5:

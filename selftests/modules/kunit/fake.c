@@ -210,9 +210,9 @@ u32 dat_dev_max_lmr_pages(const struct ib_device *ibdev)
 	return DAT_MAX_FRWR_PAGES;
 }
 
-u64 dat_dev_max_user_mr(const struct ib_device *ibdev)
+struct ib_mr *dat_lmr_reg_user_mr(struct dat_lmr *lmr)
 {
-	return 0;
+	return ERR_PTR(-E2BIG);
 }
 
 struct ib_mr *dat_dev_alloc_mr(struct ib_pd *pd, u32 num_pages)

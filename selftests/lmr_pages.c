@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * lmr_pages.c - an LMR is one set of pages, whatever the process maps there later
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#include <linux/dat.h>
+
+#include "counts.h"
+#include "link.h"
+#include "pair.h"
+
+#define PAGE		4096UL
+/* More pages than one fast registration of a software device holds. */
+#define LEN		(4UL << 20)
+#define ALL		DAT_MEM_PRIV_ALL_FLAG
+
+#define NOT_THE_SAME	ERROR(DAT_INVALID_STATE, DAT_NO_SUBTYPE)
+#define CHANGED		ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3)
+
+/* Touches every second page first, so that neighbours are none in memory. */
+static void touch_scattered(unsigned char *buf, int value)
+{
+	size_t i;
+
+	madvise(buf, LEN, MADV_NOHUGEPAGE);
+	for (i = 0; i < LEN; i += 2 * PAGE)
+		memset(buf + i, value, PAGE);
+	for (i = PAGE; i < LEN; i += 2 * PAGE)
+		memset(buf + i, value, PAGE);
+}
+
+static unsigned char *map_scattered(void)
+{
+	unsigned char *buf = mmap(NULL, LEN, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (buf == MAP_FAILED)
+		abort();
+	touch_scattered(buf, 0);
+	return buf;
+}
+
+/* Other memory at the same addresses. */
+static void replace(unsigned char *buf, size_t len)
+{
+	if (mmap(buf, len, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != buf)
+		abort();
+	memset(buf, 1, len);
+}
+
+static DAT_RETURN create(struct pair *p, DAT_MEM_TYPE type,
+			 DAT_REGION_DESCRIPTION desc, DAT_MEM_PRIV_FLAGS priv,
+			 struct region *r)
+{
+	DAT_VADDR address = 0;
+	DAT_VLEN size = 0;
+	DAT_RETURN ret;
+
+	ret = dat_lmr_create(p->ia, type, desc, LEN, p->b.pz, priv, &r->lmr,
+			     &r->lmr_context, &r->rmr_context, &size, &address);
+	r->buf = (unsigned char *)(uintptr_t)address;
+	r->len = size;
+	return ret;
+}
+
+static DAT_RETURN create_base(struct pair *p, void *buf, struct region *r)
+{
+	DAT_REGION_DESCRIPTION desc = { .for_va = buf };
+
+	return create(p, DAT_MEM_TYPE_VIRTUAL, desc, ALL, r);
+}
+
+static DAT_RETURN create_over(struct pair *p, const struct region *base,
+			      DAT_MEM_PRIV_FLAGS priv, struct region *r)
+{
+	DAT_REGION_DESCRIPTION desc = { .for_lmr_handle = base->lmr };
+
+	return create(p, DAT_MEM_TYPE_LMR, desc, priv, r);
+}
+
+FIXTURE(pages)
+{
+	struct pair pair;
+	struct region a;
+	unsigned char *buf;
+	struct region base;
+};
+
+/* siw does not ask whether the process may exceed it. */
+static bool lift_limit(void)
+{
+	const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+
+	return !setrlimit(RLIMIT_MEMLOCK, &unlimited);
+}
+
+FIXTURE_SETUP(pages)
+{
+	struct pair *p = &self->pair;
+
+	ASSERT_TRUE(lift_limit());
+	ASSERT_EQ(DAT_SUCCESS, pair_open(p));
+	ASSERT_EQ(DAT_SUCCESS, pair_connect(p));
+	ASSERT_EQ(DAT_SUCCESS,
+		  region_open(p, p->a.pz, &self->a, 2 * PAGE, ALL));
+	self->buf = map_scattered();
+}
+
+FIXTURE_TEARDOWN(pages)
+{
+	pair_close(&self->pair);
+}
+
+/* The first byte of a page of an LMR, as a peer reads it; -1 if it cannot. */
+static int peer_reads(FIXTURE_DATA(pages) *self, DAT_RMR_CONTEXT context,
+		      const unsigned char *addr)
+{
+	memset(self->a.buf, 0xff, 8);
+	if (read_status(&self->pair, &self->a, context, addr, 8))
+		return -1;
+	return self->a.buf[0];
+}
+
+TEST_F(pages, over_an_lmr_are_the_same)
+{
+	struct pair *p = &self->pair;
+	struct region over;
+	pid_t child;
+
+	ASSERT_EQ(DAT_SUCCESS, create_base(p, self->buf, &self->base));
+	/* All this leaves the pages where they are. */
+	child = fork();
+	if (!child)
+		_exit(0);
+	ASSERT_EQ(child, waitpid(child, NULL, 0));
+	ASSERT_EQ(0, mprotect(self->buf, LEN, PROT_READ));
+	ASSERT_EQ(0, mprotect(self->buf, LEN, PROT_READ | PROT_WRITE));
+	self->buf[LEN / 2] = 77;
+	ASSERT_EQ(DAT_SUCCESS, create_over(p, &self->base, ALL, &over));
+	EXPECT_EQ(LEN, over.len);
+	EXPECT_EQ(77, peer_reads(self, over.rmr_context, self->buf + LEN / 2));
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(over.lmr));
+	ASSERT_EQ(DAT_SUCCESS,
+		  create_over(p, &self->base, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+			      &over));
+	EXPECT_EQ(77, peer_reads(self, over.rmr_context, self->buf + LEN / 2));
+}
+
+TEST_F(pages, that_are_others_by_now_are_refused)
+{
+	long long pinned = pinned_pages(), charged = charged_pages();
+	struct pair *p = &self->pair;
+	struct region over;
+
+	ASSERT_EQ(DAT_SUCCESS, create_base(p, self->buf, &self->base));
+	replace(self->buf + LEN / 2, PAGE);
+	EXPECT_EQ(NOT_THE_SAME, create_over(p, &self->base, ALL, &over));
+	replace(self->buf, LEN);
+	EXPECT_EQ(NOT_THE_SAME, create_over(p, &self->base, ALL, &over));
+	EXPECT_EQ(NOT_THE_SAME,
+		  create_over(p, &self->base, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+			      &over));
+	ASSERT_EQ(0, munmap(self->buf, LEN));
+	EXPECT_EQ(NOT_THE_SAME, create_over(p, &self->base, ALL, &over));
+	EXPECT_EQ(charged + (long long)(LEN / PAGE), charged_pages());
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->base.lmr));
+	EXPECT_EQ(pinned, pinned_pages());
+	EXPECT_EQ(charged, charged_pages());
+}
+
+static void count_tick(int sig)
+{
+	(void)sig;
+}
+
+/* The first such LMR of a process takes locks that no signal may interrupt. */
+TEST_F(pages, are_registered_while_signals_come)
+{
+	struct itimerval often = { { 0, 500 }, { 0, 500 } }, never = {};
+	struct sigaction action = { .sa_handler = count_tick };
+	DAT_RETURN ret;
+
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &often, NULL));
+	ret = create_base(&self->pair, self->buf, &self->base);
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &never, NULL));
+	EXPECT_EQ(DAT_SUCCESS, ret);
+}
+
+/* Unmapped, they are charged for by nobody but the LMR that they are of. */
+TEST_F(pages, beyond_the_limit_cannot_be_pinned_by_mapping_others)
+{
+	struct rlimit limit = { 3 * LEN, 3 * LEN };
+	struct pair *p = &self->pair;
+	struct region over[8];
+	long long pinned;
+	unsigned int i;
+
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
+	ASSERT_EQ(0, seteuid(65534));
+	ASSERT_EQ(DAT_SUCCESS, create_base(p, self->buf, &self->base));
+	ASSERT_EQ(0, seteuid(0));
+	pinned = pinned_pages();
+	ASSERT_EQ(0, seteuid(65534));
+	for (i = 0; i < 8; i++) {
+		replace(self->buf, LEN);
+		EXPECT_NE(DAT_SUCCESS,
+			  create_over(p, &self->base, ALL, &over[i]));
+	}
+	ASSERT_EQ(0, seteuid(0));
+	EXPECT_EQ(pinned, pinned_pages());
+}
+
+/**
+ * struct swapper - a thread that maps one file and another at the same address
+ * @fds: the files
+ * @buf: where
+ * @stop: shall it end?
+ */
+struct swapper {
+	int fds[2];
+	unsigned char *buf;
+	atomic_bool stop;
+};
+
+static void map_file(const struct swapper *s, int which)
+{
+	if (mmap(s->buf, LEN, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED | MAP_POPULATE, s->fds[which],
+		 0) != s->buf)
+		abort();
+}
+
+static void *swap_files(void *arg)
+{
+	struct swapper *s = arg;
+	unsigned int i;
+
+	for (i = 0; !atomic_load(&s->stop); i++) {
+		map_file(s, i & 1);
+		usleep(rand() % 4000);
+	}
+	return NULL;
+}
+
+static bool make_files(struct swapper *s)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		s->fds[i] = memfd_create("pages", MFD_CLOEXEC);
+		if (s->fds[i] < 0 || ftruncate(s->fds[i], LEN))
+			return false;
+		map_file(s, i);
+		touch_scattered(s->buf, i + 1);
+	}
+	return true;
+}
+
+/* A window shows the LMR's own pages, whatever the device has looked up. */
+static bool window_agrees(FIXTURE_DATA(pages) *self, size_t at)
+{
+	struct pair *p = &self->pair;
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+	int window = -1, lmr;
+
+	if (dat_rmr_create(p->b.pz, &rmr))
+		return false;
+	if (!bind_window(rmr, &self->base, at, PAGE,
+			 DAT_MEM_PRIV_REMOTE_READ_FLAG, p->b.ep, 1,
+			 DAT_COMPLETION_DEFAULT_FLAG, &context) &&
+	    wait_bind(p->b.dto_evd, 1) == DAT_RMR_BIND_SUCCESS)
+		window = peer_reads(self, context, self->buf + at);
+	lmr = peer_reads(self, self->base.rmr_context, self->buf + at);
+	return !dat_rmr_free(rmr) && window > 0 && window == lmr;
+}
+
+TEST_F_TIMEOUT(pages, are_one_set_while_the_mapping_changes, 300)
+{
+	struct swapper swapper = { .buf = self->buf };
+	unsigned int i, made = 0;
+	pthread_t thread;
+	DAT_RETURN ret;
+
+	ASSERT_TRUE(make_files(&swapper));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, swap_files, &swapper));
+	for (i = 0; i < 60; i++) {
+		ret = create_base(&self->pair, self->buf, &self->base);
+		if (ret) {
+			EXPECT_EQ(CHANGED, ret);
+			continue;
+		}
+		made++;
+		EXPECT_TRUE(window_agrees(self, 0));
+		EXPECT_TRUE(window_agrees(self, LEN / 2));
+		EXPECT_TRUE(window_agrees(self, LEN - PAGE));
+		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->base.lmr));
+	}
+	atomic_store(&swapper.stop, true);
+	pthread_join(thread, NULL);
+	TH_LOG("%u of %u were registered", made, i);
+	ASSERT_EQ(DAT_SUCCESS,
+		  create_base(&self->pair, self->buf, &self->base));
+}
+
+/* Memory whose pages come when a process likes, that is, never. */
+static int hold_back(void *buf)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)buf, LEN },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api))
+		return -1;
+	if (mmap(buf, LEN, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != buf ||
+	    ioctl(fd, UFFDIO_REGISTER, &reg))
+		abort();
+	return fd;
+}
+
+/* Does the process, or thread, wait in the kernel? */
+static bool is_blocked(const char *path)
+{
+	char stat[512] = "", *name_end;
+	FILE *file = fopen(path, "r");
+
+	if (!file)
+		return false;
+	stat[fread(stat, 1, sizeof(stat) - 1, file)] = '\0';
+	fclose(file);
+	name_end = strrchr(stat, ')');
+	return name_end && (name_end[2] == 'S' || name_end[2] == 'D');
+}
+
+/* Registers what does not come. A kernel that does not wait refuses at once. */
+static int register_what_does_not_come(int ready)
+{
+	struct region base, over;
+	struct pair pair = {};
+	unsigned char *buf = map_scattered();
+
+	if (!lift_limit() || pair_open(&pair) || create_base(&pair, buf, &base) ||
+	    hold_back(buf) < 0 || write(ready, "", 1) != 1)
+		return 1;
+	return create_over(&pair, &base, ALL, &over) == DAT_SUCCESS;
+}
+
+TEST(removal_does_not_wait_for_pages)
+{
+	unsigned char *buf = map_scattered();
+	int fd = hold_back(buf), ready[2], status;
+	char path[64], c;
+	pid_t child;
+
+	if (fd < 0)
+		SKIP(return, "no userfaultfd(2)");
+	close(fd);
+	if (!link_is_there())
+		SKIP(return, "not a software device, which could be taken away");
+	ASSERT_EQ(0, pipe(ready));
+	child = fork();
+	if (!child)
+		_exit(register_what_does_not_come(ready[1]));
+	close(ready[1]);
+	ASSERT_EQ(1, read(ready[0], &c, 1));
+	snprintf(path, sizeof(path), "/proc/%d/stat", child);
+	while (!is_blocked(path) && !waitpid(child, &status, WNOHANG))
+		usleep(1000);
+	EXPECT_EQ(0, link_delete());
+	if (waitpid(child, &status, 0) == child) {
+		EXPECT_TRUE(WIFSIGNALED(status) ?
+			    WTERMSIG(status) == SIGKILL : !status);
+	}
+	ASSERT_EQ(0, link_add());
+}
+
+struct stalled {
+	struct pair pair;
+	unsigned char *buf;
+	atomic_int tid;
+	DAT_RETURN ret;
+	atomic_bool done;
+};
+
+static void *stall(void *arg)
+{
+	struct stalled *s = arg;
+	struct region r;
+
+	atomic_store(&s->tid, gettid());
+	s->ret = create_base(&s->pair, s->buf, &r);
+	atomic_store(&s->done, true);
+	return NULL;
+}
+
+/* A call that closes an IA waits until those have ended that make objects. */
+static pid_t start_closer(void)
+{
+	struct dat_dev_ia_close arg = { .size = sizeof(arg), .ia = 77 };
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ioctl(library_fd(), DAT_DEV_IA_CLOSE, &arg);
+		_exit(0);
+	}
+	return pid;
+}
+
+TEST(a_process_that_shares_the_file_can_be_killed_while_pages_do_not_come)
+{
+	static struct stalled s;
+	struct uffdio_range range;
+	pthread_t thread;
+	char path[64];
+	int fd, status;
+	pid_t pid;
+
+	s.buf = map_scattered();
+	ASSERT_TRUE(lift_limit());
+	ASSERT_EQ(DAT_SUCCESS, pair_open(&s.pair));
+	fd = hold_back(s.buf);
+	if (fd < 0)
+		SKIP(return, "no userfaultfd(2)");
+	ASSERT_EQ(0, pthread_create(&thread, NULL, stall, &s));
+	while (!atomic_load(&s.tid))
+		usleep(1000);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat",
+		 atomic_load(&s.tid));
+	while (!is_blocked(path) && !atomic_load(&s.done))
+		usleep(1000);
+	usleep(100000);
+	if (!is_blocked(path) || atomic_load(&s.done)) {
+		pthread_join(thread, NULL);
+		SKIP(return, "this kernel does not wait for a page to pin");
+	}
+	pid = start_closer();
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (!is_blocked(path))
+		usleep(1000);
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+	range = (struct uffdio_range){ (uintptr_t)s.buf, LEN };
+	ASSERT_EQ(0, ioctl(fd, UFFDIO_UNREGISTER, &range));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(DAT_SUCCESS, s.ret);
+	pair_close(&s.pair);
+}
+
+TEST_HARNESS_MAIN
