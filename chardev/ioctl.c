@@ -2,6 +2,7 @@
 /*
  * ioctl.c - the table of ioctls, and how their structures are carried
  */
+#include <linux/nospec.h>
 #include <linux/uaccess.h>
 
 #include "file.h"
@@ -84,7 +85,8 @@ struct dat_ioctl_op {
 	}
 
 static const struct dat_ioctl_op dat_ioctl_ops[] = {
-	OP(DAT_DEV_IA_OPEN, dat_dev_ia_open, async_ring_entries, ia_open, READ),
+	/* It may wait for modprobe; until it is through there is nothing to close. */
+	OP(DAT_DEV_IA_OPEN, dat_dev_ia_open, async_ring_entries, ia_open, NONE),
 	OP(DAT_DEV_IA_CLOSE, dat_dev_ia_close, flags, ia_close, WRITE),
 	OP(DAT_DEV_IA_QUERY, dat_dev_ia_query, rdma_write_for_rdma_read_req,
 	   ia_query, READ),
@@ -168,6 +170,11 @@ static const struct dat_ioctl_op dat_ioctl_ops[] = {
 	   ep_common_connect, READ),
 };
 
+/*
+ * Whoever waits for the lock can be killed. A call that holds it may be waiting for
+ * a page, and it is for that process to say how long: other processes that have the
+ * file too must be able to end.
+ */
 static int call_op(struct dat_file *file, const struct dat_ioctl_op *op,
 		   void *arg)
 {
@@ -175,12 +182,14 @@ static int call_op(struct dat_file *file, const struct dat_ioctl_op *op,
 
 	switch (op->lock) {
 	case LOCK_READ:
-		down_read(&file->ends);
+		if (down_read_killable(&file->ends))
+			return -EINTR;
 		ret = op->fn(file, arg);
 		up_read(&file->ends);
 		return ret;
 	case LOCK_WRITE:
-		down_write(&file->ends);
+		if (down_write_killable(&file->ends))
+			return -EINTR;
 		ret = op->fn(file, arg);
 		up_write(&file->ends);
 		return ret;
@@ -267,13 +276,16 @@ long dat_ioctl(struct dat_file *file, unsigned int cmd, unsigned long arg)
 	const struct dat_ioctl_op *op;
 	void __user *uarg = (void __user *)arg;
 	DAT_RETURN result = DAT_SUCCESS;
+	unsigned int nr = _IOC_NR(cmd);
 	u32 usize;
 	int ret;
 
 	static_assert(ARRAY_SIZE(dat_ioctl_ops) == DAT_NUM_IOCTLS);
-	if (_IOC_NR(cmd) >= ARRAY_SIZE(dat_ioctl_ops))
+	if (nr >= ARRAY_SIZE(dat_ioctl_ops))
 		return -ENOTTY;
-	op = &dat_ioctl_ops[_IOC_NR(cmd)];
+	/* No function pointer from behind the table, not even in speculation. */
+	nr = array_index_nospec(nr, ARRAY_SIZE(dat_ioctl_ops));
+	op = &dat_ioctl_ops[nr];
 	if (op->cmd != cmd)
 		return -ENOTTY;
 
@@ -283,6 +295,6 @@ long dat_ioctl(struct dat_file *file, unsigned int cmd, unsigned long arg)
 		ret = carry_out_post(file, uarg, &result);
 	else
 		ret = carry_out(file, op, uarg, usize, &result);
-	dat_ustats_ioctl(_IOC_NR(cmd), ret, result);
+	dat_ustats_ioctl(nr, ret, result);
 	return ret;
 }
