@@ -2,6 +2,7 @@
 /*
  * registry.c - which IAs there are: RDMA devices, and those of other modules
  */
+#include <linux/capability.h>
 #include <linux/kernel.h>
 #include <linux/kmod.h>
 #include <linux/module.h>
@@ -311,10 +312,21 @@ drop:
 	return ret;
 }
 
+/*
+ * Loads the module of an IA. The name may be a process's, which could load any
+ * module of that form: only those may that can load modules in any case. Kernel
+ * threads and module_init() functions can.
+ */
+static bool load_module(const char *ia_name)
+{
+	return is_name(ia_name) && capable(CAP_SYS_MODULE) &&
+	       !request_module("dat-ia-%s", ia_name);
+}
+
 /**
  * dat_registry_open - open an IA that is no RDMA device
  * @ia_name: its name; a module that calls itself "dat-ia-" and the name is
- *	loaded if nobody has registered it
+ *	loaded if nobody has registered it and the caller has CAP_SYS_MODULE
  * @qlen: as for dat_ia_openv()
  * @async_evd: likewise
  * @ia: likewise
@@ -336,7 +348,7 @@ DAT_RETURN dat_registry_open(const char *ia_name, DAT_COUNT qlen,
 
 	ret = registry_hold(ia_name, major, minor, thread_safety, &reg);
 	if (DAT_GET_SUBTYPE(ret) == DAT_NAME_NOT_REGISTERED &&
-	    is_name(ia_name) && !request_module("dat-ia-%s", ia_name))
+	    load_module(ia_name))
 		ret = registry_hold(ia_name, major, minor, thread_safety,
 				    &reg);
 	if (ret)

@@ -207,6 +207,33 @@ TEST_F(ia, module_of_a_name_that_nobody_has_is_asked_for)
 	unlink(ASKED);
 }
 
+/* A name that a user has thought of is no reason to load a module. */
+TEST_F(ia, module_of_a_name_is_not_asked_for_by_a_user)
+{
+	char script[] = "#!/bin/sh\necho \"$@\" >" ASKED "\nexit 1\n";
+	char saved[256] = "";
+	DAT_EVD_HANDLE evd;
+	DAT_IA_HANDLE ia;
+
+	if (file_io(MODPROBE, O_RDONLY, saved, sizeof(saved) - 1) <= 0)
+		SKIP(return, "no " MODPROBE);
+	unlink(ASKED);
+	ASSERT_LT(0, file_io(SCRIPT, O_WRONLY | O_CREAT | O_TRUNC, script,
+			     strlen(script)));
+	ASSERT_LT(0, file_io(MODPROBE, O_WRONLY, (char *)SCRIPT,
+			     strlen(SCRIPT)));
+	/* The library has opened the device by now, as one who may. */
+	ASSERT_LE(0, library_fd());
+	ASSERT_EQ(0, seteuid(65534));
+	EXPECT_EQ(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
+		  open_name("nobody1", &evd, &ia));
+	ASSERT_EQ(0, seteuid(0));
+	ASSERT_LT(0, file_io(MODPROBE, O_WRONLY, saved, strlen(saved)));
+	EXPECT_NE(0, access(ASKED, F_OK));
+	unlink(SCRIPT);
+	unlink(ASKED);
+}
+
 /* What a bit of a mask stands for. */
 struct field {
 	DAT_UINT64 bit;
