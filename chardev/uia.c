@@ -237,8 +237,8 @@ int dat_ioctl_ia_query(struct dat_file *file, void *arg)
 	uobj = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
 	if (!uobj)
 		return 0;
-	ia_attr = kmalloc(sizeof(*ia_attr), GFP_KERNEL);
-	provider_attr = kmalloc(sizeof(*provider_attr), GFP_KERNEL);
+	ia_attr = kzalloc(sizeof(*ia_attr), GFP_KERNEL);
+	provider_attr = kzalloc(sizeof(*provider_attr), GFP_KERNEL);
 	if (!ia_attr || !provider_attr)
 		goto free;
 

@@ -63,11 +63,10 @@ DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	obj = dat_object_get(cr_handle, DAT_HANDLE_TYPE_CR);
 	if (!obj)
-		return dat_foreign(DAT_ERROR(DAT_INVALID_HANDLE,
-					     DAT_INVALID_HANDLE_CR),
-				   cr_handle, DAT_HANDLE_TYPE_CR,
-				   cr_query_func, cr_handle, cr_param_mask,
-				   cr_param);
+		return dat_foreign_query(DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
+					 cr_handle, DAT_HANDLE_TYPE_CR,
+					 cr_param, cr_query_func, cr_handle,
+					 cr_param_mask, cr_param);
 	cr = to_cr(obj);
 	*cr_param = (struct dat_cr_param){
 		.remote_ia_address_ptr = (DAT_SOCK_ADDR *)&cr->remote_addr,

@@ -145,11 +145,10 @@ DAT_RETURN dat_csp_query(DAT_CSP_HANDLE csp_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	obj = dat_object_get(csp_handle, DAT_HANDLE_TYPE_CSP);
 	if (!obj)
-		return dat_foreign(DAT_ERROR(DAT_INVALID_HANDLE,
-					     DAT_INVALID_HANDLE_CSP),
-				   csp_handle, DAT_HANDLE_TYPE_CSP,
-				   csp_query_func, csp_handle, csp_param_mask,
-				   csp_param);
+		return dat_foreign_query(DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CSP),
+					 csp_handle, DAT_HANDLE_TYPE_CSP,
+					 csp_param, csp_query_func, csp_handle,
+					 csp_param_mask, csp_param);
 	sp = to_sp(obj);
 	*csp_param = (struct dat_csp_param){
 		.ia_handle = obj->ia->obj.handle,

@@ -375,9 +375,9 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
 	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
 			       DAT_INVALID_HANDLE_EP, &ret);
 	if (!obj)
-		return dat_foreign(ret, ep_handle, DAT_HANDLE_TYPE_EP,
-				   ep_query_func, ep_handle, ep_param_mask,
-				   ep_param);
+		return dat_foreign_query(ret, ep_handle, DAT_HANDLE_TYPE_EP,
+					 ep_param, ep_query_func, ep_handle,
+					 ep_param_mask, ep_param);
 	ep = to_ep(obj);
 
 	/* If that fails, what is known will do. */

@@ -190,6 +190,7 @@ DAT_RETURN dat_foreign_evd_query(DAT_RETURN ret, DAT_EVD_HANDLE evd_handle,
 	evd = dat_foreign_try(ret, evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (!evd)
 		return ret;
+	memset(evd_param, 0, sizeof(*evd_param));
 	ret = dat_foreign_call(evd, evd_query_func, evd_handle, evd_param_mask,
 			       evd_param);
 	if (!ret && evd_param->upcall.upcall_func == call_consumer)

@@ -143,6 +143,57 @@ static void fill_provider_attr(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ;
 	fill_extensions(ia, attr);
 }
+/*
+ * A provider may fill in less than it should: strings end, and arrays are there, all
+ * the same.
+ */
+static void end_attrs(DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR *provider_attr)
+{
+	if (ia_attr) {
+		ia_attr->adapter_name[sizeof(ia_attr->adapter_name) - 1] = 0;
+		ia_attr->vendor_name[sizeof(ia_attr->vendor_name) - 1] = 0;
+		if (!ia_attr->transport_attr)
+			ia_attr->num_transport_attr = 0;
+		if (!ia_attr->vendor_attr)
+			ia_attr->num_vendor_attr = 0;
+	}
+	if (provider_attr) {
+		provider_attr->provider_name[sizeof(provider_attr->provider_name) - 1] = 0;
+		if (!provider_attr->provider_specific_attr)
+			provider_attr->num_provider_specific_attr = 0;
+	}
+}
+
+static bool clear_attrs(DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR *provider_attr)
+{
+	if (ia_attr)
+		memset(ia_attr, 0, sizeof(*ia_attr));
+	if (provider_attr)
+		memset(provider_attr, 0, sizeof(*provider_attr));
+	return true;
+}
+
+static DAT_RETURN query_foreign(DAT_RETURN ret, DAT_IA_HANDLE ia_handle,
+				DAT_EVD_HANDLE *async_evd_handle,
+				DAT_IA_ATTR_MASK ia_attr_mask,
+				DAT_IA_ATTR *ia_attr,
+				DAT_UINT64 provider_attr_mask,
+				DAT_PROVIDER_ATTR *provider_attr)
+{
+	if (!ia_attr_mask)
+		ia_attr = NULL;
+	if (!provider_attr_mask)
+		provider_attr = NULL;
+	ret = dat_foreign_with(ret, ia_handle, DAT_HANDLE_TYPE_IA,
+			       clear_attrs(ia_attr, provider_attr),
+			       ia_query_func, ia_handle, async_evd_handle,
+			       ia_attr_mask, ia_attr, provider_attr_mask,
+			       provider_attr);
+	if (!ret)
+		end_attrs(ia_attr, provider_attr);
+	return ret;
+}
+
 
 /**
  * dat_ia_query - what an IA and its provider can do
@@ -183,10 +234,9 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
 	obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
 			       DAT_INVALID_HANDLE_IA, &ret);
 	if (!obj)
-		return dat_foreign(ret, ia_handle, DAT_HANDLE_TYPE_IA,
-				   ia_query_func, ia_handle, async_evd_handle,
-				   ia_attr_mask, ia_attr, provider_attr_mask,
-				   provider_attr);
+		return query_foreign(ret, ia_handle, async_evd_handle,
+				     ia_attr_mask, ia_attr, provider_attr_mask,
+				     provider_attr);
 	if (async_evd_handle)
 		*async_evd_handle = to_ia(obj)->async_evd->obj.handle;
 	if (ia_attr_mask)

@@ -360,9 +360,9 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle,
 	obj = dat_object_enter(lmr_handle, DAT_HANDLE_TYPE_LMR,
 			       DAT_INVALID_HANDLE_LMR, &ret);
 	if (!obj)
-		return dat_foreign(ret, lmr_handle, DAT_HANDLE_TYPE_LMR,
-				   lmr_query_func, lmr_handle, lmr_param_mask,
-				   lmr_param);
+		return dat_foreign_query(ret, lmr_handle, DAT_HANDLE_TYPE_LMR,
+					 lmr_param, lmr_query_func, lmr_handle,
+					 lmr_param_mask, lmr_param);
 
 	lmr = to_lmr(obj);
 	*lmr_param = (struct dat_lmr_param){

@@ -162,11 +162,10 @@ DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	obj = dat_object_get(psp_handle, DAT_HANDLE_TYPE_PSP);
 	if (!obj)
-		return dat_foreign(DAT_ERROR(DAT_INVALID_HANDLE,
-					     DAT_INVALID_HANDLE_PSP),
-				   psp_handle, DAT_HANDLE_TYPE_PSP,
-				   psp_query_func, psp_handle, psp_param_mask,
-				   psp_param);
+		return dat_foreign_query(DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP),
+					 psp_handle, DAT_HANDLE_TYPE_PSP,
+					 psp_param, psp_query_func, psp_handle,
+					 psp_param_mask, psp_param);
 	sp = to_sp(obj);
 	*psp_param = (struct dat_psp_param){
 		.ia_handle = obj->ia->obj.handle,

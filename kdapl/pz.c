@@ -141,11 +141,10 @@ DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle,
 
 	obj = dat_object_get(pz_handle, DAT_HANDLE_TYPE_PZ);
 	if (!obj)
-		return dat_foreign(DAT_ERROR(DAT_INVALID_HANDLE,
-					     DAT_INVALID_HANDLE_PZ),
-				   pz_handle, DAT_HANDLE_TYPE_PZ,
-				   pz_query_func, pz_handle, pz_param_mask,
-				   pz_param);
+		return dat_foreign_query(DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ),
+					 pz_handle, DAT_HANDLE_TYPE_PZ,
+					 pz_param, pz_query_func, pz_handle,
+					 pz_param_mask, pz_param);
 	pz_param->ia_handle = obj->ia->obj.handle;
 	dat_object_put(obj);
 	return DAT_SUCCESS;

@@ -11,6 +11,7 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/string.h>
 
 #include <dat/dat_registry.h>
 
@@ -135,6 +136,15 @@ static inline struct dat_foreign *dat_foreign_try(DAT_RETURN ret,
 /* The same, where there are no other handles. */
 #define dat_foreign(ret, handle, type, func, ...)			\
 	dat_foreign_with(ret, handle, type, true, func, __VA_ARGS__)
+
+/*
+ * The same for a query, whose structure is empty when the provider gets it: what
+ * the provider leaves alone is 0, and nothing that was there before.
+ */
+#define dat_foreign_query(ret, handle, type, param, func, ...)		\
+	dat_foreign_with(ret, handle, type,				\
+			 (memset((param), 0, sizeof(*(param))), true),	\
+			 func, __VA_ARGS__)
 
 /* The same, for handles of any type. */
 #define dat_foreign_any(handle, func, ...)				\

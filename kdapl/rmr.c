@@ -354,11 +354,10 @@ DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	obj = dat_object_get(rmr_handle, DAT_HANDLE_TYPE_RMR);
 	if (!obj)
-		return dat_foreign(DAT_ERROR(DAT_INVALID_HANDLE,
-					     DAT_INVALID_HANDLE_RMR),
-				   rmr_handle, DAT_HANDLE_TYPE_RMR,
-				   rmr_query_func, rmr_handle, rmr_param_mask,
-				   rmr_param);
+		return dat_foreign_query(DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
+					 rmr_handle, DAT_HANDLE_TYPE_RMR,
+					 rmr_param, rmr_query_func, rmr_handle,
+					 rmr_param_mask, rmr_param);
 
 	rmr = to_rmr(obj);
 	*rmr_param = (struct dat_rmr_param){

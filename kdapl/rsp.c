@@ -123,9 +123,9 @@ DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle,
 	obj = dat_object_enter_for_free(rsp_handle, DAT_HANDLE_TYPE_RSP,
 					DAT_INVALID_HANDLE_RSP, &ret);
 	if (!obj)
-		return dat_foreign(ret, rsp_handle, DAT_HANDLE_TYPE_RSP,
-				   rsp_query_func, rsp_handle, rsp_param_mask,
-				   rsp_param);
+		return dat_foreign_query(ret, rsp_handle, DAT_HANDLE_TYPE_RSP,
+					 rsp_param, rsp_query_func, rsp_handle,
+					 rsp_param_mask, rsp_param);
 	sp = to_sp(obj);
 	*rsp_param = (struct dat_rsp_param){
 		.ia_handle = obj->ia->obj.handle,

@@ -338,9 +338,9 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle,
 	obj = dat_object_enter(srq_handle, DAT_HANDLE_TYPE_SRQ,
 			       DAT_INVALID_HANDLE_SRQ, &ret);
 	if (!obj)
-		return dat_foreign(ret, srq_handle, DAT_HANDLE_TYPE_SRQ,
-				   srq_query_func, srq_handle, srq_param_mask,
-				   srq_param);
+		return dat_foreign_query(ret, srq_handle, DAT_HANDLE_TYPE_SRQ,
+					 srq_param, srq_query_func, srq_handle,
+					 srq_param_mask, srq_param);
 	srq = to_srq(obj);
 
 	mutex_lock(&srq->mutex);

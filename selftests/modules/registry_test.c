@@ -379,6 +379,45 @@ static bool shared_queues_and_windows_reach_their_provider(void)
 	CHECK_EQ(DAT_NOT_IMPLEMENTED, DAT_GET_TYPE(call))
 
 /* Calls that it has no function for find out that it has none. */
+static bool is_zero(const void *from, size_t size)
+{
+	return !memchr_inv(from, 0, size);
+}
+
+static bool what_a_provider_leaves_alone_is_nothing(void)
+{
+	static DAT_PROVIDER_ATTR attr;
+	static DAT_IA_ATTR ia_attr;
+	DAT_RMR_PARAM param;
+	DAT_RMR_HANDLE rmr;
+	DAT_PZ_HANDLE pz;
+
+	CHECK(open_tiny());
+	CHECK_EQ(DAT_SUCCESS, dat_pz_create(ia, &pz));
+	CHECK_EQ(DAT_SUCCESS, dat_rmr_create(pz, &rmr));
+	memset(&attr, 0x55, sizeof(attr));
+	memset(&ia_attr, 0x55, sizeof(ia_attr));
+	memset(&param, 0x55, sizeof(param));
+	CHECK_EQ(DAT_SUCCESS,
+		 dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &ia_attr,
+			      DAT_PROVIDER_FIELD_ALL, &attr));
+	CHECK_EQ(sizeof(ia_attr.adapter_name) - 1,
+		 strnlen(ia_attr.adapter_name, sizeof(ia_attr.adapter_name)));
+	CHECK_EQ(sizeof(attr.provider_name) - 1,
+		 strnlen(attr.provider_name, sizeof(attr.provider_name)));
+	CHECK_EQ(0, ia_attr.num_transport_attr);
+	CHECK_EQ(0, attr.num_provider_specific_attr);
+	memset(ia_attr.adapter_name, 0, sizeof(ia_attr.adapter_name));
+	memset(attr.provider_name, 0, sizeof(attr.provider_name));
+	CHECK(is_zero(&ia_attr, sizeof(ia_attr)));
+	CHECK(is_zero(&attr, sizeof(attr)));
+	CHECK_EQ(DAT_SUCCESS, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	CHECK(is_zero(&param, sizeof(param)));
+	/* What is not asked for is left alone. */
+	CHECK_EQ(DAT_SUCCESS, dat_ia_query(ia, NULL, 0, NULL, 0, NULL));
+	return true;
+}
+
 static bool what_it_lacks_is_not_implemented(void)
 {
 	DAT_REGION_DESCRIPTION region = {};
@@ -608,6 +647,7 @@ static const struct ktest tests[] = {
 	TEST(calls_reach_their_provider),
 	TEST(shared_queues_and_windows_reach_their_provider),
 	TEST(what_it_lacks_is_not_implemented),
+	TEST(what_a_provider_leaves_alone_is_nothing),
 	TEST(no_handle_is_trusted),
 	TEST(requests_become_known_by_their_event),
 };

@@ -89,6 +89,29 @@ static DAT_RETURN ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 	return DAT_SUCCESS;
 }
 
+/* Fills in as little, and as badly, as a provider can. */
+static DAT_RETURN ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async_evd,
+			   DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_attr,
+			   DAT_UINT64 mask, DAT_PROVIDER_ATTR *attr)
+{
+	if (ia_attr) {
+		memset(ia_attr->adapter_name, 'a',
+		       sizeof(ia_attr->adapter_name));
+		ia_attr->num_transport_attr = 3;
+	}
+	if (attr) {
+		memset(attr->provider_name, 'p', sizeof(attr->provider_name));
+		attr->num_provider_specific_attr = 3;
+	}
+	return use(ia, DAT_HANDLE_TYPE_IA);
+}
+
+static DAT_RETURN rmr_query(DAT_RMR_HANDLE rmr, DAT_RMR_PARAM_MASK mask,
+			    DAT_RMR_PARAM *param)
+{
+	return use(rmr, DAT_HANDLE_TYPE_RMR);
+}
+
 static DAT_RETURN set_context(DAT_HANDLE handle, DAT_CONTEXT context)
 {
 	((struct tiny_obj *)handle)->context = context;
@@ -275,6 +298,7 @@ const DAT_PROVIDER tiny_provider = {
 	.device_name			= "tiny",
 	.ia_open_func			= ia_open,
 	.ia_close_func			= ia_close,
+	.ia_query_func			= ia_query,
 	.set_consumer_context_func	= set_context,
 	.get_consumer_context_func	= get_context,
 	.get_handle_type_func		= get_type,
@@ -299,6 +323,7 @@ const DAT_PROVIDER tiny_provider = {
 	.srq_post_recv_func		= srq_post_recv,
 	.rmr_create_func		= rmr_create,
 	.rmr_bind_func			= rmr_bind,
+	.rmr_query_func			= rmr_query,
 	.rmr_free_func			= rmr_free,
 };
 EXPORT_SYMBOL_GPL(tiny_provider);
