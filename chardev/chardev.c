@@ -15,6 +15,7 @@
 #include "limits.h"
 #include "ufiles.h"
 #include "uevd.h"
+#include "ushare.h"
 
 struct workqueue_struct *dat_chardev_wq;
 
@@ -94,12 +95,19 @@ int dat_chardev_init(void)
 	int ret;
 
 	dat_limits_init();
+	ret = dat_ushare_init();
+	if (ret)
+		return ret;
+	ret = -ENOMEM;
 	dat_chardev_wq = alloc_workqueue("dat_chardev", WQ_UNBOUND, 0);
 	if (!dat_chardev_wq)
-		return -ENOMEM;
+		goto exit_ushare;
 	ret = misc_register(&dat_miscdev);
-	if (ret)
-		destroy_workqueue(dat_chardev_wq);
+	if (!ret)
+		return 0;
+	destroy_workqueue(dat_chardev_wq);
+exit_ushare:
+	dat_ushare_exit();
 	return ret;
 }
 
@@ -110,4 +118,5 @@ void dat_chardev_exit(void)
 {
 	misc_deregister(&dat_miscdev);
 	destroy_workqueue(dat_chardev_wq);
+	dat_ushare_exit();
 }

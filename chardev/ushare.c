@@ -10,41 +10,72 @@
 #include <linux/cred.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/hashtable.h>
-#include <linux/jhash.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
+#include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <linux/uidgid.h>
 
 #include "ushare.h"
 
 /**
+ * struct dat_ushare_key - what a shared region is found by
+ * @uid: whose
+ * @cookie: what it is called
+ */
+struct dat_ushare_key {
+	kuid_t uid;
+	u8 cookie[DAT_DEV_COOKIE_SIZE];
+};
+
+/**
  * struct dat_ushare - a shared region
  * @node: in shares
  * @users: LMRs; guarded by shares_lock
- * @uid: whose
- * @cookie: what it is called
+ * @key: what it is found by
  * @file: what is mapped; referenced, for the sake of its file system
  * @offset: bytes from its beginning
  * @length: bytes
  */
 struct dat_ushare {
-	struct hlist_node node;
+	struct rhash_head node;
 	unsigned int users;
-	kuid_t uid;
-	u8 cookie[DAT_DEV_COOKIE_SIZE];
+	struct dat_ushare_key key;
 	struct file *file;
 	u64 offset;
 	u64 length;
 };
 
-static DEFINE_HASHTABLE(shares, 8);
+/*
+ * It grows with what is in it, and its hash has a random seed, so that no process can
+ * choose cookies that make a look-up long. Nothing else is done under the lock.
+ */
+static const struct rhashtable_params share_params = {
+	.head_offset = offsetof(struct dat_ushare, node),
+	.key_offset = offsetof(struct dat_ushare, key),
+	.key_len = sizeof(struct dat_ushare_key),
+	.automatic_shrinking = true,
+};
+
+static struct rhashtable shares;
 static DEFINE_MUTEX(shares_lock);
 
-static u32 hash(const u8 *cookie)
+/**
+ * dat_ushare_init - make the table of shared regions
+ *
+ * Return: 0 or a negative errno.
+ */
+int dat_ushare_init(void)
 {
-	return jhash(cookie, DAT_DEV_COOKIE_SIZE, 0);
+	return rhashtable_init(&shares, &share_params);
+}
+
+/**
+ * dat_ushare_exit - the reverse of dat_ushare_init(); there is no region left
+ */
+void dat_ushare_exit(void)
+{
+	rhashtable_destroy(&shares);
 }
 
 static u64 offset_in_file(const struct vm_area_struct *vma, u64 address)
@@ -103,18 +134,6 @@ static void free_share(struct dat_ushare *share)
 	kfree(share);
 }
 
-static struct dat_ushare *find_share(const struct dat_ushare *wanted)
-{
-	struct dat_ushare *share;
-
-	hash_for_each_possible(shares, share, node, hash(wanted->cookie))
-		if (uid_eq(share->uid, wanted->uid) &&
-		    !memcmp(share->cookie, wanted->cookie,
-			    sizeof(share->cookie)))
-			return share;
-	return NULL;
-}
-
 static bool is_same_memory(const struct dat_ushare *a,
 			   const struct dat_ushare *b)
 {
@@ -128,10 +147,14 @@ static struct dat_ushare *join(struct dat_ushare *new, DAT_RETURN *ret)
 	struct dat_ushare *share;
 
 	mutex_lock(&shares_lock);
-	share = find_share(new);
+	share = rhashtable_lookup_get_insert_fast(&shares, &new->node,
+						  share_params);
 	if (!share) {
-		hash_add(shares, &new->node, hash(new->cookie));
 		share = new;
+	} else if (IS_ERR(share)) {
+		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+		share = NULL;
 	} else if (!is_same_memory(share, new)) {
 		*ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 		share = NULL;
@@ -161,9 +184,9 @@ DAT_RETURN dat_ushare_get(const struct dat_dev_lmr_create *p,
 	if (!share)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
-	share->uid = current_euid();
+	share->key.uid = current_euid();
 	share->length = p->length;
-	memcpy(share->cookie, p->cookie, sizeof(share->cookie));
+	memcpy(share->key.cookie, p->cookie, sizeof(share->key.cookie));
 	ret = find_file(share, p->address);
 	*sharep = ret ? NULL : join(share, &ret);
 	if (*sharep != share)
@@ -184,7 +207,7 @@ void dat_ushare_put(struct dat_ushare *share)
 	mutex_lock(&shares_lock);
 	is_last = !--share->users;
 	if (is_last)
-		hash_del(&share->node);
+		rhashtable_remove_fast(&shares, &share->node, share_params);
 	mutex_unlock(&shares_lock);
 	if (is_last)
 		free_share(share);

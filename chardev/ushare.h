@@ -9,6 +9,8 @@
 
 struct dat_ushare;
 
+int dat_ushare_init(void);
+void dat_ushare_exit(void);
 DAT_RETURN dat_ushare_get(const struct dat_dev_lmr_create *p,
 			  struct dat_ushare **sharep);
 void dat_ushare_put(struct dat_ushare *share);

@@ -294,6 +294,32 @@ FIXTURE_TEARDOWN(shared)
 	close(self->fd);
 }
 
+/* More names than the table has room for at first. */
+TEST_F(shared, memory_has_hundreds_of_names)
+{
+	char cookies[300][DAT_LMR_COOKIE_SIZE] = {};
+	struct pair *p = &self->pair;
+	struct region r[300], other;
+	unsigned int i;
+
+	for (i = 0; i < 300; i++) {
+		snprintf(cookies[i], sizeof(cookies[i]), "%u", i);
+		ASSERT_EQ(DAT_SUCCESS,
+			  create_shared(p, self->mem + i, 1, &cookies[i],
+					&r[i]));
+	}
+	for (i = 0; i < 300; i++) {
+		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+			  create_shared(p, self->mem + i + 1, 1, &cookies[i],
+					&other));
+		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r[i].lmr));
+		ASSERT_EQ(DAT_SUCCESS,
+			  create_shared(p, self->mem + i + 1, 1, &cookies[i],
+					&other));
+		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(other.lmr));
+	}
+}
+
 TEST_F(shared, memory_is_registered_as_any_other)
 {
 	struct pair *p = &self->pair;
