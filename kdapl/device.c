@@ -286,6 +286,7 @@ static int dev_add(struct ib_device *ibdev)
 		return err;
 	}
 	dev->ibdev = ibdev;
+	dev->needs_sync = dat_dev_needs_sync(ibdev);
 	kref_init(&dev->ref);
 	mutex_init(&dev->lock);
 	INIT_LIST_HEAD(&dev->ias);

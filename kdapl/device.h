@@ -28,6 +28,7 @@ struct net;
  * @ias: IAs that are open on it
  * @removed: no more can be opened
  * @withdrawn: ports that are not offered; under the lock of the list
+ * @needs_sync: what dat_dev_needs_sync() has said
  * @max_message: bytes of the longest message on any port
  * @event_handler: for events that concern the device as a whole
  */
@@ -39,6 +40,7 @@ struct dat_dev {
 	struct list_head ias;
 	bool removed;
 	DECLARE_BITMAP(withdrawn, DAT_MAX_PORTS + 1);
+	bool needs_sync;
 	u32 max_message;
 	struct ib_event_handler event_handler;
 };
@@ -128,5 +130,8 @@ u32 dat_dev_max_pages(const struct ib_device *ibdev);
 u32 dat_dev_max_lmr_pages(const struct ib_device *ibdev);
 struct ib_mr *dat_dev_alloc_mr(struct ib_pd *pd, u32 num_pages);
 void dat_dev_dereg_mr(struct ib_mr *mr);
+
+/* sync.c */
+bool dat_dev_needs_sync(struct ib_device *ibdev);
 
 #endif /* _KDAPL_DEVICE_H */

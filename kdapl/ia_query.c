@@ -129,8 +129,7 @@ static void fill_provider_attr(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
 			!(dat_dev_quirks(dat_ia_ibdev(ia)) &
 			  DAT_QUIRK_SRQ_SAME_PZ);
 	}
-	/* What is coherent is found out by the DMA API, page by page. */
-	attr->lmr_sync_req = !IS_ENABLED(CONFIG_X86);
+	attr->lmr_sync_req = ia->dev->needs_sync;
 	attr->dto_async_return_guaranteed = DAT_TRUE;
 	attr->rdma_write_for_rdma_read_req =
 		rdma_protocol_iwarp(dat_ia_ibdev(ia), ia->port);
@@ -143,6 +142,7 @@ static void fill_provider_attr(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ;
 	fill_extensions(ia, attr);
 }
+
 /*
  * A provider may fill in less than it should: strings end, and arrays are there, all
  * the same.
@@ -193,7 +193,6 @@ static DAT_RETURN query_foreign(DAT_RETURN ret, DAT_IA_HANDLE ia_handle,
 		end_attrs(ia_attr, provider_attr);
 	return ret;
 }
-
 
 /**
  * dat_ia_query - what an IA and its provider can do

@@ -2,13 +2,41 @@
 /*
  * sync.c - makes memory and RDMA agree on machines that are not coherent
  */
+#include <linux/dma-map-ops.h>
+#include <linux/gfp.h>
 #include <linux/kernel.h>
 #include <linux/wait.h>
 
+#include "device.h"
 #include "fmr.h"
 #include "ia.h"
 #include "lmr.h"
 #include "registry.h"
+
+/*
+ * Do caches have to be written back? If the device is coherent and the DMA API has
+ * work nevertheless, then it copies to and from bounce buffers.
+ */
+static bool has_caches(const struct ib_device *ibdev)
+{
+	return !ib_uses_virt_dma((struct ib_device *)ibdev) &&
+	       !dev_is_dma_coherent(ibdev->dma_device);
+}
+
+/*
+ * For peers' writes there are two occasions: a peer has written, or will write where
+ * the CPU has. What the CPU wrote must be in memory by then, or the cache would
+ * write it over what the peer has put there. On the first occasion the cache has
+ * nothing to write back, so that the order serves both. A bounce buffer cannot be
+ * served so: it would be filled with what was there before the peer wrote.
+ */
+static void sync_for_writes(struct ib_device *ibdev, u64 dma, u32 length)
+{
+	if (has_caches(ibdev))
+		ib_dma_sync_single_for_device(ibdev, dma, length,
+					      DMA_TO_DEVICE);
+	ib_dma_sync_single_for_cpu(ibdev, dma, length, DMA_FROM_DEVICE);
+}
 
 /* On machines that are coherent these calls of the DMA API do nothing. */
 static void sync_range(struct dat_lmr *lmr, u64 address, u32 length,
@@ -29,13 +57,50 @@ static void sync_range(struct dat_lmr *lmr, u64 address, u32 length,
 		u64 dma = sg_dma_address(sg) + offset;
 
 		if (dir == DMA_FROM_DEVICE)
-			ib_dma_sync_single_for_cpu(ibdev, dma, len, dir);
+			sync_for_writes(ibdev, dma, len);
 		else
 			ib_dma_sync_single_for_device(ibdev, dma, len, dir);
 		length -= len;
 		offset = 0;
 		sg = sg_next(sg);
 	}
+}
+
+/* Does the DMA API have work to do for a page of ordinary memory? */
+static bool probe_needs_sync(struct ib_device *ibdev)
+{
+	void *page = (void *)__get_free_page(GFP_KERNEL);
+	bool needed = true;
+	u64 dma;
+
+	if (!page)
+		return true;
+	dma = ib_dma_map_single(ibdev, page, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	if (!ib_dma_mapping_error(ibdev, dma)) {
+		needed = dma_need_sync(ibdev->dma_device, dma);
+		ib_dma_unmap_single(ibdev, dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	}
+	free_page((unsigned long)page);
+	return needed;
+}
+
+/**
+ * dat_dev_needs_sync - must consumers synchronise what peers read and write?
+ * @ibdev: the device
+ *
+ * The answer is for all of memory: true if caches are not coherent with the device,
+ * if all mappings are bounced (swiotlb=force, confidential guests), or if those are
+ * that the device cannot address; and if it cannot be found out.
+ *
+ * Context: process, may sleep.
+ * Return: true if they must.
+ */
+bool dat_dev_needs_sync(struct ib_device *ibdev)
+{
+	if (ib_uses_virt_dma(ibdev))
+		return false;
+	return dma_addressing_limited(ibdev->dma_device) ||
+	       probe_needs_sync(ibdev);
 }
 
 static DECLARE_WAIT_QUEUE_HEAD(sync_wq);
@@ -178,8 +243,9 @@ EXPORT_SYMBOL_GPL(dat_lmr_sync_rdma_read);
  * @num_segments: how many
  *
  * To be called after a peer's RDMA write, before a local read or write, and
- * after a local write, before a peer's RDMA write. Specification:
- * dat_lmr_sync_rdma_write().
+ * after a local write, before a peer's RDMA write. If the device is coherent but
+ * its memory is bounced, dat_lmr_sync_rdma_read() is for the second: one call
+ * cannot tell which copy is the newer. Specification: dat_lmr_sync_rdma_write().
  *
  * Context: process, may sleep.
  * Return: as dat_lmr_sync_rdma_read().

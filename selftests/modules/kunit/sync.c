@@ -11,8 +11,40 @@ static void sync_for_cpu(struct ib_device *ibdev, u64 addr, size_t size,
 static void sync_for_device(struct ib_device *ibdev, u64 addr, size_t size,
 			    enum dma_data_direction dir);
 
+/* What the DMA API says of the device, which is none. */
+static struct dma_says {
+	bool coherent;
+	bool need_sync;
+	bool limited;
+	bool map_fails;
+	int mapped;
+} says;
+
+static u64 fake_map(struct ib_device *ibdev, void *cpu, size_t size,
+		    enum dma_data_direction dir)
+{
+	if (says.map_fails)
+		return ~0ULL;
+	says.mapped++;
+	return 0x4000;
+}
+
+static void fake_unmap(struct ib_device *ibdev, u64 addr, size_t size,
+		       enum dma_data_direction dir)
+{
+	says.mapped--;
+}
+
+#include <linux/dma-map-ops.h>
+
 #define ib_dma_sync_single_for_cpu	sync_for_cpu
 #define ib_dma_sync_single_for_device	sync_for_device
+#define ib_dma_map_single		fake_map
+#define ib_dma_unmap_single		fake_unmap
+#define ib_dma_mapping_error(ibdev, addr)	((addr) == ~0ULL)
+#define dev_is_dma_coherent(dev)	(says.coherent)
+#define dma_need_sync(dev, addr)	(says.need_sync)
+#define dma_addressing_limited(dev)	(says.limited)
 
 #include "../../../kdapl/sync.c"
 
@@ -34,6 +66,7 @@ static struct done {
 
 static unsigned int num_done;
 
+static struct device dma_device;
 static struct dat_ia ia;
 static struct dat_lmr lmr, other;
 static struct scatterlist sgl[3], other_sgl[1];
@@ -80,6 +113,8 @@ static int sync_test_init(struct kunit *test)
 
 	fake_reset();
 	num_done = 0;
+	fake.ibdev.dma_device = &dma_device;
+	says = (struct dma_says){ .coherent = true };
 	memset(done, 0, sizeof(done));
 	memset(&ia, 0, sizeof(ia));
 	xa_init_flags(&ia.lmrs, XA_FLAGS_LOCK_BH);
@@ -126,6 +161,54 @@ static void what_peers_have_written_is_for_the_cpu(struct kunit *test)
 	expect_done(test, 0, CPU, 0x100800, 0x800, DMA_FROM_DEVICE);
 	expect_done(test, 1, CPU, 0x200000, 0x1000, DMA_FROM_DEVICE);
 	expect_done(test, 2, CPU, 0x300000, 0x100, DMA_FROM_DEVICE);
+}
+
+/*
+ * What the CPU has written comes first, or it would be written over what a peer
+ * writes, and what a peer has written would be thrown away unseen.
+ */
+static void caches_are_written_back_before_peers_write(struct kunit *test)
+{
+	says.coherent = false;
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
+			dat_lmr_sync_rdma_write(&ia.obj, &across, 1));
+	KUNIT_EXPECT_EQ(test, 6, num_done);
+	expect_done(test, 0, DEVICE, 0x100800, 0x800, DMA_TO_DEVICE);
+	expect_done(test, 1, CPU, 0x100800, 0x800, DMA_FROM_DEVICE);
+	expect_done(test, 2, DEVICE, 0x200000, 0x1000, DMA_TO_DEVICE);
+	expect_done(test, 3, CPU, 0x200000, 0x1000, DMA_FROM_DEVICE);
+	expect_done(test, 4, DEVICE, 0x300000, 0x100, DMA_TO_DEVICE);
+	expect_done(test, 5, CPU, 0x300000, 0x100, DMA_FROM_DEVICE);
+}
+
+static void what_peers_only_read_is_not_written_back(struct kunit *test)
+{
+	says.coherent = false;
+	lmr.dma_dir = DMA_TO_DEVICE;
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
+			dat_lmr_sync_rdma_write(&ia.obj, &across, 1));
+	KUNIT_EXPECT_EQ(test, 0, num_done);
+}
+
+static void the_dma_api_says_what_is_needed(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, dat_dev_needs_sync(&fake.ibdev));
+	/* Caches, or bounce buffers for all of memory. */
+	says.need_sync = true;
+	KUNIT_EXPECT_TRUE(test, dat_dev_needs_sync(&fake.ibdev));
+	says.need_sync = false;
+	/* Bounce buffers for some of it. */
+	says.limited = true;
+	KUNIT_EXPECT_TRUE(test, dat_dev_needs_sync(&fake.ibdev));
+	says.limited = false;
+	says.map_fails = true;
+	KUNIT_EXPECT_TRUE(test, dat_dev_needs_sync(&fake.ibdev));
+	KUNIT_EXPECT_EQ(test, 0, says.mapped);
+	/* Software is as coherent as the CPU that it runs on. */
+	says.need_sync = true;
+	says.limited = true;
+	fake.ibdev.dma_device = NULL;
+	KUNIT_EXPECT_FALSE(test, dat_dev_needs_sync(&fake.ibdev));
 }
 
 static void what_peers_will_read_is_for_the_device(struct kunit *test)
@@ -186,6 +269,9 @@ static void nothing_is_done_if_a_segment_is_wrong(struct kunit *test)
 static struct kunit_case sync_cases[] = {
 	KUNIT_CASE(what_peers_have_written_is_for_the_cpu),
 	KUNIT_CASE(what_peers_will_read_is_for_the_device),
+	KUNIT_CASE(caches_are_written_back_before_peers_write),
+	KUNIT_CASE(what_peers_only_read_is_not_written_back),
+	KUNIT_CASE(the_dma_api_says_what_is_needed),
 	KUNIT_CASE(every_segment_counts),
 	KUNIT_CASE(nothing_is_done_if_a_segment_is_wrong),
 	{}
