@@ -216,13 +216,39 @@ void dat_uevd_set_state(struct dat_uevd *evd, u32 mask, u32 state)
 		wake_up_interruptible(&evd->wq);
 }
 
+/* Events that are moved at once, with bottom halves off: some 10 us. */
+#define SWAP_BATCH	256
+
+/*
+ * Copies some of the @used events that wait, from event @from on if that still waits,
+ * or from the first. The process can move its head as it likes: then it finds in the
+ * new ring what it deserves, but nothing of others. Returns up to which event it has
+ * come.
+ */
+static u32 copy_some(const struct dat_uevd *evd, struct dat_uring *ring,
+		     u32 used, u32 from)
+{
+	const struct dat_uring *old = evd->ring;
+	u32 num, i;
+
+	if (evd->tail - from > used)
+		from = evd->tail - used;
+	num = min_t(u32, evd->tail - from, SWAP_BATCH);
+	for (i = from; i != from + num; i++)
+		ring->mem->events[i & (ring->entries - 1)] =
+			old->mem->events[i & (old->entries - 1)];
+	return i;
+}
+
 /**
  * dat_uevd_swap_ring - exchange the ring of an EVD
  * @evd: the EVD
  * @ring: the new ring, empty
  * @qlen: events that the process wants it to hold
  *
- * The events move. Context: process.
+ * The events move in batches, between which others may come and be taken out.
+ *
+ * Context: process, may sleep; the caller holds evd->mutex.
  * Return: the old ring, to be put; @ring if too many events are queued, or
  * waited for.
  */
@@ -230,21 +256,26 @@ struct dat_uring *dat_uevd_swap_ring(struct dat_uevd *evd,
 				     struct dat_uring *ring, u32 qlen)
 {
 	struct dat_uring *old;
-	u32 i, used, head;
+	u32 used, copied;
 
 	spin_lock_bh(&evd->lock);
 	old = evd->ring;
-	used = dat_uevd_used(evd);
-	/* Nor may somebody wait for what it could not hold. */
-	if (used > qlen || evd->threshold > qlen) {
+	copied = evd->tail - dat_uevd_used(evd);
+	for (;;) {
+		used = dat_uevd_used(evd);
+		/* Nor may somebody wait for what it could not hold. */
+		if (used > qlen || evd->threshold > qlen) {
+			spin_unlock_bh(&evd->lock);
+			return ring;
+		}
+		copied = copy_some(evd, ring, used, copied);
+		if (copied == evd->tail)
+			break;
 		spin_unlock_bh(&evd->lock);
-		return ring;
+		cond_resched();
+		spin_lock_bh(&evd->lock);
 	}
-	head = evd->tail - used;
-	for (i = head; i != evd->tail; i++)
-		ring->mem->events[i & (ring->entries - 1)] =
-			old->mem->events[i & (old->entries - 1)];
-	ring->mem->head = head;
+	ring->mem->head = evd->tail - used;
 	ring->mem->tail = evd->tail;
 	ring->mem->waiting = !!evd->threshold;
 	ring->mem->state = evd->state;

@@ -171,6 +171,37 @@ bool dat_evd_post_unless_full(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 	return ok;
 }
 
+/* Events that are moved at once, with bottom halves off: some 10 us. */
+#define SWAP_BATCH	256
+
+/*
+ * Copies some of what waits to where it will be in a ring of @entries, from what
+ * event @from waits there on, or from the first. Entries do not change in a ring, so
+ * what is copied stays good. Returns up to which event it has come.
+ */
+static u32 copy_some(const struct dat_evd *evd, struct dat_evd_entry *ring,
+		     u32 entries, u32 from)
+{
+	u32 num, i;
+
+	if ((s32)(evd->head - from) > 0)
+		from = evd->head;
+	num = min_t(u32, evd->tail - from, SWAP_BATCH);
+	for (i = from; i != from + num; i++)
+		ring[i & (entries - 1)] = evd->ring[i & evd->mask];
+	return i;
+}
+
+static bool gather_some(struct dat_evd *evd)
+{
+	unsigned int num = 0;
+
+	/* Fewer than are copied, so that the copying gets ahead. */
+	while (num < SWAP_BATCH / 2 && cq_to_ring(evd))
+		num++;
+	return num == SWAP_BATCH / 2;
+}
+
 /**
  * dat_evd_swap_ring - give an EVD another ring
  * @evd: the EVD
@@ -178,7 +209,10 @@ bool dat_evd_post_unless_full(struct dat_evd *evd, DAT_EVENT_NUMBER number,
  * @entries: entries in it, a power of 2
  * @qlen: events that it is to hold, at most @entries - evd->spare
  *
- * All events that are queued stay so, in their order. Context: process.
+ * All events that are queued stay so, in their order. They move in batches, between
+ * which others may queue events and take them out.
+ *
+ * Context: process, may sleep; the caller holds evd->size_lock.
  * Return: the ring that has become superfluous: the old one, or @ring if more
  * than @qlen events are queued.
  */
@@ -186,19 +220,23 @@ struct dat_evd_entry *dat_evd_swap_ring(struct dat_evd *evd,
 					struct dat_evd_entry *ring,
 					u32 entries, DAT_COUNT qlen)
 {
-	u32 i, num;
+	u32 copied;
+	bool more;
 
 	spin_lock_bh(&evd->lock);
-	while (cq_to_ring(evd))
-		;
-	num = evd->tail - evd->head;
-	if (num > qlen)
-		goto unlock;
-	for (i = 0; i < num; i++)
-		ring[i] = evd->ring[(evd->head + i) & evd->mask];
+	copied = evd->head;
+	for (;;) {
+		more = gather_some(evd);
+		if (evd->tail - evd->head > qlen)
+			goto unlock;
+		copied = copy_some(evd, ring, entries, copied);
+		if (!more && copied == evd->tail)
+			break;
+		spin_unlock_bh(&evd->lock);
+		cond_resched();
+		spin_lock_bh(&evd->lock);
+	}
 	swap(evd->ring, ring);
-	evd->head = 0;
-	evd->tail = num;
 	evd->mask = entries - 1;
 	evd->qlen = qlen;
 unlock:

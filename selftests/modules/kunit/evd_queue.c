@@ -6,6 +6,19 @@
 
 #include "fake.h"
 
+#include <linux/sched.h>
+#include <linux/vmalloc.h>
+
+/* Called where others come in between. */
+static void (*between_batches)(void);
+
+#undef cond_resched
+#define cond_resched()				\
+	do {					\
+		if (between_batches)		\
+			between_batches();	\
+	} while (0)
+
 #include "../../../kdapl/evd_queue.c"
 #include "../../../kdapl/ep.h"
 
@@ -415,7 +428,104 @@ static void what_upcalls_have_taken_goes_with_the_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, NOTHING, pop());
 }
 
+#define MANY	4096
+
+static struct {
+	unsigned int rounds;
+	u32 in;
+	u32 out;
+	bool in_order;
+} meanwhile;
+
+/* Some come, and more are taken out, so that it ends. */
+static void push_and_pop(void)
+{
+	unsigned int i;
+
+	meanwhile.rounds++;
+	for (i = 0; i < 40; i++)
+		meanwhile.in_order &= push(meanwhile.in++);
+	for (i = 0; i < 60; i++)
+		meanwhile.in_order &= pop() == meanwhile.out++;
+}
+
+static void fill_up(struct kunit *test, u32 num)
+{
+	memset(&meanwhile, 0, sizeof(meanwhile));
+	meanwhile.in_order = true;
+	while (meanwhile.in < num)
+		KUNIT_ASSERT_TRUE(test, push(meanwhile.in++));
+}
+
+static void expect_the_rest(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, meanwhile.in_order);
+	while (meanwhile.out < meanwhile.in)
+		KUNIT_ASSERT_EQ(test, meanwhile.out++, pop());
+	KUNIT_EXPECT_EQ(test, NOTHING, pop());
+	KUNIT_EXPECT_EQ(test, 0, fake.overflows);
+}
+
+/* To a ring of @entries, and from a ring that is no longer ours. */
+static bool swap_to(struct dat_evd_entry **rings, unsigned int which, u32 entries)
+{
+	return dat_evd_swap_ring(&evd, rings[which], entries, entries) !=
+	       rings[which];
+}
+
+static void events_move_while_others_come_and_go(struct kunit *test)
+{
+	struct dat_evd_entry *rings[2];
+	unsigned int i;
+
+	rings[0] = vzalloc(array_size(MANY, sizeof(*ring)));
+	rings[1] = vzalloc(array_size(2 * MANY, sizeof(*ring)));
+	KUNIT_ASSERT_TRUE(test, rings[0] && rings[1]);
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		evd.ring = rings[0];
+		evd.mask = MANY - 1;
+		evd.qlen = MANY;
+		rewind_to(starts[i]);
+		fill_up(test, MANY - 100);
+		between_batches = push_and_pop;
+		KUNIT_EXPECT_TRUE(test, swap_to(rings, 1, 2 * MANY));
+		KUNIT_EXPECT_LE(test, MANY / SWAP_BATCH - 2, meanwhile.rounds);
+		KUNIT_EXPECT_PTR_EQ(test, rings[1], evd.ring);
+		KUNIT_EXPECT_TRUE(test, swap_to(rings, 0, MANY));
+		between_batches = NULL;
+		KUNIT_EXPECT_PTR_EQ(test, rings[0], evd.ring);
+		expect_the_rest(test);
+	}
+	evd.ring = ring;
+	vfree(rings[0]);
+	vfree(rings[1]);
+}
+
+/* It looks each time whether all will fit. */
+static void events_stay_if_too_many_come_meanwhile(struct kunit *test)
+{
+	struct dat_evd_entry *rings[2];
+
+	rings[0] = vzalloc(array_size(MANY, sizeof(*ring)));
+	rings[1] = vzalloc(array_size(MANY / 2, sizeof(*ring)));
+	KUNIT_ASSERT_TRUE(test, rings[0] && rings[1]);
+	evd.ring = rings[0];
+	evd.mask = MANY - 1;
+	evd.qlen = MANY;
+	rewind_to(U32_MAX - 1000);
+	fill_up(test, MANY / 2 + 1);
+	KUNIT_EXPECT_FALSE(test, swap_to(rings, 1, MANY / 2));
+	KUNIT_EXPECT_PTR_EQ(test, rings[0], evd.ring);
+	KUNIT_EXPECT_EQ(test, MANY, evd.qlen);
+	expect_the_rest(test);
+	evd.ring = ring;
+	vfree(rings[0]);
+	vfree(rings[1]);
+}
+
 static struct kunit_case evd_queue_cases[] = {
+	KUNIT_CASE(events_move_while_others_come_and_go),
+	KUNIT_CASE(events_stay_if_too_many_come_meanwhile),
 	KUNIT_CASE(upcalls_poll_once_for_many),
 	KUNIT_CASE(who_looks_again_finds_what_nobody_tells_of),
 	KUNIT_CASE(what_upcalls_have_taken_is_older_than_the_cq),

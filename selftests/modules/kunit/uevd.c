@@ -6,6 +6,18 @@
 
 #include "fake.h"
 
+#include <linux/sched.h>
+
+/* Called where others come in between. */
+static void (*between_batches)(void);
+
+#undef cond_resched
+#define cond_resched()				\
+	do {					\
+		if (between_batches)		\
+			between_batches();	\
+	} while (0)
+
 #include "../../../chardev/uevd.c"
 #include "../../../chardev/uevd_wait.c"
 #include "../../../chardev/uring.c"
@@ -392,7 +404,52 @@ static void events_move_to_another_ring(struct kunit *test)
 	}
 }
 
+#define MANY	1024
+
+static struct {
+	unsigned int rounds;
+	u64 in;
+	u64 out;
+	bool in_order;
+} meanwhile;
+
+/* Some come, and more are taken out. */
+static void push_and_pop(void)
+{
+	unsigned int i;
+
+	meanwhile.rounds++;
+	for (i = 0; i < 20; i++)
+		meanwhile.in_order &= push(meanwhile.in++);
+	for (i = 0; i < 30; i++)
+		meanwhile.in_order &= pop(evd) == meanwhile.out++;
+}
+
+static void events_move_while_others_come_and_go(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		KUNIT_ASSERT_TRUE(test, swap_to(test, MANY));
+		rewind_to(starts[i]);
+		memset(&meanwhile, 0, sizeof(meanwhile));
+		meanwhile.in_order = true;
+		while (meanwhile.in < MANY - 100)
+			KUNIT_ASSERT_TRUE(test, push(meanwhile.in++));
+		between_batches = push_and_pop;
+		KUNIT_EXPECT_TRUE(test, swap_to(test, 2 * MANY));
+		KUNIT_EXPECT_LE(test, MANY / SWAP_BATCH - 1, meanwhile.rounds);
+		KUNIT_EXPECT_TRUE(test, swap_to(test, MANY));
+		between_batches = NULL;
+		KUNIT_EXPECT_TRUE(test, meanwhile.in_order);
+		while (meanwhile.out < meanwhile.in)
+			KUNIT_ASSERT_EQ(test, meanwhile.out++, pop(evd));
+		KUNIT_EXPECT_EQ(test, 0, dat_uevd_used(evd));
+	}
+}
+
 static struct kunit_case uevd_cases[] = {
+	KUNIT_CASE(events_move_while_others_come_and_go),
 	KUNIT_CASE(being_unwaitable_ends_a_wait),
 	KUNIT_CASE(each_event_triggers_the_cno),
 	KUNIT_CASE(events_that_wait_trigger_a_cno_that_comes_late),
