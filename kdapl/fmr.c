@@ -352,7 +352,7 @@ static int slots_alloc(struct dat_fmr *fmr)
 static size_t fmr_bytes(const struct dat_fmr *fmr)
 {
 	return sizeof(struct dat_lmr) + sizeof(*fmr) + DAT_BYTES_HANDLE +
-	       DAT_FMR_SLOTS * (dat_bytes_mr(fmr->max_pages) +
+	       DAT_FMR_SLOTS * (DAT_FRMR_MRS * dat_bytes_mr(fmr->max_pages) +
 				(size_t)fmr->max_pages * DAT_BYTES_SG);
 }
 
@@ -386,7 +386,8 @@ static DAT_RETURN fmr_create(struct dat_pz *pz, u32 max_pages,
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				DAT_RESOURCE_MEMORY);
 	else if (dat_object_charge_hca(&lmr->obj, DAT_HCA_OBJECT,
-				       DAT_FMR_SLOTS) && !slots_alloc(fmr))
+				       DAT_FMR_SLOTS * DAT_FRMR_MRS) &&
+		 !slots_alloc(fmr))
 		ret = dat_object_publish(&lmr->obj);
 	if (ret) {
 		dat_object_shutdown(&lmr->obj);

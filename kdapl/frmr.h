@@ -19,6 +19,8 @@
 #define DAT_FRMR_KEYS		255
 /* After so many a spare is wanted. */
 #define DAT_FRMR_SPARE_AT	64
+/* What is charged for: an MR, and its spare or the one before it. */
+#define DAT_FRMR_MRS		2
 
 /**
  * struct dat_frmr_keys - the keys of an MR that have been given out

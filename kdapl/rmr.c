@@ -208,10 +208,12 @@ static DAT_RETURN rmr_charge(struct dat_rmr *rmr)
 
 	if (!dat_object_charge(&rmr->obj,
 			       sizeof(*rmr) + DAT_BYTES_HANDLE +
-			       DAT_RMR_WINDOWS * dat_bytes_mr(pages)))
+			       DAT_RMR_WINDOWS * DAT_FRMR_MRS *
+			       dat_bytes_mr(pages)))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
-	if (!dat_object_charge_hca(&rmr->obj, DAT_HCA_OBJECT, DAT_RMR_WINDOWS))
+	if (!dat_object_charge_hca(&rmr->obj, DAT_HCA_OBJECT,
+				   DAT_RMR_WINDOWS * DAT_FRMR_MRS))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY_REGION);
 	return DAT_SUCCESS;

@@ -161,9 +161,9 @@ static int everything_is_counted(void)
 			       &rmr_context, &size, &address));
 	MUST_BE(num + 3, used("hca_object="));
 	MUST_BE(DAT_SUCCESS, dat_rmr_create(pz, &rmr));
-	MUST_BE(num + 5, used("hca_object="));
+	MUST_BE(num + 7, used("hca_object="));
 	MUST_BE(DAT_SUCCESS, dat_srq_create(ia, pz, &srq_attr, &srq));
-	MUST_BE(num + 6, used("hca_object="));
+	MUST_BE(num + 8, used("hca_object="));
 	MUST_BE(DAT_SUCCESS, dat_rmr_free(rmr));
 	MUST_BE(num + 4, used("hca_object="));
 	MUST_BE(DAT_SUCCESS, dat_ep_free(ep));
