@@ -278,7 +278,6 @@ long dat_ioctl(struct dat_file *file, unsigned int cmd, unsigned long arg)
 	DAT_RETURN result = DAT_SUCCESS;
 	unsigned int nr = _IOC_NR(cmd);
 	u32 usize;
-	unsigned int nr = _IOC_NR(cmd);
 	int ret;
 
 	static_assert(ARRAY_SIZE(dat_ioctl_ops) == DAT_NUM_IOCTLS);

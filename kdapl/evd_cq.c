@@ -16,11 +16,11 @@
 #include "ia.h"
 
 /*
- * Room for EPs that are created later: for as many completions again as this
- * many EPs like the first one have, up to a limit.
+ * Room for EPs that are created later: for as many as this like the first one, up
+ * to a limit. The limit keeps the CQ of the default EP below 2048 entries.
  */
-#define SPARE_EPS		3
-#define SPARE_COMPLETIONS	1024
+#define SPARE_EPS		15
+#define SPARE_COMPLETIONS	1792
 
 static DAT_RETURN no_room(void)
 {

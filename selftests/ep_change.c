@@ -7,6 +7,7 @@
  */
 #include "harness.h"
 
+#include "counts.h"
 #include "link.h"
 #include "pair.h"
 
@@ -394,23 +395,28 @@ TEST_F(ep_change, modify_refuses_values_that_cannot_be)
 		  dat_ep_modify(ep, ATTR(NUM_PROVIDER_ATTR), &param));
 }
 
-/* One file may have only so much in all its queues together. */
+/* A file is charged for its queues. */
 TEST_F(ep_change, modify_that_is_refused_costs_nothing)
 {
+	long long before = charged_bytes(getpid());
+	DAT_EP_HANDLE ep = self->pair.a.ep;
 	DAT_EP_PARAM param = {};
-	DAT_EP_HANDLE ep;
 	int i;
 
-	param.ep_attr.max_recv_dtos = 1 << 30;
-	param.ep_attr.max_request_dtos = 1 << 30;
 	for (i = 0; i < 20; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  ep_like(&self->pair, &self->pair.a, &ep));
+		param.ep_attr.max_recv_dtos = 1 << 30;
+		param.ep_attr.max_request_dtos = 1 << 30;
 		ASSERT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 			  dat_ep_modify(ep, ATTR(MAX_RECV_DTOS) |
 					ATTR(MAX_REQUEST_DTOS), &param));
+		/* The EVD has no room for so many, and the EP uses it. */
+		param.ep_attr.max_recv_dtos = 8000;
+		param.ep_attr.max_request_dtos = 8000;
+		ASSERT_EQ(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD),
+			  dat_ep_modify(ep, ATTR(MAX_RECV_DTOS) |
+					ATTR(MAX_REQUEST_DTOS), &param));
 	}
-	EXPECT_EQ(DAT_SUCCESS, ep_like(&self->pair, &self->pair.a, &ep));
+	EXPECT_EQ(before, charged_bytes(getpid()));
 }
 
 TEST_F(ep_change, modify_is_for_eps_without_a_connection)
