@@ -23,8 +23,8 @@ struct dat_ep;
 #define DAT_PORT_TRIES	16
 
 /*
- * The request of an RSP has come; somebody has taken it on himself to report it;
- * and the consumer knows of it, or never will.
+ * Bits of dat_sp.spent: the RSP has its request; a thread reports the request; the
+ * request has been reported, or never will be.
  */
 #define DAT_RSP_SPENT	0
 #define DAT_RSP_TELLING	1
@@ -64,7 +64,7 @@ struct dat_sp {
  * @id: the connection to be; NULL once it has been answered
  * @sp: the service point, referenced, while the consumer is yet to be told
  * @tell_work: tells it, where that cannot be done at once
- * @deferred: @tell_work waits for the gate of the IA
+ * @deferred: in the list of the IA while @tell_work waits for the gate
  * @ep: the only EP that can accept it, used and referenced; or NULL
  * @ep_is_ours: @ep comes from dat_ep_provide()
  * @responder_resources: RDMA reads that the peer wants to have outstanding

@@ -98,8 +98,8 @@ static bool tell(struct dat_cr *cr, struct dat_sp *sp)
 	if (is_one_shot(sp))
 		dat_sp_stop(sp);
 	/*
-	 * An RSP comes but once: what is lost with it has to be reported. And the
-	 * request gets its EP in any case, to give it back.
+	 * The request of an RSP is reported even if that overflows the EVD. It gets
+	 * the EP in any case: dat_cr_end() returns the EP to the consumer.
 	 */
 	if ((is_one_shot(sp) || (used && !dat_evd_is_full(sp->evd))) &&
 	    cr_get_ep(cr, sp))
@@ -120,8 +120,8 @@ static void tell_or_reject(struct dat_cr *cr, struct dat_sp *sp)
 }
 
 /*
- * False if somebody else does it, or has done it. Whoever gets true has passed
- * the gate, or never will, and so needs nobody to finish.
+ * False if another thread reports the request or has reported it. The caller has passed
+ * the gate or was refused, so that it does not wait for the gate after this.
  */
 static bool rsp_begin(struct dat_sp *sp)
 {
@@ -137,17 +137,17 @@ static void rsp_end(struct dat_sp *sp)
 }
 
 /**
- * dat_rsp_finish - the consumer knows of the request of an RSP, or never will
- * @sp: the RSP, DAT_RSP_SPENT by somebody else
+ * dat_rsp_finish - wait until the request of an RSP has been reported
+ * @sp: the RSP, in which another thread has set DAT_RSP_SPENT
  *
- * The work that reports the request may be waiting for the gate, which stays
- * closed until the caller has left. Then it is done here.
+ * The work that reports the request may wait for the gate, which stays closed until
+ * the caller has left. In this case the caller reports the request itself.
  *
  * Context: process, may sleep; the caller has passed the IA's gate.
  */
 void dat_rsp_finish(struct dat_sp *sp)
 {
-	/* It is about to be there: nothing is waited for in between. */
+	/* dat_cr_tell() sets it right after DAT_RSP_SPENT and does not wait. */
 	wait_var_event(&sp->spent, smp_load_acquire(&sp->cr));
 	if (rsp_begin(sp)) {
 		tell_or_reject(sp->cr, sp);
@@ -233,7 +233,7 @@ bool dat_cr_tell(struct dat_cr *cr, struct dat_sp *sp)
 		kref_get(&cr->obj.ref);
 		/* Pairs with dat_rsp_finish(), which may take over from here. */
 		smp_store_release(&sp->cr, cr);
-		/* Pairs with that of who is about to wait there. */
+		/* Pairs with the barrier of wait_var_event() there. */
 		smp_mb();
 		wake_up_var(&sp->spent);
 	}

@@ -95,7 +95,7 @@ struct kept_slots {
 static LIST_HEAD(kept_slots);
 static DEFINE_SPINLOCK(kept_lock);
 
-/* What a completion of a slot that was kept finds: nothing is outstanding. */
+/* The queue of all kept slots. Nothing is outstanding on it. */
 static struct dat_workq no_queue = {
 	.lock = __SPIN_LOCK_UNLOCKED(no_queue.lock),
 	.unordered = true,
@@ -103,9 +103,9 @@ static struct dat_workq no_queue = {
 
 /**
  * dat_workq_keep - take the slots from a queue, and keep them until the module goes
- * @wq: the queue, reaped, whose QP is gone without having completed all
+ * @wq: the queue, reaped; its QP was destroyed before all requests had completed
  *
- * A completion that comes nevertheless finds a slot in which nothing is outstanding.
+ * A late completion of such a slot is ignored.
  *
  * Context: process, may sleep.
  */

@@ -66,7 +66,7 @@ struct dat_dto {
  *	under the lock of the EVD
  * @unordered: DAT_QUIRK_UNORDERED; or @shared
  * @shared: not the queue of an EP but that of an SRQ, see struct dat_srq
- * @waited: somebody waits until nothing is outstanding: dat_ep_drained()
+ * @waited: call dat_ep_drained() when nothing is outstanding
  * @unsignalled: work requests since the last that will complete for sure
  */
 struct dat_workq {

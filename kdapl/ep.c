@@ -83,7 +83,7 @@ static void ep_shutdown(struct dat_object *obj)
 	WRITE_ONCE(ep->state, DAT_EP_STATE_DISCONNECTED);
 	mutex_unlock(&ep->mutex);
 
-	/* From here on nobody ends it any more. */
+	/* No handler and no work can end the connection any more. */
 	dat_ep_await_end(ep);
 	dat_ep_unwatch(ep);
 	dat_ep_qp_destroy(ep);

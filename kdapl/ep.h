@@ -100,8 +100,8 @@ struct dat_ep_parts {
  * @qp: the QP
  * @qp_bytes: what the EP is charged for it and its queues
  * @cm_id: its connection; made under @mutex
- * @old_id: was its connection; its handlers, which drive @qp, may run until this is
- *	NULL again, and wake up whoever waits for that variable
+ * @old_id: an id that @timeout_work destroys. Its handler may drive @qp until this is
+ *	NULL; a change to NULL wakes up waiters of this variable.
  * @sq: sends, RDMA, binds
  * @rq: receives
  * @error_work: ends a broken connection; see dat_ep_break_soon()
@@ -117,9 +117,9 @@ struct dat_ep_parts {
  * @last_wqe: the QP takes no more from the SRQ, and has completed what it took
  * @drain_work: ends a connection gracefully
  * @settle_work: reports the end of a connection when its queues have been flushed
- * @leave_work: takes leave of the peer of a broken connection
+ * @leave_work: disconnects a broken connection: see DAT_QUIRK_LATE_ANSWERS
  * @idle_wq: woken up when nothing is outstanding, and when the end was reported
- * @settle_deadline: when @settle_work no longer believes in completions, in jiffies
+ * @settle_deadline: when @settle_work stops waiting for completions, in jiffies
  * @end_number: the event that @settle_work is to report; 0 for none. Guarded by
  *	@state_lock
  * @end_may_be_broken: if a DTO fails until then, the event is another

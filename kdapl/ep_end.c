@@ -18,16 +18,16 @@
 #define PATIENCE_MS	2000
 
 /*
- * Completions tell when the queues have been flushed. What no completion tells of is
- * that the consumer has left no room for more, and that they are lost: how often these
- * are looked for, and when the latter is assumed.
+ * Completions wake up whoever waits for the flush. No completion wakes it up if an EVD is
+ * full or the device loses completions: the interval of the check for a full EVD, and
+ * the time after which completions count as lost.
  */
 #define SETTLE_INTERVAL	msecs_to_jiffies(20)
 #define SETTLE_TIMEOUT	(2 * HZ)
 
 /*
- * DAT_QUIRK_LATE_ANSWERS: how long the QP lives on, for its answer to the peer; and how
- * much later than that the peer is told of the end, which may overtake the answer.
+ * DAT_QUIRK_LATE_ANSWERS: the QP stays alive for ANSWER_DELAY, so that it answers the
+ * peer. The DREQ is sent LEAVE_DELAY later, so that it does not overtake the answer.
  */
 #define ANSWER_DELAY	(msecs_to_jiffies(2) + 1)
 #define LEAVE_DELAY	msecs_to_jiffies(100)
@@ -153,7 +153,7 @@ static bool has_settled(struct dat_ep *ep)
 	       time_after(jiffies, ep->settle_deadline);
 }
 
-/* Reports the end, unless somebody else does. */
+/* Reports the end, unless another thread does. */
 static void report_end(struct dat_ep *ep)
 {
 	DAT_EVENT_NUMBER number;
@@ -196,9 +196,11 @@ static void ep_settle_work(struct work_struct *work)
 
 /**
  * dat_ep_await_end - wait until the end of a connection has been reported
- * @ep: the EP; nobody ends its connection any more, or that need not be waited for
+ * @ep: the EP
  *
- * It does not depend on works, so that a work, an upcall say, may do it.
+ * An end that begins after the call is not waited for. The caller reports the end itself
+ * when the queues are flushed, so that an upcall may call this although upcalls occupy
+ * all workers.
  *
  * Context: process, may sleep, for as long as the device needs to flush the queues.
  */
@@ -215,9 +217,9 @@ void dat_ep_await_end(struct dat_ep *ep)
 }
 
 /*
- * The QP was told to fail. The device may be about to complete something successfully,
- * and rxe does so. The event of the end comes after that, unless the consumer has left
- * no room for it. On iWARP, where requests need not complete in order, not all do.
+ * The QP is in the error state. rxe may still complete a request successfully. The event
+ * of the end follows all completions, unless an EVD is full. On iWARP requests need not
+ * complete in order, so that the event does not wait.
  */
 static void ep_settle(struct dat_ep *ep, DAT_EVENT_NUMBER number,
 		      bool may_be_broken)
@@ -248,7 +250,7 @@ static void ep_settle(struct dat_ep *ep, DAT_EVENT_NUMBER number,
  * @number: the event that says so; that the peer has disconnected is told only
  *	if the connection has not failed before
  *
- * It is reported when the queues have been flushed, which is not waited for.
+ * The event is reported later, when the queues have been flushed.
  *
  * Context: process, may sleep.
  */
@@ -342,7 +344,7 @@ static void ep_error_work(struct work_struct *work)
  * dat_ep_break_soon - end a connection that has failed, by a work
  * @ep: the EP
  *
- * If the device has yet to tell the peer why, it is given time to.
+ * With DAT_QUIRK_LATE_ANSWERS the work runs after ANSWER_DELAY.
  *
  * Context: any.
  */
@@ -425,7 +427,7 @@ static void ep_timeout_work(struct work_struct *work)
 	rdma_destroy_id(id);
 	/* Pairs with ep_reset(): the handlers are done with the QP. */
 	smp_store_release(&ep->old_id, NULL);
-	/* Pairs with that of who is about to wait there. */
+	/* Pairs with the barrier of wait_var_event() there. */
 	smp_mb();
 	wake_up_var(&ep->old_id);
 }
@@ -533,7 +535,7 @@ DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle,
 			ep_disconnect(ep, ESTABLISHING | EP_IN(CONNECTED) |
 						  EP_IN(DISCONNECT_PENDING),
 				      DAT_CONNECTION_EVENT_DISCONNECTED);
-		/* Its event is there when the call returns. */
+		/* The event is queued when the call returns. */
 		if (disconnect_flags == DAT_CLOSE_ABRUPT_FLAG)
 			dat_ep_await_end(ep);
 		break;

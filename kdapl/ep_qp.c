@@ -15,12 +15,12 @@
 #include "pz.h"
 #include "srq.h"
 
-/* A queue pair in the error state flushes at once. If not, it will not any more. */
+/* A QP in the error state flushes at once. After this, completions count as lost. */
 #define FLUSH_TIMEOUT		(5 * HZ)
 
 /*
- * How often is looked for what no completion tells of: those that the consumer has left
- * no room for, and buffers of an SRQ of DAT_QUIRK_NO_LAST_WQE.
+ * No completion wakes up the waiter if an EVD is full, or for buffers of an SRQ with
+ * DAT_QUIRK_NO_LAST_WQE: the interval of the check.
  */
 #define FLUSH_INTERVAL		msecs_to_jiffies(8)
 
@@ -268,8 +268,8 @@ static void reap(struct dat_ep *ep, struct dat_workq *wq, struct dat_evd *evd,
  * @ep: the EP, which has no connection any more
  *
  * Waits until everything that was posted has completed, so that nothing looks
- * at the slots afterwards: completions wake it up. If the device loses some, it is made
- * to stop by destroying the QP, but the slots that a completion might name are kept.
+ * at the slots afterwards. If the device loses completions, destroying the QP stops the
+ * device; the slots, which a late completion might name, are kept.
  *
  * Context: process, may sleep.
  */

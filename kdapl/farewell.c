@@ -15,13 +15,13 @@
 #include "kdapl.h"
 #include "user.h"
 
-/* What broke the connection is to reach the peer before the message does. */
+/* For DAT_QUIRK_LATE_ANSWERS: the DREQ must not overtake the answer of the QP. */
 #define LEAVE_DELAY	msecs_to_jiffies(100)
 /* The message is repeated every six seconds. */
 #define FAREWELL_TIME	(30 * HZ)
 /*
- * Peers that do not answer must not cost the host more than this; nor a user with such
- * peers the others. Root has as many again.
+ * Connections that are kept for peers that do not answer: of all users except root, and
+ * of one user. Root has FAREWELLS_MAX besides.
  */
 #define FAREWELLS_MAX		1024
 #define FAREWELLS_OF_A_USER	256
@@ -33,7 +33,7 @@
  * @user: whose it was, referenced
  * @deadline: in jiffies; then the peer need not know
  * @answered: it does
- * @leave_work: tells the peer, where that must not be done at once
+ * @leave_work: sends the DREQ after LEAVE_DELAY
  */
 struct farewell {
 	struct list_head entry;
@@ -181,7 +181,7 @@ static bool farewell_add(struct farewell *f, bool leave)
  * @user: whose it was
  * @owed: whether the peer has yet to hear or to tell of the end; changes under
  *	the handler lock of @id, and is not looked at after the call
- * @leave: the peer has not been told, and is told after a moment: see
+ * @leave: the DREQ has not been sent, and must be sent after LEAVE_DELAY: see
  *	DAT_QUIRK_LATE_ANSWERS
  *
  * A peer that does not answer within some seconds, or that is one too many for the

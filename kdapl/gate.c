@@ -8,10 +8,10 @@
  * wait for dat_ia_close(): upcalls make calls too, and dat_ia_close() waits
  * for upcalls.
  *
- * A call inside must not wait for a work that passes the gate, or the two and
- * whoever closes the gate wait for each other. A work must not wait at the gate
- * either: it would keep a worker that the upcalls need for which the gate stays
- * closed. It uses dat_ia_enter_or_defer().
+ * A call inside must not wait for a work that passes the gate: the work, the call and
+ * the closer of the gate would wait for each other. A work must not wait at the gate
+ * either. It would occupy a worker, and the closer waits for upcalls, which need
+ * workers. Works use dat_ia_enter_or_defer().
  */
 #include <linux/jiffies.h>
 #include <linux/sched/signal.h>
@@ -91,8 +91,8 @@ bool dat_ia_try_enter(struct dat_ia *ia)
  * @ia: the IA
  * @deferred: names the work; not in use
  *
- * As dat_ia_enter_for_free(), but a work that would have to wait is to return
- * instead. It is queued once more when it has not to wait any more.
+ * Like dat_ia_enter_for_free(), but the caller never waits: after DAT_IA_DEFERRED the
+ * work returns. It is queued again when the gate has been opened or closed for good.
  *
  * Context: process.
  * Return: DAT_IA_ENTERED, for dat_ia_leave(); DAT_IA_REFUSED; or DAT_IA_DEFERRED,
@@ -235,14 +235,14 @@ void dat_ia_gate_close(struct dat_ia *ia, enum dat_ia_gate why)
 				   refcount_read(&ia->entered) == 0,
 				   PIN_PATIENCE))
 		kill_pinners(ia);
-	/* Pairs with the release of dat_ia_leave(): what was done inside is seen. */
+	/* Pairs with the release of dat_ia_leave(): all that calls did is visible. */
 	smp_acquire__after_ctrl_dep();
 	if (why == DAT_IA_CLOSING)
 		release_deferred(ia);
 }
 
 /**
- * dat_ia_gate_seal - a gate that was closed for a look stays closed for good
+ * dat_ia_gate_seal - keep a gate closed that was closed as DAT_IA_UNPLUGGING
  * @ia: the IA, from dat_ia_gate_close(); calls that wait fail
  *
  * Context: process.

@@ -262,9 +262,9 @@ static void report_leaks(void)
 /**
  * dat_object_table_destroy - free the handle table, when the module goes
  *
- * Waits until the memory of all objects has been freed, as that is done by code of
- * ours. If a reference was lost it waits for ever, and says so: to go on would free
- * the code under whoever still has the object.
+ * Waits until the memory of all objects has been freed: the module's code frees it. If a
+ * reference was leaked, unloading waits for ever and logs that every 10 seconds.
+ * Returning would free the code that the holder of the reference runs.
  *
  * Context: process, may sleep.
  */

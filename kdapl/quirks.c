@@ -54,9 +54,9 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 		 * registrations behind it, and fails. It looks for all memory
 		 * in the PD of the QP. In 6.12 it takes larger pages to pieces,
 		 * for which it has to find room. That of 6.1 never tells of the
-		 * last WQE; that of 6.12 forgets it. Both complete a receive,
-		 * which may be why the connection breaks, and then send the
-		 * answer that says so to the peer.
+		 * last WQE; that of 6.12 forgets it. Both complete a receive
+		 * before they answer the peer, also if the receive fails and
+		 * breaks the connection.
 		 */
 		return DAT_QUIRK_INVALIDATE_FIRST |
 		       DAT_QUIRK_LARGE_PAGES_SLEEP | DAT_QUIRK_SRQ_SAME_PZ |

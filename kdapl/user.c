@@ -2,9 +2,9 @@
 /*
  * user.c - keeps the users of the module out of each other's way
  *
- * Each user who has an IA open has a work queue for the works of the user's objects:
- * works that wait, for a peer or for the consumer's upcall, keep up those of the same
- * user only. Found by the user's id, freed with the last IA and the last connection.
+ * Each user with an open IA has a work queue for the works of the user's objects. Works
+ * that wait, for a peer or in an upcall, delay works of the same user only. A user is
+ * found by uid, and freed with the last IA and the last connection that ends.
  */
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -13,8 +13,8 @@
 #include "user.h"
 
 /*
- * How many works of a user run at once. Those of root are as many as anybody can have:
- * upcalls of in-kernel consumers, which may wait for each other, are among them.
+ * How many works of a user run at once. Root has the kernel's default limit: in-kernel
+ * consumers run as root, and their upcalls may wait for each other.
  */
 #define WORKS_OF_A_USER	32
 
@@ -49,7 +49,7 @@ static struct dat_user *user_new(kuid_t uid)
 	return NULL;
 }
 
-/* One whose last reference has gone is about to leave the list. */
+/* A user without references is about to leave the list. */
 static struct dat_user *user_get_known(kuid_t uid)
 {
 	struct dat_user *user;
@@ -87,7 +87,7 @@ struct dat_user *dat_user_find(kuid_t uid)
 	spin_unlock_bh(&dat_users_lock);
 	if (!user)
 		return new;
-	/* Somebody else was faster. */
+	/* Another thread has added the user meanwhile. */
 	destroy_workqueue(new->wq);
 	kfree(new);
 	return user;
@@ -117,6 +117,6 @@ void dat_user_put(struct dat_user *user)
 	spin_lock_bh(&dat_users_lock);
 	list_del(&user->node);
 	spin_unlock_bh(&dat_users_lock);
-	/* By no work of its own, which would have to wait for itself. */
+	/* Not in the user's own queue: the work would wait for itself. */
 	queue_work(kdapl_wq, &user->free_work);
 }

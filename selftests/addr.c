@@ -11,11 +11,11 @@
 
 #include "pair.h"
 
-/* Nobody else has them. */
+/* Reserved for documentation: not in use on the host */
 #define OTHER		"192.0.2.7"
 #define MANY		100
 
-/* What eth0 had is put back, whatever the test has done to it. */
+/* The teardown restores the addresses of eth0. */
 #define SAVE	"ip -o addr show dev eth0 | awk '{ print $4 }' >/tmp/addresses"
 #define RESTORE	"ip addr flush dev eth0;" \
 		"while read -r a; do ip addr add $a dev eth0; done </tmp/addresses"
@@ -54,7 +54,7 @@ FIXTURE_TEARDOWN(addr)
 	int i;
 
 	EXPECT_EQ(0, system(RESTORE));
-	/* The next test wants the device to know it, too. */
+	/* Wait until the device knows the address: the next test needs it. */
 	for (i = 0; i < 200; i++) {
 		if (!strcmp(self->first, address_of(self->pair.ia, text)))
 			break;
@@ -89,7 +89,7 @@ static DAT_RETURN connect_at(struct pair *pair, const char *address,
 			      PAIR_TIMEOUT, 0, NULL, DAT_QOS_BEST_EFFORT, 0);
 }
 
-/* A service point that is made now is found at an address. */
+/* Creates a service point and connects to it at an address. */
 static bool listens_at(struct pair *pair, const char *address)
 {
 	DAT_PSP_HANDLE psp;

@@ -45,8 +45,8 @@ static DAT_RETURN connect_to(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to,
 }
 
 /*
- * An RSP whose request has come is freed while the gate of its IA is closed. Who
- * closes it waits for a call, which waits for an upcall, which frees the RSP.
+ * An RSP whose request has arrived is freed while the gate of its IA is closed. The
+ * closer waits for a call, the call for an upcall, and the upcall frees the RSP.
  */
 static struct {
 	DAT_EVD_HANDLE evd;
@@ -157,7 +157,7 @@ static bool rsp_can_be_freed_while_the_gate_is_closed(void)
 	CHECK(closer);
 	complete(&gate.gate_is_closed);
 	in_time = wait_for_completion_timeout(&gate.done, LIMIT);
-	/* Who fails here will wait for ever when the IA is closed. */
+	/* After a failure closing the IA hangs. */
 	CHECK(in_time);
 	CHECK_EQ(DAT_SUCCESS, result_of(inside));
 	CHECK_RET(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE,
@@ -173,7 +173,7 @@ static bool rsp_can_be_freed_while_the_gate_is_closed(void)
 	return true;
 }
 
-/* What comes of an attempt that is given up after a moment, or not. */
+/* An attempt to connect with a short timeout; resets the EP if it times out. */
 static bool attempt(DAT_IA_ADDRESS_PTR to, DAT_TIMEOUT timeout, int *timeouts)
 {
 	unsigned long deadline = jiffies + LIMIT;
@@ -282,7 +282,7 @@ static bool peer_knows_of_the_srq(void)
 	DAT_SRQ_HANDLE srq;
 	DAT_EP_HANDLE ep;
 
-	/* Nobody is told on iWARP. */
+	/* iWARP does not transmit the flag. */
 	if (kpair_is_siw())
 		return true;
 	CHECK(kpair_reopen(&pair));
@@ -430,7 +430,7 @@ static bool break_all(void)
 						&nowhere,
 						DAT_COMPLETION_DEFAULT_FLAG));
 	called = ktime_get();
-	/* Somebody has to look, if no upcall does. */
+	/* Without upcalls failed requests are noticed when they are dequeued. */
 	for (i = 0; i < connections; i++)
 		CHECK(kwait_dto(crowd.dto_evd, 1) >= 0);
 	failed = ktime_get();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * farewell.c - tests of how many connections that end a user may have
+ * farewell.c - tests of the limits of ended connections that are kept
  */
 #include <kunit/test.h>
 #include <rdma/rdma_cm.h>
