@@ -171,9 +171,9 @@ static const struct dat_ioctl_op dat_ioctl_ops[] = {
 };
 
 /*
- * Whoever waits for the lock can be killed. A call that holds it may be waiting for
- * a page, and it is for that process to say how long: other processes that have the
- * file too must be able to end.
+ * The wait for the lock is killable. A call that holds the lock may wait for a page,
+ * and its process decides for how long. Other processes that share the file must be
+ * able to end.
  */
 static int call_op(struct dat_file *file, const struct dat_ioctl_op *op,
 		   void *arg)

@@ -143,10 +143,10 @@ struct pinned_region {
 };
 
 /*
- * What one fast registration does not hold, the device is left to pin once more,
- * and charges the process for it. These are the same pages, or there is no LMR, so
- * the user goes on being charged for them once. A call that fails after this has
- * no LMR, and dat_unpin() knows that the process is not charged.
+ * The device pins memory that is too large for a fast registration once more, and
+ * charges the process for it. It pins the same pages, or the call fails, so the user
+ * stays charged for them once. If the call fails after this, dat_unpin() knows that
+ * the process is not charged.
  */
 static void uncharge(struct dat_platform_region *region)
 {

@@ -198,10 +198,10 @@ void dat_ia_pin_end(struct dat_ia *ia, struct dat_ia_pinner *pinner)
 #define PIN_PATIENCE	(10 * HZ)
 
 /*
- * A process decides when a page of its is there, if userfaultfd(2) or a file
- * system of its stands behind the mapping. The end of the device must not wait for
- * that. Its memory was there when the call began, so only a process that unmaps it
- * meanwhile is hit. Nothing but a fatal signal ends the wait for a page.
+ * A process decides when a page arrives, if its userfaultfd(2) or its file system
+ * is behind the mapping. The removal of a device must not wait for that. All pages
+ * were pinned before the call entered the gate, so only a process that unmaps them
+ * meanwhile is killed. Only a fatal signal ends the wait for a page.
  */
 static void kill_pinners(struct dat_ia *ia)
 {

@@ -3,12 +3,12 @@
  * lmr_user.c - memory of a process that the device pins itself
  *
  * ib_reg_user_mr() takes an address and looks the pages up once more. The process
- * can have mapped other pages there since the LMR, or its base, was made. Nobody
- * would have charged those to the user, and the LMR would be two sets of pages.
- * An LMR is one set of pages from creation to free, so the registration holds only
- * if the device has pinned the pages of the LMR's own table.
+ * can have mapped other pages there since the LMR, or its base, was created. These
+ * would not be charged to the user, and the LMR would be two sets of pages. An LMR
+ * is one set of pages from creation to free. The registration is kept only if the
+ * device has pinned the pages of the LMR's own table.
  *
- * The pages are compared first. An MMU notifier tells whether the mapping changed
+ * The pages are compared first. An MMU notifier reports whether the mapping changed
  * between the comparison and the end of ib_reg_user_mr().
  */
 #include <linux/err.h>
@@ -29,7 +29,7 @@
 /* As many pages as a page has pointers to. */
 #define BATCH		(PAGE_SIZE / sizeof(struct page *))
 
-/* More often than that the mapping changes only on purpose. */
+/* A mapping that changes during that many registrations is changed on purpose. */
 #define MAX_TRIES	16
 
 /**
@@ -130,7 +130,7 @@ static int compare_pages(const struct dat_lmr *lmr, unsigned long start,
 	return same ? 0 : -ESTALE;
 }
 
-/* Whoever has charged the process for the pages leaves that to the device. */
+/* The consumer has charged the process for the pages. ib_umem charges it instead. */
 static void uncharge(const struct dat_lmr *lmr)
 {
 	struct dat_platform_region *p = lmr->region.for_platform;
@@ -140,8 +140,8 @@ static void uncharge(const struct dat_lmr *lmr)
 }
 
 /*
- * Uncharges late, as ib_umem charges at once. If that fails so does the LMR, and
- * whoever pinned the pages knows that it has nothing to uncharge any more.
+ * Uncharges the process just before ib_umem charges it. If the registration fails the
+ * LMR is not created, and the consumer does not uncharge the process again.
  */
 static struct ib_mr *register_same(const struct dat_lmr *lmr,
 				   struct watch *watch, unsigned long start,
@@ -223,7 +223,7 @@ struct ib_mr *dat_lmr_reg_user_mr(struct dat_lmr *lmr)
 	struct page **pages;
 	struct ib_mr *mr;
 
-	/* The address may be that of another mm by now: the pages will tell. */
+	/* Another mm may have this address by now. The comparison finds that out. */
 	if (!lmr->user_mm || lmr->user_mm != current->mm ||
 	    lmr->length > dat_dev_max_user_mr(lmr->pz->pd->device))
 		return ERR_PTR(-E2BIG);
@@ -237,7 +237,7 @@ struct ib_mr *dat_lmr_reg_user_mr(struct dat_lmr *lmr)
 
 #else
 
-/* Nobody would tell that the pages are others. */
+/* Without notifiers a change of the mapping would not be seen. */
 struct ib_mr *dat_lmr_reg_user_mr(struct dat_lmr *lmr)
 {
 	return ERR_PTR(-E2BIG);

@@ -207,7 +207,7 @@ TEST_F(pages, are_registered_while_signals_come)
 	EXPECT_EQ(DAT_SUCCESS, ret);
 }
 
-/* Unmapped, they are charged for by nobody but the LMR that they are of. */
+/* Each LMR over the LMR would pin other pages, which the user is not charged for. */
 TEST_F(pages, beyond_the_limit_cannot_be_pinned_by_mapping_others)
 {
 	struct rlimit limit = { 3 * LEN, 3 * LEN };
@@ -235,7 +235,7 @@ TEST_F(pages, beyond_the_limit_cannot_be_pinned_by_mapping_others)
  * struct swapper - a thread that maps one file and another at the same address
  * @fds: the files
  * @buf: where
- * @stop: shall it end?
+ * @stop: set to end it
  */
 struct swapper {
 	int fds[2];
