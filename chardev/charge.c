@@ -20,13 +20,13 @@
 #include "limits.h"
 
 /**
- * struct dat_user - a user that has files open
+ * struct dat_charged_user - a user that has files open
  * @node: in users
  * @ref: one of each of its files' counters; guarded by users_lock
  * @uid: who it is
  * @bytes: what its files have been charged for
  */
-struct dat_user {
+struct dat_charged_user {
 	struct list_head node;
 	unsigned int ref;
 	kuid_t uid;
@@ -36,9 +36,9 @@ struct dat_user {
 static LIST_HEAD(users);
 static DEFINE_SPINLOCK(users_lock);
 
-static struct dat_user *lookup_user(kuid_t uid)
+static struct dat_charged_user *lookup_user(kuid_t uid)
 {
-	struct dat_user *user;
+	struct dat_charged_user *user;
 
 	list_for_each_entry(user, &users, node)
 		if (uid_eq(user->uid, uid))
@@ -46,10 +46,10 @@ static struct dat_user *lookup_user(kuid_t uid)
 	return NULL;
 }
 
-static struct dat_user *user_get(kuid_t uid)
+static struct dat_charged_user *user_get(kuid_t uid)
 {
-	struct dat_user *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
-	struct dat_user *user;
+	struct dat_charged_user *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+	struct dat_charged_user *user;
 
 	if (!new)
 		return NULL;
@@ -66,7 +66,7 @@ static struct dat_user *user_get(kuid_t uid)
 	return user;
 }
 
-static void user_put(struct dat_user *user)
+static void user_put(struct dat_charged_user *user)
 {
 	bool last;
 

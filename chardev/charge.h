@@ -10,7 +10,7 @@
 
 #include <dat/kdat.h>
 
-struct dat_user;
+struct dat_charged_user;
 
 /**
  * struct dat_ucharge - what an open file is charged for
@@ -24,7 +24,7 @@ struct dat_ucharge {
 	struct dat_account account;
 	refcount_t ref;
 	atomic_long_t bytes;
-	struct dat_user *user;
+	struct dat_charged_user *user;
 	bool is_privileged;
 };
 
