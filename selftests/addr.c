@@ -172,7 +172,7 @@ TEST_F_TIMEOUT(addr, is_found_behind_a_hundred_others, 120)
 	DAT_IA_HANDLE ia;
 
 	ASSERT_EQ(0, many("add"));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open(ia_name(), 8, &async, &ia));
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8, &async, &ia));
 	EXPECT_STREQ(self->first, address_of(ia, text));
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_DEFAULT));
 	EXPECT_TRUE(listens_at(pair, self->first));
