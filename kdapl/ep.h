@@ -98,7 +98,8 @@ struct dat_ep_parts {
  * @state_lock: guards @state
  * @state: where in its life the EP is
  * @qp: the QP
- * @qp_bytes: what the EP is charged for it and its queues
+ * @qp_bytes: what the EP is charged for it and its queues, until it is destroyed
+ * @slot_bytes: what it is charged for the slots of @sq and @rq
  * @cm_id: its connection; made under @mutex
  * @old_id: an id that @timeout_work destroys. Its handler may drive @qp until this is
  *	NULL; a change to NULL wakes up waiters of this variable.
@@ -167,6 +168,7 @@ struct dat_ep {
 	DAT_EP_STATE state;
 	struct ib_qp *qp;
 	size_t qp_bytes;
+	size_t slot_bytes;
 	struct rdma_cm_id *cm_id;
 	struct rdma_cm_id *old_id;
 	struct dat_workq sq;

@@ -123,7 +123,7 @@ static struct ib_qp *qp_make(struct dat_ep *ep, const struct dat_ep_parts *p)
 	return qp;
 }
 
-/* What the QP and its queues take, with our slots. */
+/* What the QP and its queues take. */
 static size_t qp_bytes(const struct dat_ep_parts *p)
 {
 	const DAT_EP_ATTR *attr = &p->attr;
@@ -135,9 +135,7 @@ static size_t qp_bytes(const struct dat_ep_parts *p)
 	       dat_bytes_queue(2 * attr->max_request_dtos + 1, iov,
 			       DAT_BYTES_SEND_WQE) +
 	       dat_bytes_queue(max_recv, attr->max_recv_iov,
-			       DAT_BYTES_RECV_WQE) +
-	       (roundup_pow_of_two(attr->max_request_dtos + 1) +
-		roundup_pow_of_two(max_recv)) * sizeof(struct dat_dto);
+			       DAT_BYTES_RECV_WQE);
 }
 
 /**
@@ -157,11 +155,13 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
 				   DAT_RESOURCE_MEMORY);
 	u32 max_send = p->attr.max_request_dtos;
 	u32 max_recv = p->srq ? 1 : p->attr.max_recv_dtos;
+	size_t slots = (roundup_pow_of_two(max_send + 1) +
+			roundup_pow_of_two(max_recv)) * sizeof(struct dat_dto);
 	struct dat_dto *sq = NULL, *rq = NULL;
 	size_t bytes = qp_bytes(p);
 	struct ib_qp *qp;
 
-	if (!dat_object_charge(&ep->obj, bytes))
+	if (!dat_object_charge(&ep->obj, bytes + slots))
 		return ret;
 	sq = dat_workq_alloc(max_send + 1);
 	rq = dat_workq_alloc(max_recv);
@@ -175,8 +175,9 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
 	if (!qp)
 		goto uncharge;
 	dat_ep_qp_destroy(ep);
-	dat_object_uncharge(&ep->obj, ep->qp_bytes);
+	dat_object_uncharge(&ep->obj, ep->qp_bytes + ep->slot_bytes);
 	ep->qp_bytes = bytes;
+	ep->slot_bytes = slots;
 	ep->qp = qp;
 	ep->late_answers = dat_dev_quirks(qp->device) & DAT_QUIRK_LATE_ANSWERS;
 	ep->sq.waited = false;
@@ -198,7 +199,7 @@ uncharge:
 free:
 	kvfree(sq);
 	kvfree(rq);
-	dat_object_uncharge(&ep->obj, bytes);
+	dat_object_uncharge(&ep->obj, bytes + slots);
 	return ret;
 }
 

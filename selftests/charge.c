@@ -183,7 +183,7 @@ static DAT_RETURN large_ep(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz)
 		return ret;
 	/* siw takes fewer segments. */
 	attr.max_recv_iov = 6;
-	attr.max_request_iov = 6;
+	attr.max_request_iov = 1;
 	return dat_ep_create(ia, pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
 			     DAT_HANDLE_NULL, &attr, &ep);
 }

@@ -581,7 +581,6 @@ TEST_F(gone, request_is_gone)
 
 #define MAX_PENDING	64
 
-/* They have no queues before they have a PZ, but will. */
 TEST_F(sp, provider_cannot_be_made_to_promise_more_than_there_is)
 {
 	struct pair *pair = &self->pair;
@@ -597,11 +596,17 @@ TEST_F(sp, provider_cannot_be_made_to_promise_more_than_there_is)
 
 	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_ALL,
 					    &attr, 0, NULL));
-	param.ep_attr.max_recv_dtos = attr.max_dto_per_ep;
-	param.ep_attr.max_request_dtos = attr.max_dto_per_ep;
+	/* Not before it has a PZ does it have queues. */
+	param.pz_handle = pair->b.pz;
+	param.ep_attr.max_recv_dtos = attr.max_dto_per_ep / 4;
+	param.ep_attr.max_request_dtos = attr.max_dto_per_ep / 4;
 	ASSERT_EQ(DAT_SUCCESS,
 		  dat_evd_create(pair->ia, MAX_PENDING, DAT_HANDLE_NULL,
 				 DAT_EVD_CR_FLAG, &evd));
+	/* With room for so many EPs. */
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_evd_create(pair->ia, MAX_PENDING * 128, DAT_HANDLE_NULL,
+				 DAT_EVD_DTO_FLAG, &pair->a.dto_evd));
 	ASSERT_EQ(DAT_SUCCESS,
 		  dat_psp_create_any(pair->ia, &qual, evd,
 				     DAT_PSP_PROVIDER_FLAG, &psp));
@@ -609,7 +614,7 @@ TEST_F(sp, provider_cannot_be_made_to_promise_more_than_there_is)
 		ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &ep[i]));
 		ASSERT_EQ(DAT_SUCCESS, connect_to(pair, ep[i], qual));
 		cr[i] = request_for(_metadata, evd, qual, psp);
-		ret = dat_ep_modify(ep_of(cr[i]),
+		ret = dat_ep_modify(ep_of(cr[i]), DAT_EP_FIELD_PZ_HANDLE |
 				    DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS |
 				    DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
 				    &param);
@@ -622,7 +627,7 @@ TEST_F(sp, provider_cannot_be_made_to_promise_more_than_there_is)
 	/* What goes makes room. */
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr[0]));
 	EXPECT_EQ(DAT_SUCCESS,
-		  dat_ep_modify(ep_of(cr[i]),
+		  dat_ep_modify(ep_of(cr[i]), DAT_EP_FIELD_PZ_HANDLE |
 				DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS |
 				DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
 				&param));
