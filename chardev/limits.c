@@ -22,7 +22,7 @@ static unsigned long limits[] = {
 	[DAT_LIMIT_USER_BYTES] = 0,
 };
 
-/* Set on the command line; 0 is a limit, too. */
+/* The administrator has set it; 0 is a limit. */
 static bool is_set[ARRAY_SIZE(limits)];
 
 /* Up to what sums and sizes cannot overflow. */

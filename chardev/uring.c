@@ -82,7 +82,7 @@ static void uring_vm_close(struct vm_area_struct *vma)
 	dat_uring_put(vma->vm_private_data);
 }
 
-/* A part of a mapping, a moved one and that of a child hold the ring as well. */
+/* Each mapping holds the ring: a part of one, a moved one, that of a child. */
 static const struct vm_operations_struct uring_vm_ops = {
 	.open = uring_vm_open,
 	.close = uring_vm_close,

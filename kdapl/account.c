@@ -4,9 +4,9 @@
  *
  * The engine knows what an object costs, and its consumer decides whether it may
  * have that: dat_ia_set_account(). An object is charged before it takes memory.
- * What it has been charged is given back when its memory has been freed, after
- * its last reference. The rdma cgroup of the calling task is charged for handles
- * and objects of the device until these have been destroyed.
+ * kdapl gives the charge back when the memory is freed, after the last reference.
+ * The rdma cgroup of the calling task is charged for handles and objects of the
+ * device until these have been destroyed.
  */
 #include <linux/atomic.h>
 #include <linux/cgroup_rdma.h>

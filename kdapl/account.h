@@ -26,7 +26,7 @@ struct dat_object;
 /* A page in the list of an MR, and in a scatterlist. */
 #define DAT_BYTES_MR_PAGE	16
 #define DAT_BYTES_SG		32
-/* What one of them takes beside all that, with its socket if it has one. */
+/* The structure of each object, with its socket if it has one. */
 #define DAT_BYTES_CQ		4096
 #define DAT_BYTES_QP		12288
 #define DAT_BYTES_SRQ		4096

@@ -175,7 +175,7 @@ static DAT_RETURN get_evds(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 		p->connect_evd = NULL;
 		ret = dat_ep_get_connect_evd(ia, p, param->connect_evd_handle);
 	}
-	/* A private one has room for just what it was made for. */
+	/* A private EVD has room for the completions of one EP with its limits. */
 	if (p->recv_evd_is_private &&
 	    p->attr.max_recv_dtos != ep->attr.max_recv_dtos)
 		new_recv = true;

@@ -168,7 +168,7 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
 	if (!sq || !rq)
 		goto free;
 	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
-	/* What takes the place of another QP has been charged with that. */
+	/* A QP that replaces another takes over its charge. */
 	if (!ep->qp && !dat_object_charge_hca(&ep->obj, DAT_HCA_OBJECT, 1))
 		goto free;
 	qp = qp_make(ep, p);

@@ -205,7 +205,7 @@ static DAT_RETURN make_room(struct dat_evd *evd, u64 needed, bool fed)
 		return needed <= evd->cq->cqe ? DAT_SUCCESS : no_room();
 	spare = min_t(u64, SPARE_EPS * needed, SPARE_COMPLETIONS);
 	roomy = min_t(u64, needed + spare, max_cqe(evd));
-	/* Without a handle it is private to one EP, and was made to fit. */
+	/* An EVD without a handle is private to one EP, and fits. */
 	if (roomy <= evd->cq->cqe ||
 	    (!evd->obj.handle && needed <= evd->cq->cqe))
 		return DAT_SUCCESS;

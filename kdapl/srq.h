@@ -139,7 +139,7 @@ static inline struct dat_srq *to_srq(struct dat_object *obj)
 	return container_of(obj, struct dat_srq, obj);
 }
 
-/* What the queue of an SRQ takes, with our slots; @num 0 is no queue. */
+/* Bytes of the queue of an SRQ, with the slots of kdapl. */
 static inline size_t dat_srq_bytes(const struct dat_srq *srq, u32 num)
 {
 	return dat_bytes_queue(num, srq->max_iov, DAT_BYTES_RECV_WQE) +

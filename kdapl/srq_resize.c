@@ -73,7 +73,7 @@ static DAT_RETURN srq_resize(struct dat_srq *srq, u32 max)
  *
  * What an SRQ has grown to once is kept, so it can always grow back to that.
  * Beyond that it is up to the device: rxe can, siw and many adapters cannot. The
- * receive EVDs of its EPs must have room for the completions, too.
+ * receive EVDs of its EPs must have room for the completions.
  * Specification: dat_srq_resize().
  *
  * Context: process, may sleep.

@@ -174,7 +174,7 @@ TEST_F(limits, of_objects_hold_at_once)
 	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz[2]));
 }
 
-/* What was freed is given back after a grace period: until that is over. */
+/* The charge once it no longer changes: memory is freed after a grace period. */
 static long long settled(void)
 {
 	long long before, now = charged_bytes(getpid());
@@ -203,7 +203,7 @@ TEST_F(limits, of_bytes_hold_at_once)
 		  dat_rmr_query(rmr[0], DAT_RMR_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(rmr[0]));
 	EXPECT_EQ(NO_MEMORY, dat_rmr_create(self->pair.a.pz, &rmr[0]));
-	/* What is freed can be had again without a wait. */
+	/* The process need not wait for the grace period. */
 	ASSERT_TRUE(set_number("max_file_bytes", before + 2 * cost));
 	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &rmr[0]));
 	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &rmr[1]));

@@ -246,7 +246,7 @@ TEST_F(charge, whatever_is_freed_is_given_back)
 					   &self->async_evd, &self->ia));
 }
 
-/* Processes of nobody, each with a file of its own. */
+/* Processes of the user nobody, each with its own file. */
 FIXTURE(user)
 {
 	long long user_bytes;
@@ -277,7 +277,7 @@ FIXTURE_TEARDOWN(user)
 	EXPECT_EQ(0, chmod("/dev/dat", self->mode));
 }
 
-/* What a child that is nobody does, and how it tells that it is done. */
+/* For a child process. */
 static bool become_nobody(void)
 {
 	return !setgid(NOBODY) && !setuid(NOBODY);
@@ -295,7 +295,7 @@ static bool take_all(unsigned int how)
 	if (dat_ia_open((char *)ia_name(), 8, &async_evd, &ia) ||
 	    dat_pz_create(ia, &pz))
 		return true;
-	/* What is too large is tried no more; the small ones fill the rest. */
+	/* After a refusal it goes on with other objects. */
 	for (i = 0; i < 100000 && refused < 5; i++) {
 		switch ((how + refused) % 5) {
 		case 0:
@@ -377,7 +377,7 @@ TEST_F(user, two_processes_share_its_limit)
 
 static long long available(void)
 {
-	/* What was freed just now is available after a grace period. */
+	/* Memory is freed after a grace period. */
 	usleep(500000);
 	return number_in("/proc/meminfo", "MemAvailable:") * 1024;
 }
@@ -479,7 +479,7 @@ static int map_and_free(int fd, __u32 ia, void **at, size_t *len, int max)
 	return num;
 }
 
-/* What is charged once all that was freed is given back. */
+/* The charge once it no longer changes. */
 static long long settled(void)
 {
 	long long before, now = charged();

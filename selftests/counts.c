@@ -84,7 +84,7 @@ long long charged_pages(void)
 /* In a line of that file, from 0: behind the process id and the objects by type. */
 #define CHARGED_COLUMN	14
 
-/* What all files that a process has opened are charged for; -1 but for root. */
+/* The charge of all files that a process has opened; -1 unless root asks. */
 long long charged_bytes(pid_t pid)
 {
 	FILE *f = fopen(OPEN_FILES, "r");

@@ -64,7 +64,7 @@ static bool connect_and_fill(DAT_EP_HANDLE ep)
 	return true;
 }
 
-/* Of @eps, whose connections have ended: what is posted now is flushed, too. */
+/* Of @eps, whose connections have ended: what is posted now is flushed. */
 static bool post_sends(const DAT_EP_HANDLE *eps, unsigned int num)
 {
 	unsigned int i, j;
@@ -94,7 +94,7 @@ static bool create_both(DAT_EVD_HANDLE evd, DAT_EP_HANDLE *eps,
 }
 
 /*
- * Nobody looks at the CQ until all has completed. One that is too small overruns:
+ * The test dequeues nothing until all has completed. A CQ that is too small overruns:
  * completions are lost, and the QPs fail.
  */
 static bool nothing_is_lost_when_all_connections_break(void)
@@ -156,7 +156,7 @@ static bool an_ep_that_does_not_fit_is_refused(void)
 	return true;
 }
 
-/* What a consumer has asked for is there, whatever came first. */
+/* An EVD as long as its EPs need has room for all of them. */
 static bool an_evd_takes_the_eps_it_was_made_for(void)
 {
 	const DAT_EP_ATTR attr = { .max_recv_dtos = 100, .max_request_dtos = 100 };

@@ -15,7 +15,7 @@ struct kregion a, b;
 DAT_CR_HANDLE cr;
 DAT_IA_ATTR ia_attr;
 
-/* What all objects together have been charged, and who needs the account. */
+/* The charge of all objects, and the references on the account. */
 static atomic_long_t account_bytes;
 static atomic_t account_refs;
 
@@ -49,7 +49,7 @@ static const struct dat_account_ops account_ops = {
 
 static struct dat_account account = { .ops = &account_ops };
 
-/* What a call that fails has been charged is given back as well. */
+/* A call that fails gives its charge back. */
 bool account_is_settled(void)
 {
 	while (atomic_read(&account_refs))
