@@ -31,12 +31,14 @@ static struct ib_device_ops ops;
  * @num_sge: segments of the last work request
  * @lkey: the key of its PD that opens all of memory
  */
-static struct {
+struct seen {
 	unsigned int posts;
 	unsigned int empty;
 	int num_sge;
 	u32 lkey;
-} seen;
+};
+
+static struct seen seen;
 
 static void look(const struct ib_sge *sgl, int num, const struct ib_pd *pd)
 {
