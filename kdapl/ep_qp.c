@@ -71,8 +71,8 @@ static int qp_to_init(struct dat_ep *ep, struct ib_qp *qp)
 }
 
 /*
- * What posts need to know of the device. They may come when that has been removed,
- * so they look at nothing else of it.
+ * Caches the properties of the device that posts depend on. A post may come after the
+ * removal of the device, so it must not follow a pointer to it.
  */
 static void cache_caps(struct dat_ep *ep, const struct ib_qp *qp)
 {

@@ -216,7 +216,7 @@ static void fmr_free_mr(struct dat_fmr *fmr, struct ib_mr *mr)
 	dat_dev_dereg_mr(mr);
 }
 
-/* All that a slot has; nobody else touches it. */
+/* All MRs of a slot. The caller has the slot to itself. */
 static void slot_free_mrs(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
 {
 	fmr_free_mr(fmr, slot->mr);
@@ -242,7 +242,7 @@ static void slot_renew_spare(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
 	spare = fmr_alloc_mr(fmr);
 	if (IS_ERR(spare))
 		return;
-	/* Nobody else sets it. */
+	/* Only this work sets it. */
 	spin_lock_bh(&fmr->lock);
 	slot->keys.spare = spare;
 	spin_unlock_bh(&fmr->lock);

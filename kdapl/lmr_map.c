@@ -94,7 +94,7 @@ static void unmap_pages(struct dat_lmr *lmr)
 }
 
 /*
- * Binds and syncs begin anywhere, in softirq as well, where nobody may walk a list of
+ * Binds and syncs begin at any byte, and may run in softirq: they cannot walk a list of
  * a million segments.
  */
 static int make_index(struct dat_lmr *lmr)

@@ -45,7 +45,7 @@ static void rmr_free_mr(struct dat_rmr *rmr, struct ib_mr *mr)
 	dat_dev_dereg_mr(mr);
 }
 
-/* All that a window has; nobody else touches it. */
+/* All MRs of a window. The caller has the window to itself. */
 static void window_free_mrs(struct dat_rmr *rmr, struct dat_window *w)
 {
 	rmr_free_mr(rmr, w->mr);
@@ -72,7 +72,7 @@ static void window_renew_spare(struct dat_rmr *rmr, struct dat_window *w)
 	spare = rmr_alloc_mr(rmr);
 	if (IS_ERR(spare))
 		return;
-	/* Nobody else sets it. */
+	/* Only this work sets it. */
 	spin_lock_bh(&rmr->lock);
 	w->keys.spare = spare;
 	spin_unlock_bh(&rmr->lock);

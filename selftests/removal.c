@@ -25,7 +25,7 @@
 /**
  * struct victim - what posts name
  * @pair: two connected EPs
- * @unconfigured: an EP that was made for a request, without PZ and EVDs
+ * @unconfigured: the EP that a PSP provides for a request, without PZ and EVDs
  * @srq: an SRQ
  * @rmr: an RMR
  * @region: memory of @pair.a

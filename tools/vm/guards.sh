@@ -28,7 +28,7 @@ build() {
 }
 
 mkdir "$tree"
-# The programs in the guest that run as nobody read it.
+# Programs of the guest that run as an ordinary user read it.
 chmod 755 "$tmp" "$tree"
 git -C "$top_dir" ls-files -z | (cd "$top_dir" && xargs -0 cp --parents -t "$tree")
 build selftest-modules selftests >"$logs/build.log" 2>&1 ||
