@@ -14,6 +14,7 @@
 #include "ep.h"
 #include "fmr.h"
 #include "ia.h"
+#include "kdapl.h"
 #include "lmr.h"
 #include "pz.h"
 #include "registry.h"
@@ -45,7 +46,7 @@ void dat_fmr_forget(struct dat_fmr *fmr)
 static void repair_later(struct dat_fmr *fmr)
 {
 	kref_get(&fmr->lmr->obj.ref);
-	if (!queue_work(system_highpri_wq, &fmr->repair_work))
+	if (!queue_work(kdapl_mr_wq, &fmr->repair_work))
 		dat_object_put(&fmr->lmr->obj);
 }
 

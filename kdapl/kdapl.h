@@ -13,4 +13,10 @@ struct workqueue_struct;
  */
 extern struct workqueue_struct *kdapl_wq;
 
+/*
+ * Replaces MRs of RMRs and of LMRs of dat_lmr_allocate(). Its works wait for the device
+ * only. Their priority is high, as binds may be refused until they have run.
+ */
+extern struct workqueue_struct *kdapl_mr_wq;
+
 #endif /* _KDAPL_KDAPL_H */

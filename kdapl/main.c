@@ -17,6 +17,7 @@
 #include "registry.h"
 
 struct workqueue_struct *kdapl_wq;
+struct workqueue_struct *kdapl_mr_wq;
 
 static int __init kdapl_init(void)
 {
@@ -25,9 +26,14 @@ static int __init kdapl_init(void)
 	kdapl_wq = alloc_workqueue("kdapl", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!kdapl_wq)
 		return -ENOMEM;
+	ret = -ENOMEM;
+	kdapl_mr_wq = alloc_workqueue("kdapl_mr", WQ_UNBOUND | WQ_HIGHPRI |
+				      WQ_MEM_RECLAIM, 0);
+	if (!kdapl_mr_wq)
+		goto destroy_wq;
 	ret = dat_registry_init();
 	if (ret)
-		goto destroy_wq;
+		goto destroy_mr_wq;
 	ret = dat_addr_register();
 	if (ret)
 		goto exit_registry;
@@ -46,6 +52,8 @@ unregister_addr:
 	dat_addr_unregister();
 exit_registry:
 	dat_registry_exit();
+destroy_mr_wq:
+	destroy_workqueue(kdapl_mr_wq);
 destroy_wq:
 	destroy_workqueue(kdapl_wq);
 	return ret;
@@ -62,6 +70,7 @@ static void __exit kdapl_exit(void)
 	/* The last IA of a user frees the user, by a work. */
 	dat_object_table_destroy();
 	dat_workq_exit();
+	destroy_workqueue(kdapl_mr_wq);
 	destroy_workqueue(kdapl_wq);
 }
 

@@ -5,14 +5,14 @@
 #include "device.h"
 #include "dto.h"
 #include "ep.h"
-#include "ia.h"
+#include "kdapl.h"
 #include "lmr.h"
 #include "rmr.h"
 
 static void rmr_repair_later(struct dat_rmr *rmr)
 {
 	kref_get(&rmr->obj.ref);
-	if (!queue_work(system_highpri_wq, &rmr->repair_work))
+	if (!queue_work(kdapl_mr_wq, &rmr->repair_work))
 		dat_object_put(&rmr->obj);
 }
 

@@ -31,6 +31,7 @@
 
 struct fake fake;
 struct workqueue_struct *kdapl_wq;
+struct workqueue_struct *kdapl_mr_wq;
 struct workqueue_struct *dat_chardev_wq;
 
 static int fake_poll_cq(struct ib_cq *cq, int num, struct ib_wc *wc)
@@ -101,6 +102,7 @@ void fake_reset(void)
 	fake.ibdev.ops.map_mr_sg = fake_map_mr_sg;
 	fake.ibdev.ops.dereg_mr = fake_dereg_mr;
 	kdapl_wq = system_wq;
+	kdapl_mr_wq = system_wq;
 	dat_chardev_wq = system_wq;
 }
 

@@ -132,7 +132,7 @@ static DAT_RETURN find(u64 address, u32 length, u32 key,
 	DAT_RETURN ret;
 
 	rcu_read_lock();
-	ret = find_lmr(&rmr, &bind, &found);
+	ret = find_lmr(&rmr, &ep, &bind, &found);
 	rcu_read_unlock();
 	return ret || found == &lmr ? ret : DAT_INTERNAL_ERROR;
 }
