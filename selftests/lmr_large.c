@@ -103,16 +103,18 @@ TEST_F(large, window_larger_than_any_list)
 {
 	size_t len, offset;
 	DAT_RMR_CONTEXT context;
+	DAT_RETURN ret;
 
 	for (offset = 0; offset < 8192; offset += 4096 - 1) {
-		for (len = 4UL << 20; len < SIZE - offset; len *= 3)
+		for (len = 4UL << 20; len < SIZE - offset; len *= 3) {
+			ret = bind_window(self->rmr, &self->large, offset, len,
+					  DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+					  self->pair.b.ep, 7,
+					  DAT_COMPLETION_DEFAULT_FLAG,
+					  &context);
 			ASSERT_EQ(DAT_INSUFFICIENT_RESOURCES,
-				  DAT_GET_TYPE(bind_window(self->rmr,
-					&self->large, offset, len,
-					DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
-					self->pair.b.ep, 7,
-					DAT_COMPLETION_DEFAULT_FLAG,
-					&context)));
+				  DAT_GET_TYPE(ret));
+		}
 	}
 	/* It has lost nothing. */
 	ASSERT_EQ(DAT_SUCCESS,

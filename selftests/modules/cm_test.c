@@ -401,7 +401,7 @@ static bool disconnect_all(DAT_EP_HANDLE *eps, const char *side)
 			 dat_ep_disconnect(eps[i], DAT_CLOSE_ABRUPT_FLAG));
 	called = ktime_get();
 	CHECK(crowd_waits(2 * connections, DAT_CONNECTION_EVENT_DISCONNECTED));
-	report("# %u connections disconnected by the %s side: called in %lld ms, ended in %lld ms\n",
+	report("# %u connections, %s side disconnects: called in %lld ms, ended in %lld ms\n",
 	       connections, side, ktime_ms_delta(called, begin),
 	       ktime_ms_delta(ktime_get(), begin));
 	return true;
@@ -442,7 +442,7 @@ static bool break_all(void)
 		CHECK(kwait_dto(crowd.dto_evd, 1) >= 0);
 	failed = ktime_get();
 	CHECK(crowd_waits(2 * connections, DAT_CONNECTION_EVENT_BROKEN));
-	report("# %u connections broken: posted in %lld ms, completed in %lld ms, ended in %lld ms\n",
+	report("# %u connections broken: posted %lld ms, completed %lld ms, ended %lld ms\n",
 	       connections, ktime_ms_delta(called, begin),
 	       ktime_ms_delta(failed, begin),
 	       ktime_ms_delta(ktime_get(), begin));

@@ -597,7 +597,7 @@ static bool no_context_comes_twice(DAT_RMR_CONTEXT *former)
 				break;
 			CHECK_RET(DAT_INSUFFICIENT_RESOURCES,
 				  DAT_RESOURCE_MEMORY_REGION, ret);
-			msleep(1);
+			usleep_range(1000, 2000);
 		} while (time_before(jiffies, limit));
 		CHECK_EQ(DAT_SUCCESS, ret);
 		CHECK(completes(1, DAT_DTO_LMR_FMR));

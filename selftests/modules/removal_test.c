@@ -29,8 +29,8 @@ static DAT_LMR_CONTEXT reserved;
 
 static int run(const char *command)
 {
-	char *argv[] = { "/bin/sh", "-c", NULL, NULL };
-	char *envp[] = {
+	char *argv[4] = { "/bin/sh", "-c", NULL, NULL };
+	static char *envp[3] = {
 		"PATH=/usr/local/bin:/usr/sbin:/usr/bin:/bin",
 		"LD_LIBRARY_PATH=/usr/local/lib", NULL,
 	};

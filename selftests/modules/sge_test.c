@@ -22,7 +22,7 @@ static struct kregion a, b;
 static DAT_IA_ATTR ia_attr;
 static DAT_SRQ_HANDLE srq;
 static struct ib_device *ibdev;
-static struct ib_device_ops ops;
+static typeof_member(struct ib_device, ops) ops;
 
 /**
  * struct seen - what the device was given

@@ -41,10 +41,10 @@ static void fake_unmap(struct ib_device *ibdev, u64 addr, size_t size,
 #define ib_dma_sync_single_for_device	sync_for_device
 #define ib_dma_map_single		fake_map
 #define ib_dma_unmap_single		fake_unmap
-#define ib_dma_mapping_error(ibdev, addr)	((addr) == ~0ULL)
-#define dev_is_dma_coherent(dev)	(says.coherent)
-#define dma_need_sync(dev, addr)	(says.need_sync)
-#define dma_addressing_limited(dev)	(says.limited)
+#define ib_dma_mapping_error(ibdev, addr)	((void)(ibdev), (addr) == ~0ULL)
+#define dev_is_dma_coherent(dev)	((void)(dev), says.coherent)
+#define dma_need_sync(dev, addr)	((void)(dev), (void)(addr), says.need_sync)
+#define dma_addressing_limited(dev)	((void)(dev), says.limited)
 
 #include "../../../kdapl/sync.c"
 
