@@ -23,6 +23,7 @@
 #include "link.h"
 #include "pair.h"
 
+#define MAX_FILE_BYTES	"/sys/module/kdapl/parameters/max_file_bytes"
 #define PAGE		4096UL
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 #define ADDR(p)		((uintptr_t)(p))
@@ -1201,12 +1202,14 @@ TEST_F(ring, a_child_sees_the_same_ring)
 
 TEST_F(ring, those_of_a_file_are_limited_together)
 {
+	long long limit = number_in(MAX_FILE_BYTES, "") >> 20;
 	struct dat_dev_evd_create evd, last = { .evd = 0 };
 	unsigned int n;
 	DAT_UINT32 ret;
 
-	/* Two megabytes and a little. */
-	for (n = 0; n < 100; n++) {
+	ASSERT_LT(16, limit);
+	/* Two megabytes and a little, and what the device keeps beside them. */
+	for (n = 0; n < limit; n++) {
 		ret = raw_evd_create(self->fd, self->ia, 32767,
 				     DAT_EVD_CONNECTION_FLAG, &evd);
 		if (ret)
@@ -1214,8 +1217,8 @@ TEST_F(ring, those_of_a_file_are_limited_together)
 		last = evd;
 	}
 	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, ret);
-	EXPECT_LE(16, n);
-	EXPECT_GT(40, n);
+	EXPECT_LE(limit / 8, n);
+	EXPECT_GE(limit / 2, n);
 	/* What is given back can be had again. */
 	ASSERT_EQ(DAT_SUCCESS, raw_free(self->fd, DAT_DEV_EVD_FREE, last.evd));
 	EXPECT_EQ(DAT_SUCCESS, raw_evd_create(self->fd, self->ia, 32767,
