@@ -263,7 +263,7 @@ struct dat_uring *dat_uevd_swap_ring(struct dat_uevd *evd,
 	copied = evd->tail - dat_uevd_used(evd);
 	for (;;) {
 		used = dat_uevd_used(evd);
-		/* Nor may somebody wait for what it could not hold. */
+		/* No waiter may ask for more events than the new ring holds. */
 		if (used > qlen || evd->threshold > qlen) {
 			spin_unlock_bh(&evd->lock);
 			return ring;

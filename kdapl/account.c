@@ -208,7 +208,7 @@ static DAT_RETURN set_account(struct dat_ia *ia, struct dat_account *account)
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INVALID_STATE (the IA has objects, or an account), DAT_INTERNAL_ERROR (it
- * is being closed, or the device has gone), DAT_INSUFFICIENT_RESOURCES (the
+ * is being closed, or the device is removed), DAT_INSUFFICIENT_RESOURCES (the
  * account refuses what the IA itself costs).
  */
 DAT_RETURN dat_ia_set_account(DAT_IA_HANDLE ia_handle,

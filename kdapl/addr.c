@@ -202,7 +202,7 @@ static int set_addr(struct dat_ia *ia, const struct sockaddr_storage *addr)
 	a->addr = *addr;
 	list_add(&a->node, &ia->addrs);
 set:
-	/* Whoever finds it finds it filled in: dat_addr(). */
+	/* Readers see it filled in: dat_addr(). */
 	smp_store_release(&ia->addr, &a->addr);
 	return 0;
 }
@@ -289,7 +289,7 @@ int dat_addr_find(struct dat_ia *ia)
 		ia->addr_settled = false;
 		ret = search(ia);
 	}
-	/* What has changed since it was read is looked at the next time. */
+	/* A change since then is read the next time. */
 	if (!ret)
 		WRITE_ONCE(ia->addr_generation,
 			   ia->addr_settled ? generation : 0);
@@ -311,7 +311,7 @@ void dat_addr_init(struct dat_ia *ia)
 
 /**
  * dat_addr_destroy - free all addresses that an IA has had
- * @ia: the IA, which nobody uses any more
+ * @ia: the IA, without users
  *
  * Context: any.
  */
@@ -324,7 +324,7 @@ void dat_addr_destroy(struct dat_ia *ia)
 }
 
 /**
- * dat_addr_register - be told when addresses of interfaces change
+ * dat_addr_register - subscribe to changes of interface addresses
  *
  * Context: process, may sleep.
  * Return: 0 or a negative errno.

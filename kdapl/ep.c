@@ -302,7 +302,7 @@ leave:
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INSUFFICIENT_RESOURCES (DAT_RESOURCE_TEVD: an EVD has no room),
- * DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle,
 			 DAT_PZ_HANDLE pz_handle,

@@ -18,7 +18,7 @@
 #define PATIENCE_MS	2000
 
 /*
- * Completions wake up whoever waits for the flush. No completion wakes it up if an EVD is
+ * Completions wake up the waiters for the flush. No completion wakes it up if an EVD is
  * full or the device loses completions: the interval of the check for a full EVD, and
  * the time after which completions count as lost.
  */

@@ -20,7 +20,7 @@
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle,
 			 DAT_EVD_PARAM_MASK evd_param_mask,

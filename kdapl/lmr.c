@@ -251,7 +251,7 @@ static bool is_foreign_region(const struct dat_foreign *ia, DAT_MEM_TYPE type,
  * mapped where the LMR's were), DAT_INSUFFICIENT_RESOURCES (also: it does not fit
  * into one registration), DAT_MODEL_NOT_SUPPORTED (remote privileges or
  * DAT_VA_TYPE_ZB where they cannot be had), DAT_INTERRUPTED_CALL (a signal came;
- * only for memory of a process), DAT_INTERNAL_ERROR (the device has gone).
+ * only for memory of a process), DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 			   DAT_MEM_TYPE mem_type,

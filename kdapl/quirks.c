@@ -54,7 +54,7 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 		 * registrations behind it, and fails. It looks for all memory
 		 * in the PD of the QP. In 6.12 it takes larger pages to pieces,
 		 * for which it has to find room. That of 6.1 never tells of the
-		 * last WQE; that of 6.12 forgets it. Both complete a receive
+		 * last WQE; the one in 6.12 forgets it. Both complete a receive
 		 * before they answer the peer, also if the receive fails and
 		 * breaks the connection.
 		 */

@@ -326,7 +326,7 @@ static bool load_module(const char *ia_name)
 /**
  * dat_registry_open - open an IA that is no RDMA device
  * @ia_name: its name; a module that calls itself "dat-ia-" and the name is
- *	loaded if nobody has registered it and the caller has CAP_SYS_MODULE
+ *	loaded if it is not registered and the caller has CAP_SYS_MODULE
  * @qlen: as for dat_ia_openv()
  * @async_evd: likewise
  * @ia: likewise

@@ -81,7 +81,7 @@ static DAT_RETURN srq_resize(struct dat_srq *srq, u32 max)
  * IA supports), DAT_INVALID_STATE (fewer than the low watermark, or than are
  * outstanding: not completed or not dequeued), DAT_INSUFFICIENT_RESOURCES
  * (also: the device cannot do it, DAT_RESOURCE_SRQ, or a receive EVD has no room,
- * DAT_RESOURCE_TEVD), DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_RESOURCE_TEVD), DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle,
 			  DAT_COUNT srq_max_recv_dto)

@@ -18,7 +18,7 @@ struct dat_object;
  * @uid: who it is
  * @ref: one of each IA, and of each connection that ends
  * @wq: runs the works of the user's objects
- * @farewells: connections of the user that farewell.c keeps
+ * @farewells: the user's ended connections in farewell.c
  * @free_work: frees it
  */
 struct dat_user {

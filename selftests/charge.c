@@ -246,7 +246,7 @@ TEST_F(charge, whatever_is_freed_is_given_back)
 					   &self->async_evd, &self->ia));
 }
 
-/* Processes of the user nobody, each with its own file. */
+/* Processes of an unprivileged user, each with its own file. */
 FIXTURE(user)
 {
 	long long user_bytes;

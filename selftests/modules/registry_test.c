@@ -413,7 +413,7 @@ static bool what_a_provider_leaves_alone_is_nothing(void)
 	CHECK(is_zero(&attr, sizeof(attr)));
 	CHECK_EQ(DAT_SUCCESS, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
 	CHECK(is_zero(&param, sizeof(param)));
-	/* What is not asked for is left alone. */
+	/* Fields without a bit in the mask are left alone. */
 	CHECK_EQ(DAT_SUCCESS, dat_ia_query(ia, NULL, 0, NULL, 0, NULL));
 	return true;
 }

@@ -11,7 +11,7 @@ static void sync_for_cpu(struct ib_device *ibdev, u64 addr, size_t size,
 static void sync_for_device(struct ib_device *ibdev, u64 addr, size_t size,
 			    enum dma_data_direction dir);
 
-/* What the DMA API says of the device, which is none. */
+/* The answers of the DMA API, as there is no device. */
 static struct dma_says {
 	bool coherent;
 	bool need_sync;
