@@ -12,8 +12,9 @@ result() {
 	exit
 }
 
+# The queue is there already: wire.sh has setup.sh put it in.
 netem_on() {
-	tc qdisc add dev eth0 root netem limit 4000 delay 1ms \
+	tc qdisc change dev eth0 root netem limit 4000 delay 1ms \
 		reorder 25% 50% loss 1% duplicate 1% || has_failed
 }
 
@@ -22,7 +23,7 @@ netem_off() {
 	tc -s qdisc show dev eth0 | sed 's/^/# /'
 	grep '' /sys/class/infiniband/rxe0/ports/1/hw_counters/*_re* \
 		/sys/class/infiniband/rxe0/ports/1/hw_counters/*_err | sed 's,^.*/,# ,'
-	tc qdisc del dev eth0 root
+	tc qdisc change dev eth0 root netem limit 4000 || has_failed
 }
 
 nothing_pinned() {

@@ -94,7 +94,8 @@ if [ -n "$stock" ]; then
 	server_script=("$top_dir/selftests/wire/stock.sh" server "$server_address")
 	client_script=("$top_dir/selftests/wire/stock.sh" client "$server_address")
 else
-	adds=(--add "$top_dir/build/selftests/wire/wire:/wire/wire"
+	adds=(--env "KDAPL_QDISC=netem limit 4000"
+		--add "$top_dir/build/selftests/wire/wire:/wire/wire"
 		--add "$top_dir/selftests/wire/stages.sh:/wire/stages.sh")
 	server_script=("$top_dir/selftests/wire/server.sh" "$connections")
 	client_script=("$top_dir/selftests/wire/client.sh" "$server_address" "$mib" "$kib"

@@ -48,6 +48,11 @@ await ip link show eth0 || fail "no eth0"
 echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad
 ip addr add "$KDAPL_ADDRESS/24" dev eth0
 echo "$KDAPL_ADDRESS guest" >>/etc/hosts
+# Before there is a QP: what is sent while one queue takes the place of another is
+# refused, and rxe of 6.12 takes that for an error of the QP, be it the GSI QP.
+# shellcheck disable=SC2086 # a list
+[ -z "${KDAPL_QDISC-}" ] || tc qdisc add dev eth0 root $KDAPL_QDISC ||
+	fail "eth0 gets no queue"
 ip link set eth0 up
 await has_ipv6 || fail "eth0 gets no IPv6 address"
 
