@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -49,10 +50,13 @@ static unsigned char *map_many(void)
 
 FIXTURE_SETUP(large)
 {
+	const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
 	DAT_REGION_DESCRIPTION region;
 	DAT_VADDR address;
 	DAT_VLEN size;
 
+	/* siw does not ask whether the process may exceed it. */
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &unlimited));
 	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
 	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
 	ASSERT_EQ(DAT_SUCCESS,
