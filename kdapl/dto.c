@@ -79,11 +79,14 @@ int dat_workq_init(struct dat_workq *wq, struct dat_ep *ep, u32 max)
 
 /**
  * dat_workq_destroy - free the slots of a queue
- * @wq: the queue
+ * @wq: the queue; nothing is outstanding. It may have none.
+ *
+ * Context: process, may sleep.
  */
 void dat_workq_destroy(struct dat_workq *wq)
 {
 	kvfree(wq->slots);
+	wq->slots = NULL;
 }
 
 /* Slots that a device may still name in a completion, until no CQ is left. */

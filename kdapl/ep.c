@@ -87,8 +87,10 @@ static void ep_shutdown(struct dat_object *obj)
 	dat_ep_await_end(ep);
 	dat_ep_unwatch(ep);
 	dat_ep_qp_destroy(ep);
-	/* The end of a connection may keep the EP for a while. */
-	dat_object_uncharge(&ep->obj, ep->qp_bytes);
+	/* The end of a connection may keep the EP for a while, without these. */
+	dat_workq_destroy(&ep->sq);
+	dat_workq_destroy(&ep->rq);
+	dat_object_uncharge(&ep->obj, ep->qp_bytes + ep->slot_bytes);
 	dat_watermarks_end(ep);
 	dat_ep_end_cancel(ep);
 	parts = dat_ep_parts(ep);
