@@ -11,7 +11,6 @@
 #include <linux/cred.h>
 #include <linux/gfp.h>
 #include <linux/list.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
@@ -114,11 +113,8 @@ static bool charge_both(struct dat_ucharge *charge, size_t bytes)
  */
 bool dat_charge(struct dat_ucharge *charge, size_t bytes, gfp_t gfp)
 {
-	if (charge_both(charge, bytes))
-		return true;
-	if (!gfpflags_allow_blocking(gfp))
-		return false;
-	rcu_barrier();
+	if (gfpflags_allow_blocking(gfp))
+		return dat_account_charge(&charge->account, bytes);
 	return charge_both(charge, bytes);
 }
 

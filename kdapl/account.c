@@ -36,23 +36,47 @@ bool dat_object_try_charge(struct dat_object *obj, size_t bytes)
 }
 
 /**
+ * dat_account_charge - charge an account, after what is being freed if need be
+ * @account: the account
+ * @bytes: how much
+ *
+ * A consumer that frees an object to create another need not know that it is freed
+ * after an RCU grace period, and what it refers to a period later: a CR has an EP,
+ * which has EVDs, which have CNOs. No specification has it.
+ *
+ * Context: process, may sleep.
+ * Return: false if the account does not allow that; nothing is charged then.
+ */
+bool dat_account_charge(struct dat_account *account, size_t bytes)
+{
+	unsigned int generations = 4;
+
+	might_sleep();
+	while (!account->ops->charge(account, bytes)) {
+		if (!generations--)
+			return false;
+		rcu_barrier();
+	}
+	return true;
+}
+EXPORT_SYMBOL_GPL(dat_account_charge);
+
+/**
  * dat_object_charge - as dat_object_try_charge(), after what is being freed
  * @obj: the object; it is charged for @bytes more
  * @bytes: how much
- *
- * Objects are freed after an RCU grace period. A consumer that frees one to
- * create another need not know that.
  *
  * Context: process, may sleep.
  * Return: false if the consumer does not allow that; nothing is charged then.
  */
 bool dat_object_charge(struct dat_object *obj, size_t bytes)
 {
-	might_sleep();
-	if (dat_object_try_charge(obj, bytes))
-		return true;
-	rcu_barrier();
-	return dat_object_try_charge(obj, bytes);
+	struct dat_account *account = obj->ia->account;
+
+	if (account && !dat_account_charge(account, bytes))
+		return false;
+	atomic_long_add(bytes, &obj->charged);
+	return true;
 }
 
 /**
@@ -65,17 +89,17 @@ bool dat_object_charge(struct dat_object *obj, size_t bytes)
 void dat_object_uncharge(struct dat_object *obj, size_t bytes)
 {
 	atomic_long_sub(bytes, &obj->charged);
-	dat_account_uncharge(obj->ia, bytes);
+	dat_ia_uncharge(obj->ia, bytes);
 }
 
 /**
- * dat_account_uncharge - an object has freed its memory
+ * dat_ia_uncharge - an object has freed its memory
  * @ia: its IA
  * @bytes: how much
  *
  * Context: any.
  */
-void dat_account_uncharge(struct dat_ia *ia, long bytes)
+void dat_ia_uncharge(struct dat_ia *ia, long bytes)
 {
 	if (ia->account && bytes)
 		ia->account->ops->uncharge(ia->account, bytes);
@@ -183,12 +207,9 @@ static DAT_RETURN set_account(struct dat_ia *ia, struct dat_account *account)
 	bytes = atomic_long_read(&ia->obj.charged);
 	if (ia->own_async_evd)
 		bytes += atomic_long_read(&ia->async_evd->obj.charged);
-	if (!account->ops->charge(account, bytes)) {
-		rcu_barrier();
-		if (!account->ops->charge(account, bytes))
-			return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-					 DAT_RESOURCE_MEMORY);
-	}
+	if (!dat_account_charge(account, bytes))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
 	account->ops->get(account);
 	ia->account = account;
 	return DAT_SUCCESS;

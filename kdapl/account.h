@@ -68,7 +68,7 @@ enum dat_hca {
 bool dat_object_charge(struct dat_object *obj, size_t bytes);
 bool dat_object_try_charge(struct dat_object *obj, size_t bytes);
 void dat_object_uncharge(struct dat_object *obj, size_t bytes);
-void dat_account_uncharge(struct dat_ia *ia, long bytes);
+void dat_ia_uncharge(struct dat_ia *ia, long bytes);
 bool dat_object_charge_hca(struct dat_object *obj, enum dat_hca what,
 			   unsigned int num);
 void dat_object_uncharge_hca(struct dat_object *obj);

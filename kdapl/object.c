@@ -170,10 +170,10 @@ static void object_release_rcu(struct rcu_head *rcu)
 	bool is_ia = obj == &ia->obj;
 
 	if (is_ia)
-		dat_account_uncharge(ia, charged);
+		dat_ia_uncharge(ia, charged);
 	obj->ops->release(obj);
 	if (!is_ia) {
-		dat_account_uncharge(ia, charged);
+		dat_ia_uncharge(ia, charged);
 		dat_object_put(&ia->obj);
 	}
 	atomic_long_dec(&dat_live_by_type[type]);

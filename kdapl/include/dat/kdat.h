@@ -385,6 +385,7 @@ struct dat_account {
 
 DAT_RETURN dat_ia_set_account(DAT_IA_HANDLE ia_handle,
 			      struct dat_account *account);
+bool dat_account_charge(struct dat_account *account, size_t bytes);
 
 /*
  * What DAT 1.2 and DAT 2.0 call the same, and is not: 2.0 has a va_type, and for

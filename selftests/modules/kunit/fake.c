@@ -385,7 +385,7 @@ DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle)
 
 /* The rest of the engine */
 
-void dat_account_uncharge(struct dat_ia *ia, long bytes)
+void dat_ia_uncharge(struct dat_ia *ia, long bytes)
 {
 }
 
