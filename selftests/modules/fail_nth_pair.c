@@ -74,6 +74,8 @@ DAT_RETURN ia_open(void)
 	ret = dat_ia_set_account(p.ia, &account);
 	if (ret)
 		dat_ia_close(p.ia, DAT_CLOSE_ABRUPT_FLAG);
+	else if (dat_account_charge(&account, 1))
+		account_uncharge(&account, 1);
 	return ret;
 }
 
