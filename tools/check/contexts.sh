@@ -20,7 +20,7 @@ doc && in_context {
 }
 /^ \*\// { if (doc) { contexts[about] = context; doc = 0 } next }
 
-match($0, /^(DAT_RETURN|void) \(?dat_[a-z0-9_]+\)?\(/) {
+match($0, /^(DAT_RETURN|void|bool) \(?dat_[a-z0-9_]+\)?\(/) {
 	name = $2
 	gsub(/[()].*/, "", name)
 }
