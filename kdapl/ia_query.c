@@ -40,8 +40,8 @@ static void fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_rdma_read_per_ep_in = dev->max_qp_rd_atom;
 	attr->max_rdma_read_per_ep_out = dev->max_qp_init_rd_atom;
 	attr->max_evds = dev->max_cq;
-	attr->max_evd_qlen = min(dev->max_cqe, DAT_MAX_EVD_QLEN);
-	attr->max_iov_segments_per_dto = min(max_sge, dev->max_recv_sge);
+	attr->max_evd_qlen = min_t(u32, dev->max_cqe, DAT_MAX_EVD_QLEN);
+	attr->max_iov_segments_per_dto = min_t(u32, max_sge, dev->max_recv_sge);
 	attr->max_lmrs = dev->max_mr;
 	/* Whatever its alignment and its pages, a region of this size fits. */
 	attr->max_lmr_block_size =
