@@ -49,7 +49,7 @@ echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad
 ip addr add "$KDAPL_ADDRESS/24" dev eth0
 echo "$KDAPL_ADDRESS guest" >>/etc/hosts
 # Before there is a QP: what is sent while one queue takes the place of another is
-# refused, and rxe of 6.12 takes that for an error of the QP, be it the GSI QP.
+# refused, and rxe of 6.12 takes that for an error of the QP, even of the GSI QP.
 # shellcheck disable=SC2086 # a list
 [ -z "${KDAPL_QDISC-}" ] || tc qdisc add dev eth0 root $KDAPL_QDISC ||
 	fail "eth0 gets no queue"
