@@ -73,6 +73,7 @@ bool dat_object_charge(struct dat_object *obj, size_t bytes)
 {
 	struct dat_account *account = obj->ia->account;
 
+	might_sleep();
 	if (account && !dat_account_charge(account, bytes))
 		return false;
 	atomic_long_add(bytes, &obj->charged);
