@@ -48,8 +48,8 @@ await ip link show eth0 || fail "no eth0"
 echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad
 ip addr add "$KDAPL_ADDRESS/24" dev eth0
 echo "$KDAPL_ADDRESS guest" >>/etc/hosts
-# Before there is a QP: what is sent while one queue takes the place of another is
-# refused, and rxe of 6.12 takes that for an error of the QP, even of the GSI QP.
+# Before there is a QP. While one queue takes the place of another the kernel refuses
+# packets, and rxe puts a QP whose packet is refused in the error state (6.12).
 # shellcheck disable=SC2086 # a list
 [ -z "${KDAPL_QDISC-}" ] || tc qdisc add dev eth0 root $KDAPL_QDISC ||
 	fail "eth0 gets no queue"
