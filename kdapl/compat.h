@@ -5,6 +5,7 @@
 #ifndef _KDAPL_COMPAT_H
 #define _KDAPL_COMPAT_H
 
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/version.h>
 
@@ -24,5 +25,16 @@
 #else
 #define DAT_UMEM_TO_READ	0
 #endif
+
+/**
+ * dat_limit - a limit of struct ib_device_attr, as a count
+ * @limit: as the device tells it: an int up to 7.0, mostly, and u32 from then on
+ *
+ * Return: the limit, from 0 to INT_MAX.
+ */
+static inline int dat_limit(s64 limit)
+{
+	return clamp_t(s64, limit, 0, INT_MAX);
+}
 
 #endif /* _KDAPL_COMPAT_H */

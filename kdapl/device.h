@@ -56,7 +56,7 @@ struct dat_dev {
  * @DAT_QUIRK_UNORDERED: requests do not complete in the order posted, and some
  *	twice; every one is signalled
  * @DAT_QUIRK_LARGE_PAGES_SLEEP: ib_map_mr_sg() may sleep, unless for pages of
- *	PAGE_SIZE
+ *	dat_dev_page_size()
  * @DAT_QUIRK_PIECES: an MR holds so many pieces of any length, not so many
  *	pages
  * @DAT_QUIRK_NO_LAST_WQE: does not tell when a QP has completed the last of the
@@ -128,6 +128,7 @@ bool dat_dev_keeps_pages(const struct ib_device *ibdev);
 int dat_dev_max_send_sge(const struct ib_device *ibdev);
 u32 dat_dev_max_pages(const struct ib_device *ibdev);
 u32 dat_dev_max_lmr_pages(const struct ib_device *ibdev);
+u32 dat_dev_page_size(const struct ib_device *ibdev);
 struct ib_mr *dat_dev_alloc_mr(struct ib_pd *pd, u32 num_pages);
 void dat_dev_dereg_mr(struct ib_mr *mr);
 

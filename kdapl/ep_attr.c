@@ -2,6 +2,7 @@
 /*
  * ep_attr.c - what an EP can be asked to do
  */
+#include "compat.h"
 #include "device.h"
 #include "ep.h"
 #include "ia.h"
@@ -25,8 +26,10 @@ u32 dat_ep_max_dtos(const struct ib_device *ibdev)
 	 * A bind takes two work requests, a graceful disconnect one, and all of
 	 * them may complete on one EVD.
 	 */
-	return min3((ibdev->attrs.max_qp_wr - 1) / 2,
-		    (ibdev->attrs.max_cqe - 1) / 2, MAX_DTOS);
+	int entries = min(dat_limit(ibdev->attrs.max_qp_wr),
+			  dat_limit(ibdev->attrs.max_cqe));
+
+	return clamp((entries - 1) / 2, 0, MAX_DTOS);
 }
 
 /* Takes @wanted, or @preset where it is 0; false if it is not in 1..@max. */
@@ -62,7 +65,7 @@ DAT_RETURN dat_ep_attr_check(struct dat_ia *ia, const DAT_EP_ATTR *wanted,
 	struct ib_device *ibdev = dat_ia_ibdev(ia);
 	DAT_COUNT max_dtos = dat_ep_max_dtos(ibdev);
 	DAT_COUNT max_sge = dat_dev_max_send_sge(ibdev);
-	DAT_COUNT max_read_sge = ibdev->attrs.max_sge_rd ?: max_sge;
+	DAT_COUNT max_read_sge = dat_limit(ibdev->attrs.max_sge_rd) ?: max_sge;
 	u32 max_message = ia->dev->max_message;
 	u8 tos;
 	const DAT_EP_ATTR *w = wanted ?: &defaults;
@@ -92,8 +95,8 @@ DAT_RETURN dat_ep_attr_check(struct dat_ia *ia, const DAT_EP_ATTR *wanted,
 		  &attr->max_recv_dtos) ||
 	    !pick(w->max_request_dtos, DEFAULT_DTOS, max_dtos,
 		  &attr->max_request_dtos) ||
-	    !pick(w->max_recv_iov, DEFAULT_IOV, ibdev->attrs.max_recv_sge,
-		  &attr->max_recv_iov) ||
+	    !pick(w->max_recv_iov, DEFAULT_IOV,
+		  dat_limit(ibdev->attrs.max_recv_sge), &attr->max_recv_iov) ||
 	    !pick(w->max_request_iov, DEFAULT_IOV, max_sge,
 		  &attr->max_request_iov) ||
 	    !pick(w->max_rdma_read_iov, min(attr->max_request_iov,
@@ -103,8 +106,8 @@ DAT_RETURN dat_ep_attr_check(struct dat_ia *ia, const DAT_EP_ATTR *wanted,
 		  &attr->max_rdma_write_iov))
 		goto invalid;
 	if (w->max_rdma_read_in < 0 || w->max_rdma_read_out < 0 ||
-	    w->max_rdma_read_in > ibdev->attrs.max_qp_rd_atom ||
-	    w->max_rdma_read_out > ibdev->attrs.max_qp_init_rd_atom)
+	    w->max_rdma_read_in > dat_limit(ibdev->attrs.max_qp_rd_atom) ||
+	    w->max_rdma_read_out > dat_limit(ibdev->attrs.max_qp_init_rd_atom))
 		goto invalid;
 	/* Neither would be read, and the pointers are the consumer's. */
 	attr->ep_transport_specific_count = 0;

@@ -12,6 +12,7 @@
 #include <linux/rcupdate.h>
 
 #include "account.h"
+#include "compat.h"
 #include "evd.h"
 #include "ia.h"
 
@@ -102,7 +103,7 @@ static DAT_RETURN replace_cq(struct dat_evd *evd, u32 cqe)
 
 static u32 max_cqe(struct dat_evd *evd)
 {
-	return max(dat_ia_ibdev(evd->obj.ia)->attrs.max_cqe, 0);
+	return dat_limit(dat_ia_ibdev(evd->obj.ia)->attrs.max_cqe);
 }
 
 /* The entries of a CQ whose EVD is to hold @qlen events. */

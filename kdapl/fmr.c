@@ -187,9 +187,17 @@ void dat_fmr_revoke(struct dat_lmr *lmr, DAT_RMR_CONTEXT context)
 	spin_unlock_bh(&fmr->lock);
 }
 
+/* Some devices know only smaller pages than the kernel has. */
+static u64 pages_of_device(const struct ib_device *ibdev, u32 num_pages)
+{
+	u32 size = min_t(u32, dat_dev_page_size(ibdev), PAGE_SIZE);
+
+	return (u64)num_pages * (PAGE_SIZE / size);
+}
+
 static struct ib_mr *fmr_alloc_mr(struct dat_fmr *fmr)
 {
-	struct ib_mr *mr = dat_dev_alloc_mr(fmr->lmr->pz->pd, fmr->max_pages);
+	struct ib_mr *mr = dat_dev_alloc_mr(fmr->lmr->pz->pd, fmr->list_len);
 
 	if (IS_ERR(mr) || !dat_lmr_insert_key(fmr->lmr, mr->lkey))
 		return mr;
@@ -353,7 +361,7 @@ static int slots_alloc(struct dat_fmr *fmr)
 static size_t fmr_bytes(const struct dat_fmr *fmr)
 {
 	return sizeof(struct dat_lmr) + sizeof(*fmr) + DAT_BYTES_HANDLE +
-	       DAT_FMR_SLOTS * (DAT_FRMR_MRS * dat_bytes_mr(fmr->max_pages) +
+	       DAT_FMR_SLOTS * (DAT_FRMR_MRS * dat_bytes_mr(fmr->list_len) +
 				(size_t)fmr->max_pages * DAT_BYTES_SG);
 }
 
@@ -377,6 +385,7 @@ static DAT_RETURN fmr_create(struct dat_pz *pz, u32 max_pages,
 	lmr->fmr = fmr;
 	fmr->lmr = lmr;
 	fmr->max_pages = max_pages;
+	fmr->list_len = pages_of_device(dat_ia_ibdev(pz->obj.ia), max_pages);
 	spin_lock_init(&fmr->lock);
 	INIT_WORK(&fmr->repair_work, fmr_repair);
 
@@ -420,6 +429,7 @@ DAT_RETURN dat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 			    DAT_LMR_HANDLE *lmr_handle)
 {
 	struct dat_object *ia_obj, *pz_obj;
+	struct ib_device *ibdev;
 	DAT_RETURN ret;
 
 	might_sleep();
@@ -442,7 +452,8 @@ DAT_RETURN dat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 					lmr_allocate_func, ia_handle,
 					pz_handle, num_pages, lmr_scope,
 					lmr_handle);
-	if (num_pages > dat_dev_max_pages(dat_ia_ibdev(to_ia(ia_obj)))) {
+	ibdev = dat_ia_ibdev(to_ia(ia_obj));
+	if (pages_of_device(ibdev, num_pages) > dat_dev_max_pages(ibdev)) {
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				DAT_RESOURCE_MEMORY_REGION);
 		goto leave;

@@ -69,6 +69,7 @@ struct dat_fmr_slot {
  * @lock: guards all below, and what the LMR says of its memory
  * @lmr: the LMR
  * @max_pages: pages that it can show
+ * @list_len: how many of the device's pages these are
  * @slots: the MRs; mapping pages into an MR rewrites it at once, so the next
  *	registration must not touch the one whose invalidation is under way
  * @current_slot: the slot whose registration is valid, or DAT_FMR_NO_SLOT
@@ -78,6 +79,7 @@ struct dat_fmr {
 	spinlock_t lock;
 	struct dat_lmr *lmr;
 	u32 max_pages;
+	u32 list_len;
 	struct dat_fmr_slot slots[DAT_FMR_SLOTS];
 	unsigned int current_slot;
 	struct work_struct repair_work;

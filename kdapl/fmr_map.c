@@ -8,6 +8,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 
+#include "device.h"
 #include "fmr.h"
 #include "ia.h"
 #include "lmr.h"
@@ -170,7 +171,7 @@ DAT_RETURN dat_fmr_map(struct dat_fmr *fmr, struct dat_fmr_slot *slot,
 	}
 
 	mapped = ib_map_mr_sg(slot->mr, slot->sgl, slot->sgt.nents, NULL,
-			      PAGE_SIZE);
+			      dat_dev_page_size(slot->mr->device));
 	if (mapped != slot->sgt.nents) {
 		dat_fmr_unmap(fmr, slot);
 		goto no_resources;

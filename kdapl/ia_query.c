@@ -8,6 +8,7 @@
 #include <dat/dat_ib_extensions.h>
 
 #include "addr.h"
+#include "compat.h"
 #include "device.h"
 #include "ep.h"
 #include "evd.h"
@@ -18,6 +19,13 @@
 /* The specification has no names for these bits: one digit for each feature. */
 #define SRQ_ALL_WATERMARKS	0x111	/* low, soft high, hard high */
 #define SRQ_ALL_COUNTS		0x11	/* available, outstanding */
+
+/* Whatever its alignment and its pages, a region of so many bytes fits. */
+static u64 any_lmr_fits(const struct ib_device *ibdev)
+{
+	return (u64)(dat_dev_max_lmr_pages(ibdev) - 1) *
+	       dat_dev_page_size(ibdev);
+}
 
 static void fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 {
@@ -35,34 +43,33 @@ static void fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	/* If that fails, what is known will do. */
 	dat_addr_find(ia);
 	attr->ia_address_ptr = (DAT_SOCK_ADDR *)dat_addr(ia);
-	attr->max_eps = dev->max_qp;
+	attr->max_eps = dat_limit(dev->max_qp);
 	attr->max_dto_per_ep = dat_ep_max_dtos(ibdev);
-	attr->max_rdma_read_per_ep_in = dev->max_qp_rd_atom;
-	attr->max_rdma_read_per_ep_out = dev->max_qp_init_rd_atom;
-	attr->max_evds = dev->max_cq;
-	attr->max_evd_qlen = min_t(u32, dev->max_cqe, DAT_MAX_EVD_QLEN);
-	attr->max_iov_segments_per_dto = min_t(u32, max_sge, dev->max_recv_sge);
-	attr->max_lmrs = dev->max_mr;
-	/* Whatever its alignment and its pages, a region of this size fits. */
+	attr->max_rdma_read_per_ep_in = dat_limit(dev->max_qp_rd_atom);
+	attr->max_rdma_read_per_ep_out = dat_limit(dev->max_qp_init_rd_atom);
+	attr->max_evds = dat_limit(dev->max_cq);
+	attr->max_evd_qlen = min(dat_limit(dev->max_cqe), DAT_MAX_EVD_QLEN);
+	attr->max_iov_segments_per_dto = min(max_sge, dat_limit(dev->max_recv_sge));
+	attr->max_lmrs = dat_limit(dev->max_mr);
 	attr->max_lmr_block_size =
-		min_t(u64, (u64)(dat_dev_max_lmr_pages(ibdev) - 1) * PAGE_SIZE,
-		      U32_MAX & PAGE_MASK);
+		min_t(u64, any_lmr_fits(ibdev), U32_MAX & PAGE_MASK);
 	attr->max_lmr_virtual_address = U64_MAX;
-	attr->max_pzs = dev->max_pd;
+	attr->max_pzs = dat_limit(dev->max_pd);
 	attr->max_message_size = ia->dev->max_message;
 	attr->max_rdma_size = ia->dev->max_message;
-	attr->max_rmrs = dev->max_mr / 2;
+	attr->max_rmrs = dat_limit(dev->max_mr) / 2;
 	attr->max_rmr_target_address = U64_MAX;
 	attr->max_recv_per_srq = dat_srq_max_dtos(ibdev);
 	if (attr->max_recv_per_srq) {
-		attr->max_srqs = dev->max_srq;
-		attr->max_ep_per_srq = dev->max_qp;
+		attr->max_srqs = dat_limit(dev->max_srq);
+		attr->max_ep_per_srq = dat_limit(dev->max_qp);
 	}
 	attr->max_iov_segments_per_rdma_read =
-		dev->max_sge_rd ?: max_sge;
+		dat_limit(dev->max_sge_rd) ?: max_sge;
 	attr->max_iov_segments_per_rdma_write = max_sge;
-	attr->max_rdma_read_in = dev->max_res_rd_atom ?: dev->max_qp_rd_atom;
-	attr->max_rdma_read_out = dev->max_qp_init_rd_atom;
+	attr->max_rdma_read_in =
+		dat_limit(dev->max_res_rd_atom) ?: attr->max_rdma_read_per_ep_in;
+	attr->max_rdma_read_out = dat_limit(dev->max_qp_init_rd_atom);
 	attr->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;
 	attr->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
 	attr->zb_supported = DAT_TRUE;
@@ -274,8 +281,7 @@ DAT_RETURN dat_ia_max_user_lmr(DAT_IA_HANDLE ia_handle, DAT_VLEN *max_length)
 	if (!obj)
 		return ret;
 	ibdev = dat_ia_ibdev(to_ia(obj));
-	*max_length = max((u64)(dat_dev_max_lmr_pages(ibdev) - 1) * PAGE_SIZE,
-			  dat_dev_max_user_mr(ibdev));
+	*max_length = max(any_lmr_fits(ibdev), dat_dev_max_user_mr(ibdev));
 	dat_object_leave(obj);
 	return DAT_SUCCESS;
 }

@@ -7,6 +7,7 @@
  * its pages as its addresses do, and only its ends may lie within a page.
  */
 #include <linux/bitops.h>
+#include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
 
@@ -58,13 +59,14 @@ static u64 num_pages(u64 begin, u64 length, unsigned int shift)
 bool dat_lmr_fit_pages(const struct ib_device *ibdev, u32 max_pages, u64 address,
 		       u64 iova, u64 length, struct dat_lmr_fit *fit)
 {
-	u64 num = num_pages(address, length, PAGE_SHIFT);
+	u32 page_size = dat_dev_page_size(ibdev);
+	u64 num = num_pages(address, length, ilog2(page_size));
 
-	if (offset_in_page(address ^ iova) || num > max_pages ||
-	    dat_dev_quirks(ibdev) & DAT_QUIRK_PIECES)
+	if (page_size > PAGE_SIZE || offset_in_page(address ^ iova) ||
+	    num > max_pages || dat_dev_quirks(ibdev) & DAT_QUIRK_PIECES)
 		return false;
 	fit->type = IB_MR_TYPE_MEM_REG;
-	fit->page_size = PAGE_SIZE;
+	fit->page_size = page_size;
 	fit->num = num;
 	return true;
 }
@@ -89,12 +91,13 @@ int dat_lmr_fit(const struct ib_device *ibdev, u32 max_pages, bool large,
 		u64 length, struct dat_lmr_fit *fit)
 {
 	u64 bits = misalignment(sgl, nents, iova) | BIT_ULL(MAX_PAGE_SHIFT);
-	unsigned int shift, last = __ffs64(bits);
-	u64 sizes = ibdev->attrs.page_size_cap | PAGE_SIZE;
+	unsigned int shift = ilog2(dat_dev_page_size(ibdev));
+	unsigned int last = __ffs64(bits);
+	u64 sizes = ibdev->attrs.page_size_cap | BIT_ULL(shift);
 
 	fit->type = IB_MR_TYPE_MEM_REG;
 	fit->page_size = 0;
-	for (shift = PAGE_SHIFT; shift <= last; shift++) {
+	for (; shift <= last; shift++) {
 		u64 num = num_pages(sg_dma_address(sgl), length, shift);
 
 		if (!(sizes & BIT_ULL(shift)))
@@ -119,7 +122,7 @@ int dat_lmr_fit(const struct ib_device *ibdev, u32 max_pages, bool large,
 	    nents > max_pages)
 		return -E2BIG;
 	fit->type = IB_MR_TYPE_SG_GAPS;
-	fit->page_size = PAGE_SIZE;
+	fit->page_size = dat_dev_page_size(ibdev);
 	fit->num = nents;
 	return 0;
 }

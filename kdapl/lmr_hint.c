@@ -35,12 +35,13 @@ static bool is_physical(DAT_MEM_TYPE type)
 static u64 page_size_for(const struct ib_device *ibdev, u64 length)
 {
 	u64 max_pages = dat_dev_max_lmr_pages(ibdev);
-	u64 sizes = ibdev->attrs.page_size_cap | PAGE_SIZE, size;
+	u64 size = dat_dev_page_size(ibdev);
+	u64 sizes = ibdev->attrs.page_size_cap | size;
 
 	/* Any contiguous memory is one piece. */
 	if (dat_dev_quirks(ibdev) & DAT_QUIRK_PIECES)
 		sizes = U32_MAX;
-	for (size = PAGE_SIZE; size <= sizes; size <<= 1)
+	for (; size <= sizes; size <<= 1)
 		if (sizes & size && div64_u64(length - 1, size) < max_pages)
 			return size;
 	return 0;
@@ -73,7 +74,7 @@ static DAT_RETURN hint(struct dat_ia *ia, DAT_MEM_TYPE type, DAT_VLEN length,
 	if (!size)
 		return too_long();
 	/* A page more will do no harm unless all of them are needed. */
-	if (optimization & EXPOSURE_FLAGS && size == PAGE_SIZE)
+	if (optimization & EXPOSURE_FLAGS && size <= PAGE_SIZE)
 		size = unit;
 	*preferred_length = optimization & EXPOSURE_FLAGS ?
 			    length : round_up(length * unit, size) / unit;

@@ -303,7 +303,7 @@ static u32 larger_pages(struct ib_device *ibdev, struct scatterlist *sgl,
 	if (dat_lmr_fit(ibdev, dat_dev_max_pages(ibdev), false, sgl, num,
 			address, length, &fit) ||
 	    fit.type != IB_MR_TYPE_MEM_REG ||
-	    (fit.page_size != PAGE_SIZE &&
+	    (fit.page_size != dat_dev_page_size(ibdev) &&
 	     dat_dev_quirks(ibdev) & DAT_QUIRK_LARGE_PAGES_SLEEP))
 		return 0;
 	return fit.page_size;
@@ -312,12 +312,13 @@ static u32 larger_pages(struct ib_device *ibdev, struct scatterlist *sgl,
 static int map_pieces(struct ib_mr *mr, struct scatterlist *sgl,
 		      unsigned int num, u64 address, u32 length)
 {
-	u64 num_pages = PFN_UP(offset_in_page(address) + (u64)length);
-	u32 page_size = PAGE_SIZE;
+	u32 page_size = dat_dev_page_size(mr->device);
+	u64 num_pages = ((address & (page_size - 1)) + length + page_size - 1) >>
+			ilog2(page_size);
 	int mapped;
 
 	/* The region counts from 0, but no list of pages does. */
-	if (unlikely(offset_in_page(address ^ sg_dma_address(sgl))))
+	if (unlikely((address ^ sg_dma_address(sgl)) & (page_size - 1)))
 		return -EINVAL;
 	if (unlikely(num_pages > dat_dev_max_pages(mr->device)))
 		page_size = larger_pages(mr->device, sgl, num, address, length);

@@ -39,6 +39,24 @@ u32 dat_dev_max_pages(const struct ib_device *ibdev)
 }
 
 /**
+ * dat_dev_page_size - the pages that fast registrations are made of
+ * @ibdev: the device
+ *
+ * They are PAGE_SIZE, if the device knows such, or else the largest that it knows
+ * and that divide it. Larger ones serve for memory that has too many of these.
+ *
+ * Context: any.
+ * Return: bytes, a power of two.
+ */
+u32 dat_dev_page_size(const struct ib_device *ibdev)
+{
+	u64 sizes = ibdev->attrs.page_size_cap ?: PAGE_SIZE;
+	u64 small = sizes & GENMASK_ULL(PAGE_SHIFT, 0);
+
+	return small ? BIT_ULL(__fls(small)) : BIT_ULL(__ffs64(sizes));
+}
+
+/**
  * dat_dev_quirks - the defects of a driver that have to be got round
  * @ibdev: the device
  *
@@ -172,7 +190,7 @@ bool dat_dev_keeps_pages(const struct ib_device *ibdev)
 int dat_dev_max_send_sge(const struct ib_device *ibdev)
 {
 	return dat_dev_quirks(ibdev) & DAT_QUIRK_ONE_SEGMENT ?
-		       1 : ibdev->attrs.max_send_sge;
+		       1 : dat_limit(ibdev->attrs.max_send_sge);
 }
 
 /**

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 
 #include "account.h"
+#include "compat.h"
 #include "device.h"
 #include "evd.h"
 #include "ia.h"
@@ -25,10 +26,11 @@ u32 dat_srq_max_dtos(const struct ib_device *ibdev)
 {
 	const struct ib_device_attr *attr = &ibdev->attrs;
 
-	if (!ibdev->ops.create_srq || attr->max_srq <= 0 ||
-	    attr->max_srq_sge <= 0)
+	if (!ibdev->ops.create_srq || !dat_limit(attr->max_srq) ||
+	    !dat_limit(attr->max_srq_sge))
 		return 0;
-	return max(min3(attr->max_srq_wr, attr->max_cqe, DAT_MAX_EVD_QLEN), 0);
+	return min3(dat_limit(attr->max_srq_wr), dat_limit(attr->max_cqe),
+		    DAT_MAX_EVD_QLEN);
 }
 
 /**
@@ -133,7 +135,7 @@ static DAT_RETURN check_attr(struct dat_ia *ia, const DAT_SRQ_ATTR *attr)
 		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (attr->max_recv_dtos < 1 || attr->max_recv_dtos > max_dtos ||
 	    attr->max_recv_iov < 1 ||
-	    attr->max_recv_iov > ibdev->attrs.max_srq_sge ||
+	    attr->max_recv_iov > dat_limit(ibdev->attrs.max_srq_sge) ||
 	    attr->low_watermark < 0 ||
 	    attr->low_watermark > attr->max_recv_dtos)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);

@@ -165,6 +165,27 @@ static void lists_of_pieces_of_siw(struct kunit *test)
 	expect(test, SZ_4K, 1);
 }
 
+/* On a kernel with larger ones: here a half is to a page what 4 KiB are to 16. */
+static void pages_smaller_than_the_kernels(struct kunit *test)
+{
+	const u32 half = PAGE_SIZE / 2;
+
+	fake.page_size = half;
+	fake.ibdev.attrs.page_size_cap = half;
+	KUNIT_EXPECT_TRUE(test, dat_lmr_fit_pages(&fake.ibdev, MAX_PAGES,
+						  0x40000000, 0x1000000000,
+						  PAGE_SIZE + 1, &fit));
+	expect(test, half, 3);
+	KUNIT_EXPECT_FALSE(test, dat_lmr_fit_pages(&fake.ibdev, 2, 0x40000000,
+						   0x1000000000, PAGE_SIZE + 1,
+						   &fit));
+	add(0x40000000, MAX_PAGES * half);
+	KUNIT_EXPECT_EQ(test, 0, do_fit(true, 0x40000000));
+	expect(test, half, MAX_PAGES);
+	length++;
+	KUNIT_EXPECT_EQ(test, -E2BIG, do_fit(true, 0x40000000));
+}
+
 static struct kunit_case lmr_fit_cases[] = {
 	KUNIT_CASE(small_pages_if_there_are_enough),
 	KUNIT_CASE(both_ends_may_be_within_a_page),
@@ -177,6 +198,7 @@ static struct kunit_case lmr_fit_cases[] = {
 	KUNIT_CASE(a_hole_within_a_page_does_not_fit),
 	KUNIT_CASE(devices_with_lists_of_pieces),
 	KUNIT_CASE(lists_of_pieces_of_siw),
+	KUNIT_CASE(pages_smaller_than_the_kernels),
 	{}
 };
 

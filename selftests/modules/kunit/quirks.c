@@ -11,6 +11,7 @@
 #define dat_dev_quirks		real_quirks
 #define dat_dev_max_pages	real_max_pages
 #define dat_dev_max_lmr_pages	real_max_lmr_pages
+#define dat_dev_page_size	real_page_size
 #define dat_dev_max_user_mr	real_max_user_mr
 #define dat_dev_keeps_pages	real_keeps_pages
 #define dat_dev_alloc_mr	real_alloc_mr
@@ -100,11 +101,27 @@ static void a_list_of_pages_has_one_to_spare(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DAT_MAX_FRWR_PAGES, real_max_pages(&dev));
 }
 
+static void a_list_is_made_of_pages_that_the_device_has(struct kunit *test)
+{
+	/* It does not say. */
+	KUNIT_EXPECT_EQ(test, PAGE_SIZE, real_page_size(&dev));
+	dev.attrs.page_size_cap = ~(u64)(PAGE_SIZE / 4 - 1);
+	KUNIT_EXPECT_EQ(test, PAGE_SIZE, real_page_size(&dev));
+	/* The kernel's pages are of 16 KiB, the device's of 4, for instance. */
+	dev.attrs.page_size_cap = PAGE_SIZE / 4;
+	KUNIT_EXPECT_EQ(test, PAGE_SIZE / 4, real_page_size(&dev));
+	dev.attrs.page_size_cap = PAGE_SIZE / 4 | SZ_2M;
+	KUNIT_EXPECT_EQ(test, PAGE_SIZE / 4, real_page_size(&dev));
+	dev.attrs.page_size_cap = SZ_2M | SZ_1G;
+	KUNIT_EXPECT_EQ(test, SZ_2M, real_page_size(&dev));
+}
+
 static struct kunit_case quirks_cases[] = {
 	KUNIT_CASE(it_pins_only_where_that_has_been_looked_at),
 	KUNIT_CASE(a_list_is_kept_only_where_that_has_been_looked_at),
 	KUNIT_CASE(a_page_is_left_for_where_it_begins),
 	KUNIT_CASE(a_list_of_pages_has_one_to_spare),
+	KUNIT_CASE(a_list_is_made_of_pages_that_the_device_has),
 	{}
 };
 
