@@ -252,7 +252,7 @@ static bool raw_open(bool upcalls)
 	init_completion(&pingpong.done);
 	pingpong.failed = false;
 	memset(&raw, 0, sizeof(raw));
-	raw.dev = ib_device_get_by_name(kpair_ia, RDMA_DRIVER_UNKNOWN);
+	raw.dev = kpair_ibdev();
 	raw.page = (void *)get_zeroed_page(GFP_KERNEL);
 	if (!raw.dev || !raw.page)
 		return false;

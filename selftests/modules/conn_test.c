@@ -412,8 +412,7 @@ static const enum rdma_restrack_type counted[] = {
 
 static int count_of(enum rdma_restrack_type type)
 {
-	struct ib_device *dev = ib_device_get_by_name(kpair_ia,
-						      RDMA_DRIVER_UNKNOWN);
+	struct ib_device *dev = kpair_ibdev();
 	int n;
 
 	if (!dev)

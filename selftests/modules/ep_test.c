@@ -469,7 +469,7 @@ static bool rdma_can_be_posted_from_softirq_context(void)
 	timer_setup(&shot.timer, shoot, 0);
 	mod_timer(&shot.timer, jiffies + 1);
 	wait_for_completion(&shot.done);
-	del_timer_sync(&shot.timer);
+	timer_delete_sync(&shot.timer);
 	CHECK_EQ(DAT_SUCCESS, shot.write);
 	CHECK_EQ(DAT_SUCCESS, shot.read);
 	CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.a.dto_evd, 1));

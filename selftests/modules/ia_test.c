@@ -174,7 +174,7 @@ static bool attributes_are_those_of_the_device(void)
 	bool ok;
 
 	CHECK(open_pair());
-	ibdev = ib_device_get_by_name(kpair_ia, RDMA_DRIVER_UNKNOWN);
+	ibdev = kpair_ibdev();
 	CHECK(ibdev);
 	ok = attributes_are_of(ibdev);
 	ib_device_put(ibdev);

@@ -5,7 +5,9 @@
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
+#include <linux/string.h>
 #include <linux/vmalloc.h>
+#include <rdma/ib_verbs.h>
 
 #include "kpair.h"
 #include "report.h"
@@ -504,6 +506,44 @@ DAT_RETURN kbind(DAT_RMR_HANDLE rmr, const struct kregion *region,
 	return dat_rmr_bind(rmr, &seg, privileges, ep, c, flags, context);
 }
 EXPORT_SYMBOL_GPL(kbind);
+
+static struct ib_device *found;
+
+static int find_device(struct ib_device *ibdev)
+{
+	if (!found && !strcmp(dev_name(&ibdev->dev), kpair_ia) &&
+	    ib_device_try_get(ibdev))
+		found = ibdev;
+	return 0;
+}
+
+static void forget_device(struct ib_device *ibdev, void *data)
+{
+}
+
+/**
+ * kpair_ibdev - the device of the IA that is tested
+ *
+ * ib_core has no call any more that looks for a name, but tells a client of all devices.
+ *
+ * Context: process, one at a time.
+ * Return: the device, for ib_device_put(), or NULL.
+ */
+struct ib_device *kpair_ibdev(void)
+{
+	struct ib_client client = {
+		.name = "kdapl_testlib",
+		.add = find_device,
+		.remove = forget_device,
+	};
+
+	found = NULL;
+	if (ib_register_client(&client))
+		return NULL;
+	ib_unregister_client(&client);
+	return found;
+}
+EXPORT_SYMBOL_GPL(kpair_ibdev);
 
 MODULE_DESCRIPTION("What the test modules of kdapl share");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -7,6 +7,8 @@
 
 #include <dat/kdat.h>
 
+struct ib_device;
+
 /**
  * struct kside - one end of a connection
  * @pz: its PZ
@@ -98,6 +100,8 @@ DAT_RETURN kbind(DAT_RMR_HANDLE rmr, const struct kregion *region,
 		 size_t offset, size_t len, DAT_MEM_PRIV_FLAGS privileges,
 		 DAT_EP_HANDLE ep, u64 cookie, DAT_COMPLETION_FLAGS flags,
 		 DAT_RMR_CONTEXT *context);
+
+struct ib_device *kpair_ibdev(void);
 
 #define KREMOTE_ALL \
 	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)

@@ -9,6 +9,7 @@
 #include <linux/timer.h>
 #include <linux/vmalloc.h>
 
+#include "compat.h"
 #include "kevd.h"
 #include "kpair.h"
 #include "report.h"
@@ -609,8 +610,8 @@ static bool posts_can_come_from_softirq_context(void)
 		timer_setup_on_stack(&s.timer, shoot, 0);
 		mod_timer(&s.timer, jiffies + 1);
 		wait_for_completion(&s.done);
-		del_timer_sync(&s.timer);
-		destroy_timer_on_stack(&s.timer);
+		timer_delete_sync(&s.timer);
+		timer_destroy_on_stack(&s.timer);
 		reinit_completion(&s.done);
 		CHECK_EQ(DAT_SUCCESS, s.recv);
 		CHECK_EQ(DAT_SUCCESS, s.fmr);

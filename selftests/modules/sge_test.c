@@ -284,7 +284,7 @@ static int __init sge_test_init(void)
 
 	if (ret)
 		return ret;
-	ibdev = ib_device_get_by_name(kpair_ia, RDMA_DRIVER_UNKNOWN);
+	ibdev = kpair_ibdev();
 	if (!ibdev) {
 		report("1..0 # SKIP no such device\n");
 		return 0;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * compat.h - what differs between the kernels that the test modules are built for
+ */
+#ifndef SELFTESTS_COMPAT_H
+#define SELFTESTS_COMPAT_H
+
+#include <linux/timer.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+static inline void timer_destroy_on_stack(struct timer_list *timer)
+{
+	destroy_timer_on_stack(timer);
+}
+#endif
+
+#endif /* SELFTESTS_COMPAT_H */
