@@ -15,58 +15,71 @@ ours=kdat-${DAT_TEST_IA:-rxe0}
 other=ofa-${DAT_TEST_IA:-rxe0}
 cm_passed="DAPL Connection Test Complete"
 
-# The server tells the client to go on: tell PORT, and on the other side wait_for PORT
+# The server tells the client to go on: tell PORT WORD, and on the other side told PORT
 tell() {
-	echo go | timeout 120 busybox nc -l -p "$1" >/dev/null
+	echo "$2" | busybox nc -l -p "$1" >/dev/null
 }
 
-wait_for() {
-	for try in $(seq 120); do
-		[ "$(busybox nc -w 1 "$server" "$1" </dev/null 2>/dev/null)" != go ] || return
-		sleep 1
-	done
-	echo "# the server has not told to go on, $try times"
+# The command that hears it: hear PORT. A connection that nobody waits for is refused at
+# once. One that is made must not be given up: the word would go with it.
+hear() {
+	echo "until word=\$(busybox nc -w $limit $server $1 </dev/null 2>/dev/null) &&
+		[ -n \"\$word\" ]; do sleep 0.2; done"
+}
+
+told() {
+	word=
+	eval "$(hear "$1")"
+	echo "$word"
 }
 
 # The client says what becomes of it: say PORT WORD, and on the other side said PORT
 say() {
-	for _ in $(seq 20); do
-		echo "$2" | busybox nc -w 5 "$server" "$1" >/dev/null 2>&1 && return
-		sleep 1
+	until echo "$2" | busybox nc -w $limit "$server" "$1" >/dev/null 2>&1; do
+		sleep 0.2
 	done
 }
 
 said() {
 	# Without an end of what it could send, it reads on.
 	[ -p /tmp/open ] || mkfifo /tmp/open
-	timeout 120 busybox nc -l -p "$1" <>/tmp/open
+	busybox nc -l -p "$1" <>/tmp/open
 }
 
 serve() {
-	for attempt in 1 2 3; do
-		start_server 90 "$@" >/tmp/dtest.server 2>&1 &
-		pid=$!
-		sleep 1
-		tell $((7000 + 10 * num + attempt))
-		[ "$(said $((8000 + num)))" = again ] || break
-		busybox killall "$program"
-		wait "$pid"
+	for attempt in $attempts; do
+		start_server "$@"
+		await_server
+		tell $((7000 + num)) go
+		teller=
+		if [ "$program" = dtestcm ]; then
+			{ eval "$all_connected" && tell $((9000 + num)) go; } &
+			teller=$!
+		fi
+		answer=$(said $((8000 + num)))
+		# A client that has failed does not ask.
+		[ -z "$teller" ] || kill "$teller" 2>/dev/null
+		busybox killall nc 2>/dev/null
+		if [ "$answer" = again ]; then
+			stop_server
+			continue
+		fi
+		await_server_end
+		leave_came_early || break
 	done
-	wait "$pid"
-	server_rc=$?
-	return $server_rc
+	tell $((7000 + num)) end
+	return "$server_rc"
 }
 
 ask() {
-	for attempt in 1 2 3; do
-		wait_for $((7000 + 10 * num + attempt))
+	while [ "$(told $((7000 + num)))" = go ]; do
 		client "$server" "$client_ia" "$program" "$@"
-		if [ "$attempt" -eq 3 ] || ! nobody_listened; then
-			break
+		if nobody_listened; then
+			say $((8000 + num)) again
+		else
+			say $((8000 + num)) "done"
 		fi
-		say $((8000 + num)) again
 	done
-	say $((8000 + num)) "done"
 	return "$client_rc"
 }
 
@@ -75,6 +88,7 @@ step() {
 	name=$1 passed=$2 server_ia=$3 client_ia=$4 program=$5
 	shift 5
 	num=$((num + 1))
+	as_it_needs "$(hear $((9000 + num)))"
 	case $role in
 	server) serve "$@" ;;
 	client) ask "$@" ;;

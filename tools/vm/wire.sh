@@ -109,9 +109,9 @@ forward() {
 		printf '%s\n' "$line"
 		case $line in
 		'# ready: '*)
+			: >"$tmp/killed"
 			kill -KILL "$(cat "$tmp/server.pid")"
 			say "wire.sh: has killed the server's guest, as planned"
-			: >"$tmp/killed"
 			;;
 		esac
 	done
@@ -134,12 +134,13 @@ run_both() {
 	forward <"$tmp/client.out" >"$tmp/client.tap" &
 	forwarder=$!
 
-	# A client whose server does not come up would go on trying.
+	# A client whose server does not come up, or breaks down, would go on trying.
 	status=0 server_status=0
 	wait -n -p first "$client" "$server" || status=$?
 	if [ "$first" = "$server" ]; then
 		server_status=$status status=0
-		[ "$server_status" -ne 123 ] || kill "$client" 2>/dev/null || :
+		[ "$server_status" -lt 123 ] || [ -e "$tmp/killed" ] ||
+			kill "$client" 2>/dev/null || :
 		wait "$client" || status=$?
 	else
 		# It waits for another client, if this one has failed.
