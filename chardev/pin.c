@@ -8,6 +8,7 @@
  * beside what io_uring and others count there.
  */
 #include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
@@ -42,7 +43,7 @@ static bool charge(struct dat_pin *pin)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 
-	pin->user = NULL;
+	pin->cred = NULL;
 	if (capable(CAP_IPC_LOCK))
 		return charge_mm(pin->mm, pin->num_pages, ULONG_MAX);
 	if (!charge_user(current_user(), pin->num_pages, limit))
@@ -51,16 +52,16 @@ static bool charge(struct dat_pin *pin)
 		atomic_long_sub(pin->num_pages, &current_user()->locked_vm);
 		return false;
 	}
-	pin->user = get_uid(current_user());
+	pin->cred = get_current_cred();
 	return true;
 }
 
 static void uncharge_user(struct dat_pin *pin)
 {
-	if (!pin->user)
+	if (!pin->cred)
 		return;
-	atomic_long_sub(pin->num_pages, &pin->user->locked_vm);
-	free_uid(pin->user);
+	atomic_long_sub(pin->num_pages, &pin->cred->user->locked_vm);
+	put_cred(pin->cred);
 }
 
 /* As many as a page has room for. */

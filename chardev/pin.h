@@ -8,12 +8,13 @@
 #include <linux/scatterlist.h>
 
 struct mm_struct;
-struct user_struct;
+struct cred;
 
 /**
  * struct dat_pin - a pinned range
  * @mm: the address space that is charged; its structure is kept
- * @user: the user that is charged, referenced; NULL for one without a limit
+ * @cred: holds the user that is charged, as not every 6.1 has free_uid() for modules;
+ *	NULL for one without a limit
  * @table: the pages, in order, from the first byte to the last
  * @num_pages: how many
  * @writable: they may have been written to
@@ -21,7 +22,7 @@ struct user_struct;
  */
 struct dat_pin {
 	struct mm_struct *mm;
-	struct user_struct *user;
+	const struct cred *cred;
 	struct sg_append_table table;
 	unsigned long num_pages;
 	bool writable;
