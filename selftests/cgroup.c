@@ -129,7 +129,7 @@ static DAT_RETURN open_ia(void)
 static int everything_is_counted(void)
 {
 	DAT_SRQ_ATTR srq_attr = { 16, 1, DAT_SRQ_LW_DEFAULT };
-	static char page[4096] __attribute__((aligned(4096)));
+	static char page[MAX_PAGE] __attribute__((aligned(MAX_PAGE)));
 	DAT_REGION_DESCRIPTION region = { .for_va = page };
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT rmr_context;
@@ -156,7 +156,7 @@ static int everything_is_counted(void)
 					   NULL, &ep));
 	MUST_BE(num + 2, used("hca_object="));
 	MUST_BE(DAT_SUCCESS,
-		dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, 4096, pz,
+		dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, PAGE, pz,
 			       DAT_MEM_PRIV_ALL_FLAG, &lmr, &lmr_context,
 			       &rmr_context, &size, &address));
 	MUST_BE(num + 3, used("hca_object="));

@@ -21,7 +21,6 @@
 #include "pair.h"
 
 #define PARAMETERS	"/sys/module/kdapl/parameters/"
-#define PAGE		4096
 
 #define NO_MEMORY	ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY)
 #define MB		(1LL << 20)
@@ -196,7 +195,7 @@ TEST_F(charge, eps_are_charged_for_segments)
 
 static DAT_RETURN pz_with_lmr(DAT_IA_HANDLE ia)
 {
-	static char page[PAGE] __attribute__((aligned(PAGE)));
+	static char page[MAX_PAGE] __attribute__((aligned(MAX_PAGE)));
 	DAT_REGION_DESCRIPTION region = { .for_va = page };
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT rmr_context;

@@ -29,7 +29,6 @@
 #include "link.h"
 #include "pair.h"
 
-#define PAGE		4096UL
 #define REGION		65536
 #define ADDR(p)		((uintptr_t)(p))
 /* Against hanging, not against slowness: sanitizers on a loaded machine. */

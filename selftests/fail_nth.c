@@ -19,7 +19,6 @@
 #include "link.h"
 #include "pair.h"
 
-#define PAGE		4096UL
 #define REGION		(8 * PAGE)
 #define QLEN		16
 

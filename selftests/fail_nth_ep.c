@@ -19,7 +19,6 @@
 #include "link.h"
 #include "pair.h"
 
-#define PAGE		4096UL
 #define SHARED		(8 * PAGE)
 #define SRQ_LEN		64
 #define COOKIE		1000

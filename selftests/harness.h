@@ -5,7 +5,13 @@
 #ifndef DAT_SELFTESTS_HARNESS_H
 #define DAT_SELFTESTS_HARNESS_H
 
+#include <unistd.h>
+
 #include <kselftest_harness.h>
+
+/* Of this kernel; and what the pages of every kernel divide */
+#define PAGE		((unsigned long)sysconf(_SC_PAGESIZE))
+#define MAX_PAGE	65536
 
 /*
  * In seconds. Under KASAN, without KVM and beside another guest a test takes

@@ -121,7 +121,7 @@ TEST(what_a_process_has_open_is_counted)
 	char pid[16];
 
 	ASSERT_EQ(DAT_SUCCESS, pair_open(&p));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&p, p.a.pz, &r, 3 * 4096,
+	ASSERT_EQ(DAT_SUCCESS, region_open(&p, p.a.pz, &r, 3 * PAGE,
 					   DAT_MEM_PRIV_ALL_FLAG));
 	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(p.a.pz, &rmr));
 	ASSERT_EQ(DAT_SUCCESS,
@@ -139,8 +139,8 @@ TEST(what_a_process_has_open_is_counted)
 	EXPECT_EQ(0, n[SRQ]);
 	EXPECT_EQ(1, n[LMR]);
 	EXPECT_EQ(1, n[RMR]);
-	EXPECT_EQ(3 * 4096, n[PINNED]);
-	EXPECT_LE(6 * 4096, n[CHARGED]);
+	EXPECT_EQ(3 * PAGE, n[PINNED]);
+	EXPECT_LE(6 * PAGE, n[CHARGED]);
 	EXPECT_STREQ("info", command);
 	ASSERT_EQ(0, run("-o"));
 	snprintf(pid, sizeof(pid), "%d", getpid());

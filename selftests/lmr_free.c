@@ -16,6 +16,9 @@
 #include "link.h"
 #include "pair.h"
 
+/* The regions of a pair are of 64 KiB. */
+#define REGION_PAGES	((long)(65536 / PAGE))
+
 #define BAD_LMR \
 	(DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_LMR)
 #define LMR_IN_USE \
@@ -216,10 +219,10 @@ TEST_F(lmr_free, what_was_pinned_for_it_is_unpinned_when_it_returns)
 	struct region r;
 
 	EXPECT_EQ(2 * 64, charged());
-	EXPECT_EQ(self->pinned + 2 * 16, pinned_pages());
+	EXPECT_EQ(self->pinned + 2 * REGION_PAGES, pinned_pages());
 	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
 	EXPECT_EQ(64, charged());
-	EXPECT_EQ(self->pinned + 16, pinned_pages());
+	EXPECT_EQ(self->pinned + REGION_PAGES, pinned_pages());
 	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->a.lmr));
 	EXPECT_EQ(0, charged());
 	EXPECT_EQ(self->pinned, pinned_pages());
@@ -438,7 +441,7 @@ TEST_F(lmr_free, a_dead_handle_is_not_the_handle_of_one_of_the_next_thousand)
 	}
 	EXPECT_EQ(BAD_LMR, dat_lmr_free(self->b.lmr));
 	EXPECT_EQ(64, charged());
-	EXPECT_EQ(pinned - 16, pinned_pages());
+	EXPECT_EQ(pinned - REGION_PAGES, pinned_pages());
 	qsort(handles, 1001, sizeof(handles[0]), compare_handles);
 	for (i = 0; i < 1000; i++)
 		EXPECT_NE(handles[i], handles[i + 1]);
@@ -663,12 +666,12 @@ TEST_F(lmr_free, the_lmr_of_a_process_that_has_ended_is_freed_like_any_other)
 	waitpid(pid, NULL, 0);
 	/* It was charged to the child. */
 	EXPECT_EQ(2 * 64, charged());
-	EXPECT_EQ(self->pinned + 3 * 16, pinned_pages());
+	EXPECT_EQ(self->pinned + 3 * REGION_PAGES, pinned_pages());
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a, r.rmr_context,
 						r.buf, 65536));
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
 	EXPECT_EQ(2 * 64, charged());
-	EXPECT_EQ(self->pinned + 2 * 16, pinned_pages());
+	EXPECT_EQ(self->pinned + 2 * REGION_PAGES, pinned_pages());
 }
 
 TEST_F(lmr_free, the_end_of_the_ia_frees_it)

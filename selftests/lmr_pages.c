@@ -28,9 +28,8 @@
 #include "link.h"
 #include "pair.h"
 
-#define PAGE		4096UL
 /* More pages than one fast registration of a software device holds. */
-#define LEN		(4UL << 20)
+#define LEN		(1024 * PAGE)
 #define ALL		DAT_MEM_PRIV_ALL_FLAG
 
 #define NOT_THE_SAME	ERROR(DAT_INVALID_STATE, DAT_NO_SUBTYPE)

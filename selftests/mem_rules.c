@@ -231,12 +231,12 @@ TEST_F(rules, what_the_consumer_has_locked_stays_locked_when_an_lmr_is_freed)
 {
 	unsigned char in_core[2] = {};
 
-	ASSERT_EQ(0, mlock(self->r.buf, 8192));
-	ASSERT_EQ(8, locked());
-	memset(self->r.buf, 0x5a, 8192);
+	ASSERT_EQ(0, mlock(self->r.buf, 2 * PAGE));
+	ASSERT_EQ(2 * PAGE / 1024, locked());
+	memset(self->r.buf, 0x5a, 2 * PAGE);
 	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->r.lmr));
-	EXPECT_EQ(8, locked());
-	EXPECT_EQ(0, mincore(self->r.buf, 8192, in_core));
+	EXPECT_EQ(2 * PAGE / 1024, locked());
+	EXPECT_EQ(0, mincore(self->r.buf, 2 * PAGE, in_core));
 	EXPECT_EQ(1, in_core[0] & 1);
 	EXPECT_EQ(1, in_core[1] & 1);
 	EXPECT_EQ(0x5a, self->r.buf[8191]);

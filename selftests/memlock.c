@@ -15,7 +15,6 @@
 #include "counts.h"
 #include "pair.h"
 
-#define PAGE		4096UL
 #define LIMIT		32
 #define SOMEBODY	65534
 #define SOMEBODY_ELSE	65533

@@ -3,7 +3,8 @@
 # Runs in the guest: every test program and test module, or those named, as TAP. A group
 # of them may be named: `programs`; `users`, programs that are run as a user; `modules`,
 # with the examples; `dat2`, what there is for libdat2 alone; `forms`, programs once more,
-# for 32 bits, with a sanitizer, linked with libdat2. When KDAPL_SECONDS have passed since
+# for 32 bits, with a sanitizer, linked with libdat2; `short`, what a kernel or an
+# architecture could break first, with the demo. When KDAPL_SECONDS have passed since
 # the guest was started none is begun any more.
 #
 # Programs are below /selftests, modules below /selftests/modules. A module runs
@@ -170,6 +171,20 @@ run_kunit() {
 	end kunit $rc
 }
 
+# The story that `make demo` tells
+run_demo() {
+	begin demo
+	echo "1..1"
+	if sh /demo/run.sh >/tmp/demo.story 2>&1; then
+		echo "ok 1 demo.ends_well"
+		end demo 0
+	else
+		sed 's/^/# /' /tmp/demo.story
+		echo "not ok 1 demo.ends_well"
+		end demo 1
+	fi
+}
+
 # The examples of README.md, as a reader would run them, and the module of
 # Documentation/kdapl.rst, which does not load unless its data has arrived.
 run_examples() {
@@ -206,6 +221,11 @@ for name; do
 	shift
 	case $name in
 	programs | users | forms | dat2 | modules) groups="$groups $name" ;;
+	short)
+		set -- "$@" dto lmr_create lmr_free lmr_pages lmr_types mem_rules memlock \
+			post rmr_bind rmr_flags rmr_free rmr_state rmr_window uapi info \
+			kdapl_fmr_test kdapl_lmr_test kdapl_mem_test kdapl_rmr_test demo
+		;;
 	*) set -- "$@" "$name" ;;
 	esac
 done
@@ -214,11 +234,8 @@ done
 # other forms, and the debug kernels have no futex() for a process of 32 bits.
 users=' batch dto handles rmr_bind rmr_state ' forms=yes
 [ ! -e /sys/kernel/debug/kmemleak ] || users='' forms=''
-# What goes together with others' programs needs one kernel.
-once=
-case $(uname -r) in
-6.12.*) once=yes ;;
-esac
+# What goes together with others' programs needs one kernel: run-tests.sh says which.
+once=${KDAPL_ONCE-}
 
 # has GROUP: is it wanted?
 has() {
@@ -275,6 +292,8 @@ for name; do
 		skip "$name"
 	elif [ "$name" = kunit ]; then
 		run_kunit
+	elif [ "$name" = demo ]; then
+		run_demo
 	elif [ "${name%/*}" = user ]; then
 		run_as_user "$name"
 	elif [ -f "/selftests/modules/$name.ko" ]; then

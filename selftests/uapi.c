@@ -24,7 +24,6 @@
 #include "pair.h"
 
 #define MAX_FILE_BYTES	"/sys/module/kdapl/parameters/max_file_bytes"
-#define PAGE		4096UL
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 #define ADDR(p)		((uintptr_t)(p))
 
@@ -1492,7 +1491,7 @@ TEST(a_process_that_becomes_another_program_leaves_nothing_pinned)
 		struct region r;
 		struct pair p;
 
-		if (pair_open(&p) || region_open(&p, p.a.pz, &r, 960 << 10,
+		if (pair_open(&p) || region_open(&p, p.a.pz, &r, 240 * PAGE,
 						 DAT_MEM_PRIV_ALL_FLAG))
 			_exit(1);
 		if (pinned_pages() != pinned + 240)

@@ -70,7 +70,6 @@ static DAT_RETURN csp_free(DAT_CSP_HANDLE csp)
 	return table(csp)->csp_free_func(csp);
 }
 
-#define PAGE	4096
 #define REGION	(4 * PAGE)
 #define RW	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 

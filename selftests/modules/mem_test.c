@@ -416,9 +416,9 @@ static int __init mem_test_init(void)
 	if (kpair_open(&mem_pair) && kpair_connect(&mem_pair) &&
 	    !dat_ia_query(mem_pair.ia, NULL, DAT_IA_FIELD_ALL, &mem_attr,
 			  DAT_PROVIDER_FIELD_ALL, &mem_provider) &&
-	    kregion_open(&mem_pair, mem_pair.a.pz, &mem_a, 960 << 10,
+	    kregion_open(&mem_pair, mem_pair.a.pz, &mem_a, 240 * PAGE_SIZE,
 			 DAT_MEM_PRIV_ALL_FLAG) &&
-	    kregion_open(&mem_pair, mem_pair.b.pz, &mem_b, 960 << 10,
+	    kregion_open(&mem_pair, mem_pair.b.pz, &mem_b, 240 * PAGE_SIZE,
 			 DAT_MEM_PRIV_ALL_FLAG))
 		report_run("kdapl_mem_test", tests, ARRAY_SIZE(tests));
 	else
