@@ -31,9 +31,8 @@ EOT
 	/demo/server
 	echo $? >/tmp/server.status
 } | tee /tmp/story &
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-	grep -q listens /tmp/story 2>/dev/null && break
-	sleep 0.5
+until grep -q listens /tmp/story 2>/dev/null || [ -e /tmp/server.status ]; do
+	sleep 0.1
 done
 /demo/client | tee /tmp/client.story
 wait

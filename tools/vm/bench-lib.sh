@@ -5,13 +5,13 @@
 
 # build_bench VERSION LOG
 build_bench() {
-	local kdir release
-	"$vm_dir/kernel.sh" "$1" >"$tmp/$1.kernel"
-	kdir=$(field kdir <"$tmp/$1.kernel")
-	release=$(field release <"$tmp/$1.kernel")
+	local where release
+	where=$("$vm_dir/kernel.sh" "$1")
+	release=$(field release <<<"$where")
+	printf '%s\n' "$where" >"$tmp/$1.kernel"
 	progress "building for $1" "$2" \
-		make -s -j"$(nproc)" -C "$top_dir" selftest-modules selftests \
-		KDIR="$kdir" KDAPL_WANTED=bench "${for_guests[@]}"
+		make_for "$where" selftest-modules KDAPL_WANTED=bench "${for_guests[@]}"
+	progress "building programs for $1" "$2.programs" programs_for "$where" selftests
 	mkdir "$tmp/$1"
 	cp "$top_dir/build/$release/selftests/modules/kdapl_testlib.ko" \
 		"$top_dir/build/$release/selftests/modules/kdapl_bench.ko" "$tmp/$1"

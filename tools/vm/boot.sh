@@ -6,7 +6,7 @@ set -euo pipefail
 
 usage() {
 	cat >&2 <<-EOT
-	usage: boot.sh --kernel 6.1|6.12 [OPTION]... -- GUEST_SCRIPT [ARGUMENT]...
+	usage: boot.sh --kernel NAME [OPTION]... -- GUEST_SCRIPT [ARGUMENT]...
 	  --debug                     the kernel with sanitizers
 	  --rdma rxe|siw              the software device on eth0: rxe0, or siw0, which
 	                              only debug kernels have; default rxe
@@ -83,10 +83,23 @@ case $wire in
 '' | listen:* | connect:*) ;;
 *) usage ;;
 esac
-command -v qemu-system-x86_64 >/dev/null || die "qemu is missing: run tools/vm/deps.sh test"
-
 where=$("$vm_dir/kernel.sh" "$kernel" ${debug:+"$debug"}) || die "no $kernel kernel"
 image=$(field image <<<"$where")
+arch=$(field arch <<<"$where")
+
+# What a machine of that kind is: its console, and the script's port.
+case $arch in
+amd64)
+	qemu=qemu-system-x86_64 triplet=x86_64-linux-gnu type=q35 cpu=max
+	console=ttyS0 port=ttyS1 script_port=(-serial chardev:script)
+	;;
+arm64)
+	qemu=qemu-system-aarch64 triplet=aarch64-linux-gnu type=virt cpu=cortex-a76
+	console=ttyAMA0 port=ttyS0 script_port=(-device "pci-serial,chardev=script")
+	;;
+*) die "boot.sh knows no machine for $arch" ;;
+esac
+command -v "$qemu" >/dev/null || die "$qemu is missing: run tools/vm/deps.sh test"
 
 log=${log:-$top_dir/build/vm/$kernel${debug:+-debug}.log}
 mkdir -p "$(dirname "$log")"
@@ -104,7 +117,7 @@ trap 'exit 130' INT TERM HUP
 mark=@@$(tr -d - </proc/sys/kernel/random/uuid)
 
 make_initramfs() {
-	local file name names=() list=()
+	local file name guest names=() list=()
 	for file in "${insmod[@]}"; do
 		name=/kdapl/modules/${file##*/}
 		names+=("$name")
@@ -112,13 +125,14 @@ make_initramfs() {
 	done
 	printf 'export KDAPL_MARK=%s KDAPL_LIMIT=%s KDAPL_INSMOD="%s" KDAPL_RDMA=%s' \
 		"$mark" "$limit" "${names[*]}" "$rdma" >"$tmp/settings"
-	printf ' KDAPL_ADDRESS=%s\n' "$address" >>"$tmp/settings"
+	printf ' KDAPL_ADDRESS=%s KDAPL_PORT=%s\n' "$address" "$port" >>"$tmp/settings"
 	[ ${#settings[@]} -eq 0 ] ||
 		printf 'export %s\n' "${settings[*]@Q}" >>"$tmp/settings"
 	printf '#!/bin/sh\nexec %s\n' "/kdapl/script ${*@Q}" >"$tmp/run.sh"
 	chmod +x "$tmp/run.sh"
-	LD_LIBRARY_PATH=$libs "$vm_dir/initramfs.sh" "$tmp/initramfs" \
-		"$(field release <<<"$where")" "$(field modules <<<"$where")" \
+	guest=$(field guest <<<"$where")
+	LD_LIBRARY_PATH=$libs "$vm_dir/initramfs.sh" ${guest:+--guest "$guest"} "$tmp/initramfs" \
+		"$(field release <<<"$where")" "$(field modules <<<"$where")" "$triplet" \
 		"$tmp/settings:/kdapl/settings" "$tmp/run.sh:/kdapl/run.sh" \
 		"$script:/kdapl/script" "${list[@]}" "${add[@]}"
 }
@@ -129,11 +143,12 @@ shift
 make_initramfs "$@" || die "cannot make the initramfs"
 
 if [ -n "$icount" ]; then
-	machine=(-accel 'tcg,thread=single' -icount 'shift=0,sleep=off' -smp 1 -cpu max)
-elif [ "${KDAPL_ACCEL:-$("$vm_dir/accel.sh" "$image")}" = kvm ]; then
+	machine=(-accel 'tcg,thread=single' -icount 'shift=0,sleep=off' -smp 1 -cpu "$cpu")
+elif [ "$arch" = "$(dpkg --print-architecture)" ] &&
+     [ "${KDAPL_ACCEL:-$("$vm_dir/accel.sh" "$image")}" = kvm ]; then
 	machine=(-accel kvm -smp "$smp" -cpu host)
 else
-	machine=(-accel 'tcg,thread=multi' -smp "$smp" -cpu max)
+	machine=(-accel 'tcg,thread=multi' -smp "$smp" -cpu "$cpu")
 fi
 mem=${mem:-$([ -n "$debug" ] && echo 2048M || echo 1024M)}
 
@@ -157,7 +172,7 @@ case $wire in
 	;;
 esac
 
-parameters=(console=ttyS0 loglevel=7 printk.time=1 printk.devkmsg=on panic=-1 oops=panic
+parameters=("console=$console" loglevel=7 printk.time=1 printk.devkmsg=on panic=-1 oops=panic
 	mitigations=off random.trust_cpu=on)
 
 # A port on the PCI bus, because a third one on the ISA bus would share its
@@ -187,13 +202,13 @@ run_qemu() {
 
 	status=0
 	began=$SECONDS
-	timeout --foreground -k 5 "$limit" qemu-system-x86_64 \
-		-M q35 -nodefaults -no-user-config -display none -no-reboot -m "$mem" \
+	timeout --foreground -k 5 "$limit" "$qemu" \
+		-M "$type" -nodefaults -no-user-config -display none -no-reboot -m "$mem" \
 		"${machine[@]}" \
 		-kernel "$image" -initrd "$tmp/initramfs" \
 		-append "${parameters[*]} $append" \
 		-chardev "file,id=console,path=$tmp/console" -serial chardev:console \
-		-chardev "file,id=script,path=$tmp/script" -serial chardev:script \
+		-chardev "file,id=script,path=$tmp/script" "${script_port[@]}" \
 		"${ports[@]}" \
 		-netdev "$netdev" -device "$nic" ${pidfile:+-pidfile "$pidfile"} \
 		${monitor:+-monitor "unix:$monitor,server=on,wait=off"} \

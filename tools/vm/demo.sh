@@ -10,20 +10,22 @@ log=$top_dir/build/vm/demo.log
 "$vm_dir/deps.sh" demo
 where=$("$vm_dir/kernel.sh" "$version")
 release=$(field release <<<"$where")
-out=$top_dir/build/$release
+out=$(field out <<<"$where")
+modules=$out/$release
 
 mkdir -p "$top_dir/build"
-progress "building the module, libdat and the demo" "$top_dir/build/demo-build.log" \
-	make -s -j"$(nproc)" -C "$top_dir" selftest-modules demo-programs \
-	KDIR="$(field kdir <<<"$where")" KDAPL_WANTED=demo "${for_guests[@]}"
+progress "building the module" "$top_dir/build/demo-build.log" \
+	make_for "$where" selftest-modules KDAPL_WANTED=demo "${for_guests[@]}"
+progress "building libdat and the demo" "$top_dir/build/demo-programs.log" \
+	programs_for "$where" demo-programs
 say "booting Linux $release in QEMU ..."
 
 rc=0
 "$vm_dir/boot.sh" --kernel "$version" --timeout 300 --log "$log" \
-	--insmod "$out/kdapl.ko" --lib "$top_dir/build/libdat" \
-	--add "$top_dir/build/demo:/demo" \
-	--add "$out/selftests/modules/kdapl_demo.ko:/demo/kdapl_demo.ko" \
-	--add "$out/selftests/modules/kdapl_testlib.ko:/demo/kdapl_testlib.ko" \
+	--insmod "$modules/kdapl.ko" --lib "$out/libdat" \
+	--add "$out/demo:/demo" \
+	--add "$modules/selftests/modules/kdapl_demo.ko:/demo/kdapl_demo.ko" \
+	--add "$modules/selftests/modules/kdapl_testlib.ko:/demo/kdapl_testlib.ko" \
 	-- "$top_dir/tools/demo/run.sh" || rc=$?
 if [ "$rc" -ne 0 ]; then
 	echo "demo: failed with status $rc; the serial log is $log"

@@ -6,6 +6,10 @@ set -euo pipefail
 
 build=(build-essential linux-headers-amd64)
 vm=(qemu-system-x86 busybox-static cpio kmod iproute2 xz-utils)
+# For kernels of other suites and architectures
+foreign=(mmdebstrap debian-archive-keyring util-linux)
+# The headers of what this machine's Debian has
+mapfile -t headers < <(awk '$4 == "host" && !/^#/ { print $5 }' "$vm_dir/kernels")
 
 packages() {
 	case $1 in
@@ -14,7 +18,8 @@ packages() {
 		packages demo
 		# The source package has the kselftest headers. Some tests are
 		# built for 32 bits as well, some for libdat2.
-		printf '%s\n' linux-headers-6.12-amd64 linux-source-6.12 gcc-multilib \
+		printf '%s\n' "${headers[@]}" "${foreign[@]}" qemu-system-arm \
+			linux-source-6.12 gcc-multilib \
 			libdapl-dev libdapl2 dapl2-utils ibverbs-providers
 		;;
 	bench)
@@ -27,7 +32,7 @@ packages() {
 		;;
 	check)
 		# The source package has checkpatch.
-		printf '%s\n' "${build[@]}" linux-headers-6.12-amd64 linux-source-6.12 \
+		printf '%s\n' "${build[@]}" "${headers[@]}" "${foreign[@]}" linux-source-6.12 \
 			sparse codespell shellcheck mandoc git xz-utils perl
 		;;
 	*) die "unknown task '$1': demo, test, check, debug or bench" ;;

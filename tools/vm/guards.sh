@@ -12,7 +12,6 @@ max_jobs=${KDAPL_JOBS:-2}
 
 "$vm_dir/deps.sh" test
 where=$("$vm_dir/kernel.sh" "$version") || die "no $version kernel"
-kdir=$(field kdir <<<"$where")
 release=$(field release <<<"$where")
 logs=$top_dir/build/guards
 rm -rf "$logs"
@@ -23,7 +22,7 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM HUP
 
 build() {
-	make -s -j"$(nproc)" -C "$tree" KDIR="$kdir" KDAPL_WANTED=tests \
+	top_dir=$tree make_for "$where" KDAPL_WANTED=tests BUILD_DIR="$tree/build" \
 		"${for_guests[@]}" "$@"
 }
 
@@ -31,7 +30,7 @@ mkdir "$tree"
 # Programs of the guest that run as an ordinary user read it.
 chmod 755 "$tmp" "$tree"
 git -C "$top_dir" ls-files -z | (cd "$top_dir" && xargs -0 cp --parents -t "$tree")
-build selftest-modules selftests >"$logs/build.log" 2>&1 ||
+{ build selftest-modules && make -s -C "$tree" selftests; } >"$logs/build.log" 2>&1 ||
 	die "does not build: see $logs/build.log"
 mkdir -p "$tree/build/selftests/modules"
 find "$tree/build/$release/selftests/modules" -name '*.ko' \

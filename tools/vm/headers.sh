@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Prints the build directory of Debian's installed headers for VERSION.
+# Prints the build directory of the installed headers of a kernel of this machine's Debian.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-version=${1:?usage: headers.sh 6.1|6.12}
-case $version in
-6.1) meta=linux-headers-amd64 ;;
-*) meta=linux-headers-$version-amd64 ;;
-esac
+version=${1:?usage: headers.sh NAME}
+read -r _ _ suite meta _ < <(row "$version") || die "no kernel is called '$version'"
+[ "$suite" = host ] || die "the headers of $version are not installed here"
 
 headers=$(dpkg-query -W -f '${Depends}' "$meta" 2>/dev/null |
 	sed -n 's/.*\(linux-headers-[^ ,]*\).*/\1/p') || headers=

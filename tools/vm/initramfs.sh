@@ -4,14 +4,22 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-[ $# -ge 3 ] || die "usage: initramfs.sh OUTPUT RELEASE MODULES_DIR [HOSTPATH:GUESTPATH]..."
-output=$1 release=$2 modules=$3
-shift 3
+usage="usage: initramfs.sh [--guest DIRECTORY] OUTPUT RELEASE MODULES_DIR TRIPLET [HOSTPATH:GUESTPATH]..."
+# Where programs and libraries come from, if not from this machine
+guest=
+if [ "${1-}" = --guest ]; then
+	guest=${2:?$usage}
+	shift 2
+fi
+[ $# -ge 4 ] || die "$usage"
+output=$1 release=$2 modules=$3 triplet=$4
+shift 4
 
 # What the guest may load, with all that they depend on. Debug kernels have
 # everything built in, and siw too, which Debian's kernels lack.
-wanted_modules=(virtio_pci virtio_net rdma_rxe ib_uverbs rdma_ucm
-	crc32_generic crc32c_generic veth dummy sch_netem)
+wanted_modules=(virtio_pci virtio_net rdma_rxe ib_uverbs rdma_ucm veth dummy sch_netem)
+# What old kernels have as modules
+if_there=(crc32_generic crc32c_generic)
 tools=(ip rdma tc)
 
 PATH=$PATH:/usr/sbin:/sbin
@@ -25,23 +33,51 @@ for dir in bin sbin lib lib64; do
 	ln -s "usr/$dir" "$stage/$dir"
 done
 
+# What files need: names of libraries, and the loader of programs. Scripts need none.
+needs() {
+	readelf -Wld "$@" 2>/dev/null | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p
+		s/.*program interpreter: (.*)\]/\1/p' | sort -u
+}
+
+# library NAME: its path here
+library() {
+	local path paths=()
+	case $1 in
+	/*) paths=("$guest$1") ;;
+	*)
+		IFS=: read -ra paths <<<"${LD_LIBRARY_PATH-}"
+		paths+=("$guest/usr/lib/$triplet" "$guest/lib/$triplet" "$guest/usr/lib")
+		paths=("${paths[@]/%//$1}")
+		;;
+	esac
+	for path in "${paths[@]}"; do
+		[ ! -e "$path" ] || break
+	done
+	[ -e "$path" ] || die "a library is missing: $1"
+	printf '%s\n' "$path"
+}
+
 # What these programs and libraries are linked with: add_libraries FILE... Libraries of
 # the system keep their place, others go where the guest's LD_LIBRARY_PATH looks.
+declare -A has_library
 add_libraries() {
-	local list path
-	# Some are scripts, or static, which it takes for a failure.
-	list=$(ldd "$@" 2>/dev/null) || :
-	case $list in
-	*'not found'*) die "a library is missing: $(grep -m 1 'not found' <<<"$list")" ;;
-	esac
-	while read -r path; do
-		case $path in
-		/lib/* | /lib64/* | /usr/lib/* | /usr/lib64/*)
-			[ -e "$stage$path" ] || install -D "$path" "$stage$path"
-			;;
-		*) install -D "$path" "$stage/usr/local/lib/${path##*/}" ;;
-		esac
-	done < <(sed -nE 's/^(.* => |\t)(\/[^ ]*) \(.*/\2/p' <<<"$list" | sort -u)
+	local name names path new
+	mapfile -t names < <(needs "$@" || :)
+	while [ ${#names[@]} -gt 0 ]; do
+		new=()
+		for name in "${names[@]}"; do
+			[ -z "${has_library[$name]-}" ] || continue
+			has_library[$name]=yes
+			path=$(library "$name")
+			new+=("$path")
+			case ${path#"$guest"} in
+			/lib*/* | /usr/lib*/*) install -D "$path" "$stage${path#"$guest"}" ;;
+			*) install -D "$path" "$stage/usr/local/lib/${path##*/}" ;;
+			esac
+		done
+		[ ${#new[@]} -gt 0 ] || break
+		mapfile -t names < <(needs "${new[@]}" || :)
+	done
 }
 
 add() {
@@ -53,26 +89,43 @@ add() {
 	[ ${#files[@]} -eq 0 ] || add_libraries "${files[@]}"
 }
 
+# tool NAME: its path here
+tool() {
+	local dir
+	for dir in "$guest"/{usr/bin,usr/sbin,bin,sbin}; do
+		if [ -x "$dir/$1" ]; then
+			printf '%s\n' "$dir/$1"
+			return
+		fi
+	done
+	die "$1 is missing: run tools/vm/deps.sh test"
+}
+
 add_tools() {
-	local tool
-	install "$(command -v busybox)" "$stage/bin/busybox"
-	if ldd "$stage/bin/busybox" >/dev/null 2>&1; then
+	local name
+	install "$(tool busybox)" "$stage/bin/busybox"
+	if [ -n "$(needs "$stage/bin/busybox")" ]; then
 		die "busybox is not static: run tools/vm/deps.sh test"
 	fi
 	# busybox's own shell would prefer busybox's ip and tc to the real ones.
-	add "$(command -v dash)" /bin/sh
-	for tool in "${tools[@]}"; do
-		add "$(command -v "$tool")" "/sbin/$tool"
+	add "$(tool dash)" /bin/sh
+	for name in "${tools[@]}"; do
+		add "$(tool "$name")" "/sbin/$name"
 	done
 }
 
 # Prints the path of each module to copy.
 module_files() {
 	local name
-	for name in "${wanted_modules[@]}"; do
-		modprobe -d "${modules%/lib/modules/*}/" -S "$release" --show-depends "$name" |
-			sed -n 's/^insmod \([^ ]*\).*/\1/p'
-	done | sort -u
+	local show=(modprobe -d "${modules%/lib/modules/*}/" -S "$release" --show-depends)
+	{
+		for name in "${wanted_modules[@]}"; do
+			"${show[@]}" "$name"
+		done
+		for name in "${if_there[@]}"; do
+			"${show[@]}" "$name" 2>/dev/null || :
+		done
+	} | sed -n 's/^insmod \([^ ]*\).*/\1/p' | sort -u
 }
 
 add_modules() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Builds, once, a kernel with sanitizers from Debian's source package, patches/ and
-# debug.config. With --is-there it says by its exit status whether that was done before.
+# debug*.config. With --is-there it says by its exit status whether that was done before.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -10,30 +10,42 @@ if [ "${1-}" = --is-there ]; then
 	only_ask=yes
 	shift
 fi
-version=${1:?usage: kernel-debug.sh [--is-there] 6.1|6.12}
+name=${1:?usage: kernel-debug.sh [--is-there] NAME}
+read -r arch page suite _ < <(row "$name") || die "no kernel is called '$name'"
+version=${name%%-*}
 package=linux-source-$version
-config=$vm_dir/debug.config
+# For all kernels, and for those of its generation
+configs=("$vm_dir/debug.config")
+[ ! -e "$vm_dir/debug-${version%%.*}.config" ] ||
+	configs+=("$vm_dir/debug-${version%%.*}.config")
 # What it sets, and what it turns off.
 setting='^(CONFIG_|# CONFIG_[A-Z0-9_]+ is not set$)'
-package_version=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null) ||
-	die "$package is not installed: run tools/vm/deps.sh debug"
+root=
+if [ "$suite" = host ]; then
+	package_version=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null) ||
+		die "$package is not installed: run tools/vm/deps.sh debug"
+else
+	# With the compiler of the Debian that it comes from
+	root=$("$vm_dir/root.sh" build "$suite")
+	package_version=$("$vm_dir/archive.sh" "$suite" "$arch" version "$package")
+fi
 mapfile -t patches < <(patches_of "$version")
 # A changed comment is no reason to build again.
-dir=$cache_dir/debug/$package_version-$(grep -hE "$setting" "$config" |
+dir=$cache_dir/debug/$package_version-$(grep -hE "$setting" "${configs[@]}" |
 	cat - "${patches[@]}" | sha256sum | cut -c 1-12)
 
 # An empty LOCALVERSION keeps a git tree around the cache out of the release.
 kbuild() {
-	make -C "$source" O="$tmp" LOCALVERSION= -j"$(nproc)" "$@"
+	in_root "$root" make -C "$source" O="$tmp" LOCALVERSION= -j"$(nproc)" "$@"
 }
 
 configure() {
 	local lost
 	kbuild allnoconfig &&
-		"$source/scripts/kconfig/merge_config.sh" -m -O "$tmp" "$tmp/.config" "$config" &&
+		in_root "$root" "$source/scripts/kconfig/merge_config.sh" -m -O "$tmp" "$tmp/.config" "${configs[@]}" &&
 		kbuild olddefconfig || return
 	# A name that this kernel does not have would vanish without a word.
-	lost=$(grep -E "$setting" "$config" | grep -vxFf "$tmp/.config" || :)
+	lost=$(grep -hE "$setting" "${configs[@]}" | grep -vxFf "$tmp/.config" || :)
 	[ -z "$lost" ] || {
 		printf 'not in the resulting configuration: %s\n' "$lost"
 		return 1
@@ -56,14 +68,14 @@ prune() {
 build() {
 	local source tmp log
 	[ ! -d "$dir" ] || return 0
-	source=$("$vm_dir/source.sh" "$version")
+	source=$("$vm_dir/source.sh" "$name")
 	tmp=$(mktemp -d "$cache_dir/debug/.build.XXXXXX")
-	log=$cache_dir/debug/build-$version.log
-	say "the $version debug kernel is built once, in about 8 minutes on two cores"
+	log=$cache_dir/debug/build-$name.log
+	say "the $name debug kernel is built once, in about 8 minutes on two cores"
 	if ! progress "configuring it" "$log" configure ||
 		! progress "building it" "$log" compile; then
 		rm -rf "$tmp"
-		die "cannot build the $version debug kernel"
+		die "cannot build the $name debug kernel"
 	fi
 	prune
 	mv "$tmp" "$dir"
@@ -71,7 +83,8 @@ build() {
 
 [ -z "$only_ask" ] || exec test -d "$dir"
 mkdir -p "$cache_dir/debug"
-with_lock "debug-$version" build
+with_lock "debug-$name" build
 
-printf '%s\n' "image=$dir/arch/x86/boot/bzImage" modules= "kdir=$dir" \
+printf '%s\n' "arch=$arch" "page=$page" "image=$dir/arch/x86/boot/bzImage" modules= \
+	"root=$root" "kdir=$dir" make= "out=$top_dir/build" guest= \
 	"release=$(cat "$dir/include/config/kernel.release")"

@@ -1,23 +1,112 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Finds the Debian kernel that the installed headers belong to, or unpacks it into the cache.
+# Finds one of Debian's kernels, or unpacks it into the cache: for kernel.sh.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-version=${1:?usage: kernel-stock.sh 6.1|6.12}
-# A module is built with the headers, so the headers say which image is wanted.
-kdir=$("$vm_dir/headers.sh" "$version")
-release=${kdir#/lib/modules/}
-release=${release%/build}
+# A module is built with the headers. Who only builds one needs no image.
+only_headers=''
+if [ "${1-}" = --headers ]; then
+	only_headers=yes
+	shift
+fi
+name=${1:?usage: kernel-stock.sh [--headers] NAME}
+read -r arch page suite meta _ < <(row "$name") || die "no kernel is called '$name'"
+series=${name%%-*}
+root='' guest='' told='' out=$top_dir/build
+PATH=$PATH:/usr/sbin:/sbin
 
-image=linux-image-$release
-image_version=$(dpkg-query -W -f '${Version}' "linux-headers-$release")
-dir=$cache_dir/stock/${image}_$image_version
-kernel=$cache_dir/stock/vmlinux-${release}_$image_version
+archive() {
+	"$vm_dir/archive.sh" "$suite" "$arch" "$@"
+}
 
-# Prints the path of the image's package, downloading it if needed.
-deb_file() {
-	local tmp file
+# The newest headers of the series: META depends on them, unless it has gone on to another.
+release_of_series() {
+	local package
+	package=$(archive depends "$meta:$arch" | grep -E '^linux-headers-[0-9]' | head -n 1)
+	case $package in
+	linux-headers-"$series".*) ;;
+	*) package=$(archive names "linux-headers-${series//./\\.}\..*[0-9]-${meta#linux-headers-}" |
+		tail -n 1) ;;
+	esac
+	[ -n "$package" ] || die "Debian $suite has no $series for $arch any more"
+	echo "${package#linux-headers-}"
+}
+
+# Unpacks packages: into DIRECTORY FILE...
+into() {
+	local dir=$1 file
+	shift
+	for file; do
+		dpkg-deb --fsys-tarfile "$file" | tar -x --keep-directory-symlink -C "$dir"
+	done
+}
+
+# What cannot be installed here goes to another root directory, where it is built for.
+foreign_headers() {
+	local files package wanted=("linux-headers-$release:$arch")
+	while read -r package; do
+		case $package in
+		linux-headers-*-common | linux-kbuild-*) wanted+=("$package") ;;
+		esac
+	done < <(archive depends "linux-headers-$release:$arch")
+	mapfile -t files < <(archive get "${wanted[@]}")
+	[ ${#files[@]} -eq ${#wanted[@]} ] || die "cannot get the headers of $release"
+	export -f into
+	progress "unpacking the headers of $release" "$cache_dir/stock/headers.log" \
+		as_root bash -c 'into "$@"' into "$root" "${files[@]}" || die "cannot unpack ${files[*]}"
+	as_root touch "$root/usr/src/linux-headers-$release/.complete"
+}
+
+find_foreign() {
+	release=$(release_of_series)
+	root=$("$vm_dir/root.sh" build "$suite")
+	kdir=/usr/src/linux-headers-$release
+	[ -e "$root$kdir/.complete" ] || with_lock "headers-$name" foreign_headers
+	image_version=$(archive version "linux-image-$release:$arch")
+	case $arch in
+	amd64) ;;
+	arm64)
+		guest=$("$vm_dir/root.sh" guest "$suite" "$arch")
+		told="ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-"
+		;;
+	s390x) told="ARCH=s390 CROSS_COMPILE=s390x-linux-gnu-" ;;
+	*) die "kernel-stock.sh does not know what to build $arch with" ;;
+	esac
+	[ "$arch" = amd64 ] || out=$top_dir/build/$arch
+	told+=" BUILD_DIR=$out"
+	[ -z "$guest" ] || told+=" SYSROOT=$guest"
+}
+
+find_installed() {
+	kdir=$("$vm_dir/headers.sh" "$name")
+	release=${kdir#/lib/modules/}
+	release=${release%/build}
+	image_version=$(dpkg-query -W -f '${Version}' "linux-headers-$release")
+}
+
+# Within one release Debian keeps the module ABI, so a newer revision will do
+# when the archive no longer has that of the headers.
+download() {
+	local get=(apt-get -q -o APT::Sandbox::User=root download)
+	"${get[@]}" "$image=$image_version" && return
+	as_root apt-get -q update
+	"${get[@]}" "$image=$image_version" || "${get[@]}" "$image"
+}
+
+# Prints the paths of the packages with the image and its modules.
+image_files() {
+	local tmp file package wanted=("$image:$arch")
+	if [ -n "$root" ]; then
+		# Since 7.0 they are two of their own.
+		while read -r package; do
+			case $package in
+			linux-base-* | linux-binary-* | linux-modules-*) wanted+=("$package:$arch") ;;
+			esac
+		done < <(archive depends "$image:$arch")
+		archive get "${wanted[@]}"
+		return
+	fi
 	file=$cache_dir/deb/${image}_${image_version}_amd64.deb
 	if [ ! -f "$file" ]; then
 		tmp=$(mktemp -d "$cache_dir/deb/.get.XXXXXX")
@@ -31,24 +120,21 @@ deb_file() {
 	printf '%s\n' "$file"
 }
 
-# Within one release Debian keeps the module ABI, so a newer revision will do
-# when the archive no longer has that of the headers.
-download() {
-	local get=(apt-get -q -o APT::Sandbox::User=root download)
-	"${get[@]}" "$image=$image_version" && return
-	as_root apt-get -q update
-	"${get[@]}" "$image=$image_version" || "${get[@]}" "$image"
-}
-
 unpack() {
-	local file tmp
+	local files tmp
 	[ ! -d "$dir" ] || return 0
-	file=$(deb_file)
+	files=$(image_files)
+	mapfile -t files <<<"$files"
 	tmp=$(mktemp -d "$cache_dir/stock/.unpack.XXXXXX")
-	if ! progress "unpacking $image $image_version" "$tmp/log" dpkg -x "$file" "$tmp/root" ||
+	# As in a root directory of today, whatever the packages say.
+	mkdir -p "$tmp/root/usr/lib"
+	ln -s usr/lib "$tmp/root/lib"
+	export -f into
+	if ! progress "unpacking $image $image_version" "$tmp/log" \
+		bash -c 'into "$@"' into "$tmp/root" "${files[@]}" ||
 		! progress "indexing its modules" "$tmp/log" depmod -b "$tmp/root" "$release"; then
 		rm -rf "$tmp"
-		die "cannot unpack $file"
+		die "cannot unpack $image"
 	fi
 	mv "$tmp/root" "$dir"
 	rm -rf "$tmp"
@@ -56,21 +142,29 @@ unpack() {
 
 # Without KVM it takes a guest two seconds to unpack a kernel. Some are like that only.
 unpack_kernel() {
+	local packed=$dir/boot/vmlinuz-$release
 	[ ! -e "$kernel" ] || return 0
-	"$vm_dir/vmlinux.sh" "$dir/boot/vmlinuz-$release" "$kernel.new" ||
-		ln -sf "$dir/boot/vmlinuz-$release" "$kernel.new"
+	[ -e "$packed" ] || packed=$dir/usr/lib/modules/$release/vmlinuz
+	[ -e "$packed" ] || die "$image has no kernel"
+	"$vm_dir/vmlinux.sh" "$packed" "$kernel.new" || ln -sf "$packed" "$kernel.new"
 	mv "$kernel.new" "$kernel"
 }
 
-PATH=$PATH:/usr/sbin:/sbin
 mkdir -p "$cache_dir/deb" "$cache_dir/stock"
-if [ -r "/boot/vmlinuz-$release" ] && [ -r "/lib/modules/$release/modules.dep" ]; then
-	# Some of Debian's headers bring the image with them.
-	dir=
-else
-	with_lock "$image" unpack
+if [ "$suite" = host ]; then find_installed; else find_foreign; fi
+image=linux-image-$release
+dir=$cache_dir/stock/${image}_$image_version
+kernel=$cache_dir/stock/vmlinux-${release}_$image_version
+if [ -z "$only_headers" ]; then
+	if [ "$suite" = host ] && [ -r "/boot/vmlinuz-$release" ] &&
+	   [ -r "/lib/modules/$release/modules.dep" ]; then
+		# Some of Debian's headers bring the image with them.
+		dir=
+	else
+		with_lock "$image" unpack
+	fi
+	with_lock "$image" unpack_kernel
+	printf '%s\n' "image=$kernel" "modules=$dir/lib/modules/$release"
 fi
-with_lock "$image" unpack_kernel
-
-printf '%s\n' "image=$kernel" "modules=$dir/lib/modules/$release" \
-	"kdir=$kdir" "release=$release"
+printf '%s\n' "arch=$arch" "page=$page" "root=$root" "kdir=$kdir" "make=$told" "out=$out" \
+	"release=$release" "guest=$guest"

@@ -28,15 +28,16 @@ mkdir -p "$cache_dir" || die "cannot create the cache $cache_dir; set KDAPL_CACH
 # Two runs that fill the same part of the cache wait for each other:
 # with_lock NAME COMMAND...
 with_lock() {
-	local name=$1
+	# By names that the command does not use: it sees these.
+	local what_is_locked=$1
 	shift
 	(
 		flock -n 9 || {
-			say "waiting for another run that works on $name"
+			say "waiting for another run that works on $what_is_locked"
 			flock 9
 		}
 		"$@"
-	) 9>"$cache_dir/.lock-$name"
+	) 9>"$cache_dir/.lock-$what_is_locked"
 }
 
 # progress LABEL LOG COMMAND...: runs a command that may be long with its output
@@ -71,6 +72,62 @@ as_root() {
 		if [ -t 0 ]; then sudo "$@"; else sudo -n "$@"; fi
 	else
 		return 1
+	fi
+}
+
+# row NAME: its line of the file kernels, without the name; fails if there is none.
+# KDAPL_NEW is a line of a kernel that is not in there yet.
+row() {
+	awk -v name="$1" '$1 == name { $1 = ""; print; found = 1 } END { exit !found }' \
+		"$vm_dir/kernels" <(echo "${KDAPL_NEW-}")
+}
+
+# kernels COLUMN [VALUE...]: the names of those whose column (TEST, DEBUG, SUITE) says so
+kernels() {
+	local column=$1
+	shift
+	awk -v column="$column" -v wanted=" $* " '
+		$2 == "NAME" || /^# [A-Z]+ / { next }
+		/^#/ || NF < 7 { next }
+		{
+			value = column == "TEST" ? $6 : column == "DEBUG" ? $7 : $4
+			if (index(wanted, " " value " "))
+				print $1
+		}' "$vm_dir/kernels"
+}
+
+# in_root ROOT COMMAND...: runs it there, where our tree, the cache and /tmp are the same;
+# here, if ROOT is empty
+in_root() {
+	local root=$1
+	shift
+	if [ -z "$root" ]; then
+		"$@"
+	else
+		as_root unshare -m "$vm_dir/enter.sh" "$root" "$(id -u):$(id -g)" \
+			"$top_dir:$cache_dir:/tmp" "$@"
+	fi
+}
+
+# make_for WHERE ARGUMENT...: makes what our Makefile can, for the kernel that kernel.sh
+# has described so
+make_for() {
+	local where=$1 settings
+	shift
+	read -ra settings < <(field make <<<"$where") || :
+	in_root "$(field root <<<"$where")" make -s -j"$(nproc)" -C "$top_dir" \
+		KDIR="$(field kdir <<<"$where")" "${settings[@]}" "$@"
+}
+
+# programs_for WHERE ARGUMENT...: the same for programs. Those of this machine's kind run
+# on any kernel, and so are built for none.
+programs_for() {
+	local where=$1
+	shift
+	if [ -z "$(field guest <<<"$where")" ]; then
+		make -s -j"$(nproc)" -C "$top_dir" "$@"
+	else
+		make_for "$where" KSELFTEST="$("$vm_dir/borrow.sh")" "$@"
 	fi
 }
 

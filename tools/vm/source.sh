@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Unpacks Debian's linux-source-VERSION into the cache, mends what patches/ mends,
+# Unpacks Debian's linux-source of a kernel into the cache, mends what patches/ mends,
 # and prints the directory.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-version=${1:?usage: source.sh VERSION}
+name=${1:?usage: source.sh NAME}
+read -r arch _ suite _ < <(row "$name") || die "no kernel is called '$name'"
+version=${name%%-*}
 package=linux-source-$version
-tarball=/usr/src/$package.tar.xz
 dir=$cache_dir/src/$package
 # Beside the tree, not in it: kbuild wants the tree as it came.
 stamp=$dir.version
@@ -20,6 +21,10 @@ unpack() {
 	local tmp
 	[ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
 	tmp=$(mktemp -d "$cache_dir/src/.unpack.XXXXXX")
+	if [ -z "$tarball" ]; then
+		tarball=$tmp/usr/src/$package.tar.xz
+		dpkg-deb -x "$("$vm_dir/archive.sh" "$suite" "$arch" get "$package")" "$tmp"
+	fi
 	if ! progress "unpacking $package $wanted" "$tmp/log" tar -C "$tmp" -xJf "$tarball"; then
 		rm -rf "$tmp"
 		die "cannot unpack $tarball"
@@ -35,9 +40,16 @@ unpack() {
 }
 
 mapfile -t patches < <(patches_of "$version")
-wanted=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null) || wanted=
-if [ -z "$wanted" ] || [ ! -r "$tarball" ]; then
-	die "$package is not installed: run tools/vm/deps.sh debug"
+if [ "$suite" = host ]; then
+	tarball=/usr/src/$package.tar.xz
+	wanted=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null) || wanted=
+	if [ -z "$wanted" ] || [ ! -r "$tarball" ]; then
+		die "$package is not installed: run tools/vm/deps.sh debug"
+	fi
+else
+	tarball=
+	wanted=$("$vm_dir/archive.sh" "$suite" "$arch" version "$package")
+	[ -n "$wanted" ] || die "Debian $suite has no $package"
 fi
 wanted+=-$(cat "${patches[@]}" | sha256sum | cut -c 1-12)
 mkdir -p "$cache_dir/src"

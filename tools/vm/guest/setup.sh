@@ -35,8 +35,10 @@ is_active() {
 	rdma link show "${KDAPL_RDMA}0/1" | grep -q ACTIVE
 }
 
-# In 6.1 rxe asks for "crc32" by name and does not depend on a module for it.
-for name in crc32_generic virtio_pci virtio_net ib_uverbs rdma_ucm rdma_rxe; do
+# Old kernels have checksums as modules; in 6.1 rxe asks for "crc32" by name and does not
+# depend on the module.
+modprobe crc32_generic 2>/dev/null
+for name in virtio_pci virtio_net ib_uverbs rdma_ucm rdma_rxe; do
 	[ ! -d "/lib/modules/$(uname -r)" ] || modprobe "$name" || fail "cannot load $name"
 done
 

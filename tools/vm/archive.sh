@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# What Debian has in other suites and for other architectures, without a change to this
+# machine's own lists: they are in the cache, and a day old at most.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+usage() {
+	cat >&2 <<-EOT
+	usage: archive.sh --mirror
+	       archive.sh SUITE ARCH names REGEX       names of packages, in order of version
+	       archive.sh SUITE ARCH depends PACKAGE   what it depends on, a line each
+	       archive.sh SUITE ARCH version PACKAGE   that would be taken
+	       archive.sh SUITE ARCH get PACKAGE...    paths of their files, downloaded
+	EOT
+	exit 2
+}
+
+# Where this machine takes Debian from. Its security updates may be elsewhere.
+mirror() {
+	local found
+	# shellcheck disable=SC2016 # names of apt's
+	found=$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(SUITE) $(CODENAME)' \
+		'Created-By: Packages' | awk '$2 == "Debian" && $NF !~ /-/ { print $1; exit }')
+	[ -n "$found" ] || die "apt does not say where this machine takes Debian from"
+	echo "$found"
+}
+
+[ "${1-}" != --mirror ] || {
+	mirror
+	exit
+}
+[ $# -ge 4 ] || usage
+suite=$1 arch=$2 what=$3
+shift 3
+state=$cache_dir/archive/$suite-$arch
+native=$(dpkg --print-architecture)
+options=(-q -o "Dir::State=$state/state" -o "Dir::State::status=$state/status"
+	-o "Dir::Cache=$state/cache" -o "Dir::Etc=$state/etc" -o APT::Sandbox::User=root
+	-o "APT::Architecture=$native" -o "APT::Architectures::=$native"
+	-o "APT::Architectures::=$arch" -o "APT::Default-Release=$suite")
+
+update() {
+	local url release=${suite%-backports} name
+	[ -z "$(find "$state/fresh" -mmin -1440 2>/dev/null)" ] || return 0
+	mkdir -p "$state"/{etc/{apt.conf.d,preferences.d,sources.list.d},state/lists/partial,cache/archives/partial}
+	: >"$state/status"
+	# The keys are this machine's.
+	ln -sfn /etc/apt/trusted.gpg.d "$state/etc/trusted.gpg.d"
+	url=$(mirror)
+	for name in "$release" "$release-updates" "$suite"; do
+		echo "deb [arch=$native,$arch signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $url $name main"
+	done | sort -u >"$state/etc/sources.list"
+	if progress "asking what Debian $suite has for $arch" "$state/log" \
+		apt-get "${options[@]}" update; then
+		: >"$state/fresh"
+	else
+		# Yesterday's will do, if there are any.
+		[ -e "$state/fresh" ] || die "cannot ask what Debian $suite has"
+	fi
+}
+
+get() {
+	local package file tmp version
+	for package; do
+		version=$(version_of "$package")
+		file=$cache_dir/deb/${package%:*}_${version//:/%3a}_$suite-$arch.deb
+		if [ ! -f "$file" ]; then
+			tmp=$(mktemp -d "$cache_dir/deb/.get.XXXXXX")
+			(cd "$tmp" && progress "downloading $package $version" log \
+				apt-get "${options[@]}" download "$package") || {
+				rm -rf "$tmp"
+				die "cannot download $package"
+			}
+			mv "$tmp"/*.deb "$file"
+			rm -rf "$tmp"
+		fi
+		printf '%s\n' "$file"
+	done
+}
+
+version_of() {
+	apt-cache "${options[@]}" policy "$1" | sed -n 's/^ *Candidate: \([^(].*\)/\1/p'
+}
+
+mkdir -p "$cache_dir/deb" "$state"
+with_lock "archive-$suite-$arch" update
+case $what in
+names) apt-cache "${options[@]}" pkgnames | grep -xE "$1" | sort -V || : ;;
+depends)
+	apt-cache "${options[@]}" show --no-all-versions "$1" |
+		sed -n 's/^Depends: //p' | tr ',' '\n' | tr '|' '\n' | sed 's/^ *\([^ (]*\).*/\1/'
+	;;
+version) version_of "$1" ;;
+get) get "$@" ;;
+*) usage ;;
+esac

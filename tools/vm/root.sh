@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Makes, once, a small Debian of another release or architecture, and prints its directory.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+usage() {
+	cat >&2 <<-EOT
+	usage: root.sh build SUITE | guest SUITE ARCH
+	  build   has what builds modules and kernels, for all architectures
+	  guest   what a guest of that architecture consists of, and what programs for it
+	          are built with; nothing in it is ever run here
+	EOT
+	exit 2
+}
+
+kind=${1-} suite=${2-} arch=${3-$(dpkg --print-architecture)}
+case $kind in
+build)
+	variant=apt
+	packages=(gcc make bc bison flex cpio kmod patch perl python3-minimal rsync sparse
+		xz-utils libdw-dev libelf-dev libssl-dev gcc-aarch64-linux-gnu
+		gcc-s390x-linux-gnu)
+	;;
+guest)
+	variant=extract
+	packages=(base-files busybox-static dash iproute2 libc6-dev libssl-dev)
+	;;
+*) usage ;;
+esac
+[ -n "$suite" ] || usage
+# Backports are for a release.
+release=${suite%-backports}
+include=$(IFS=, && echo "${packages[*]}")
+dir=$cache_dir/root/$release-$kind-$arch-$(sha256sum <<<"$include" | cut -c 1-12)
+
+make_root() {
+	local tmp mirror
+	[ ! -d "$dir" ] || return 0
+	mirror=$("$vm_dir/archive.sh" --mirror)
+	tmp=$(mktemp -d "$cache_dir/root/.make.XXXXXX")
+	as_root chmod 755 "$tmp"
+	if ! progress "making a Debian $release ($kind, $arch), once" "$dir.log" \
+		as_root mmdebstrap --variant=$variant --architectures="$arch" \
+		--include="$include" --skip=check/qemu "$release" "$tmp" "$mirror"; then
+		as_root rm -rf "$tmp"
+		die "cannot make a Debian $release"
+	fi
+	as_root mv "$tmp" "$dir"
+}
+
+command -v mmdebstrap >/dev/null || die "mmdebstrap is missing: run tools/vm/deps.sh test"
+mkdir -p "$cache_dir/root"
+with_lock "root-$release-$kind-$arch" make_root
+printf '%s\n' "$dir"
