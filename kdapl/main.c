@@ -5,6 +5,7 @@
 #include <linux/init.h>
 #include <linux/module.h>
 #include <linux/workqueue.h>
+#include <dat/version.h>
 
 #include "../chardev/chardev.h"
 #include "addr.h"
@@ -79,4 +80,6 @@ module_exit(kdapl_exit);
 
 MODULE_DESCRIPTION("Direct Access Transport API (kDAPL, and uDAPL by /dev/dat)");
 MODULE_AUTHOR("The kdapl developers");
+MODULE_VERSION(DAT_KDAPL_VERSION);
+MODULE_INFO(tested, DAT_KDAPL_KERNELS);
 MODULE_LICENSE("Dual BSD/GPL");

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <dat/version.h>
 
 #include "harness.h"
 
@@ -67,6 +68,20 @@ TEST(it_says_in_a_line_what_is_wrong)
 	ASSERT_EQ(0, setenv("DAT_DEVICE", "/dev/nonesuch", 1));
 	EXPECT_EQ(1, run(""));
 	EXPECT_EQ(1, lines());
+}
+
+TEST(its_version_is_that_of_the_module)
+{
+	char of_module[64] = "", said[96];
+	FILE *f = fopen("/sys/module/kdapl/version", "r");
+
+	ASSERT_NE(NULL, f);
+	ASSERT_EQ(1, fscanf(f, "%63s", of_module));
+	fclose(f);
+	ASSERT_EQ(0, run("--version"));
+	snprintf(said, sizeof(said), "dat-info %s\n", of_module);
+	EXPECT_EQ(0, strncmp(text, said, strlen(said)));
+	EXPECT_NE(NULL, strstr(text, "tested on Linux " DAT_KDAPL_KERNELS));
 }
 
 TEST(root_alone_learns_what_others_have_open)

@@ -11,8 +11,8 @@
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/sched.h>
-#include <linux/version.h>
 
+#include "compat.h"
 #include "fail_nth_engine.h"
 #include "kpair.h"
 #include "report.h"
@@ -203,7 +203,7 @@ unsigned int driver_under_test(void)
 {
 	if (kpair_is_siw())
 		return SIW;
-	return LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) ? OLD_RXE : 0;
+	return KERNEL_HAS_OLD_RXE ? OLD_RXE : 0;
 }
 
 /**

@@ -30,6 +30,7 @@ done
 step 'checkpatch' "$check_dir/checkpatch.sh"
 step 'libdat alone' make -s -C tools/libdat "O=$state_dir/libdat" all check
 step 'layout of <linux/dat.h>' "$check_dir/layout.sh"
+step 'tested kernels' "$check_dir/kernels.sh"
 step 'contexts' "$check_dir/contexts.sh"
 step 'conformance' "$check_dir/conformance.sh"
 step 'failure points' "$check_dir/failpoints.sh"

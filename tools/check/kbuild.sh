@@ -20,6 +20,7 @@ harmless=$harmless'|^  (The kernel was built (by|with)|You are using): '
 # warnings as errors, a file about which something was said is not compiled, so
 # next time it is looked at again. The same goes for modpost without its output.
 rc=0
+# shellcheck disable=SC2154 # for_guests is lib.sh's
 make_for "$where" -k "$goal" BUILD_DIR="$out" W=1 C=1 CF=-Wsparse-error \
 	"${for_guests[@]}" KCFLAGS="-Werror -g0" >"$log" 2>&1 || rc=$?
 if said=$(grep -vE "$harmless" "$log") || [ "$rc" -ne 0 ]; then

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <dat/udat.h>
+#include <dat/version.h>
 
 #define OPEN_FILES	"/sys/kernel/debug/kdapl/files"
 
@@ -30,7 +31,9 @@ static const char *explain(DAT_RETURN ret)
 static void usage(FILE *to)
 {
 	fputs("usage: dat-info [-v] [IA...]   the IAs, with -v all of their limits\n"
-	      "       dat-info -o             who has /dev/dat open, and what\n", to);
+	      "       dat-info -o             who has /dev/dat open, and what\n"
+	      "       dat-info --version      of kdapl, and the kernels it is tested on\n",
+	      to);
 }
 
 static const char *address(const struct sockaddr *sa)
@@ -189,11 +192,20 @@ static bool show_open_files(void)
 
 int main(int argc, char **argv)
 {
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{}
+	};
 	bool verbose = false, open_files = false, ok = true;
 	int c;
 
-	while ((c = getopt(argc, argv, "hov")) != -1) {
+	while ((c = getopt_long(argc, argv, "hovV", options, NULL)) != -1) {
 		switch (c) {
+		case 'V':
+			printf("dat-info " DAT_KDAPL_VERSION "\n"
+			       "tested on Linux " DAT_KDAPL_KERNELS "\n");
+			return 0;
 		case 'h':
 			usage(stdout);
 			return 0;
