@@ -19,6 +19,11 @@ ifneq ($(CROSS_COMPILE),)
 export CC := $(CROSS_COMPILE)gcc $(SYSROOT:%=--sysroot=%)
 endif
 
+# The scripts of tools/vm have a cache of what was compiled.
+ifneq ($(KDAPL_CCACHE),)
+kbuild_cc := CC="$(KDAPL_CCACHE) $(CROSS_COMPILE)gcc"
+endif
+
 .PHONY: all modules tools demo-programs selftests selftest-modules demo test check bench
 .PHONY: selftest-forms test-debug test-debug-all
 .PHONY: install modules_install clean mirror
@@ -36,7 +41,7 @@ mirror:
 	@find -L $(out) -type l -delete
 
 modules: mirror
-	$(MAKE) -C $(KDIR) M=$(out) modules
+	$(MAKE) -C $(KDIR) M=$(out) $(kbuild_cc) modules
 
 selftest-modules: modules
 	@cd $(out)/selftests/modules && for example in kdapl guide; do \
@@ -44,7 +49,7 @@ selftest-modules: modules
 		cmp -s $(out)/example.new example_$$example.c || \
 			cp $(out)/example.new example_$$example.c || exit; \
 	done
-	$(MAKE) -C $(KDIR) M=$(out)/selftests/modules \
+	$(MAKE) -C $(KDIR) M=$(out)/selftests/modules $(kbuild_cc) \
 		KBUILD_EXTRA_SYMBOLS=$(out)/Module.symvers modules
 
 # The provider needs the headers of Debian's libdapl-dev.

@@ -7,7 +7,7 @@ set -euo pipefail
 build=(build-essential linux-headers-amd64)
 vm=(qemu-system-x86 busybox-static cpio kmod iproute2 xz-utils)
 # For kernels of other suites and architectures
-foreign=(mmdebstrap debian-archive-keyring util-linux)
+foreign=(ccache mmdebstrap debian-archive-keyring util-linux)
 # The headers of what this machine's Debian has
 mapfile -t headers < <(awk '$4 == "host" && !/^#/ { print $5 }' "$vm_dir/kernels")
 

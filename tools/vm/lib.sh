@@ -96,16 +96,21 @@ kernels() {
 		}' "$vm_dir/kernels"
 }
 
+# What was compiled before is taken from the cache, in another clone as well. What the
+# compiler had to say of it is there, too.
+compiler_cache=("CCACHE_DIR=$cache_dir/ccache" "CCACHE_BASEDIR=$top_dir" CCACHE_NOHASHDIR=1
+	CCACHE_MAXSIZE=2G)
+
 # in_root ROOT COMMAND...: runs it there, where our tree, the cache and /tmp are the same;
 # here, if ROOT is empty
 in_root() {
 	local root=$1
 	shift
 	if [ -z "$root" ]; then
-		"$@"
+		env "${compiler_cache[@]}" "$@"
 	else
 		as_root unshare -m "$vm_dir/enter.sh" "$root" "$(id -u):$(id -g)" \
-			"$top_dir:$cache_dir:/tmp" "$@"
+			"$top_dir:$cache_dir:/tmp" env "${compiler_cache[@]}" "$@"
 	fi
 }
 
@@ -115,6 +120,7 @@ make_for() {
 	local where=$1 settings
 	shift
 	read -ra settings < <(field make <<<"$where") || :
+	! command -v ccache >/dev/null || settings+=(KDAPL_CCACHE=ccache)
 	in_root "$(field root <<<"$where")" make -s -j"$(nproc)" -C "$top_dir" \
 		KDIR="$(field kdir <<<"$where")" "${settings[@]}" "$@"
 }

@@ -18,7 +18,7 @@ kind=${1-} suite=${2-} arch=${3-$(dpkg --print-architecture)}
 case $kind in
 build)
 	variant=apt
-	packages=(gcc make bc bison flex cpio kmod patch perl python3-minimal rsync sparse
+	packages=(gcc make bc bison ccache flex cpio kmod patch perl python3-minimal rsync sparse
 		xz-utils libdw-dev libelf-dev libssl-dev gcc-aarch64-linux-gnu
 		gcc-s390x-linux-gnu)
 	;;
