@@ -25,7 +25,7 @@ FIXTURE_SETUP(rules)
 {
 	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
 	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->r, 8192,
+		  region_open(&self->pair, self->pair.b.pz, &self->r, 2 * PAGE,
 			      DAT_MEM_PRIV_ALL_FLAG));
 }
 
@@ -48,12 +48,12 @@ TEST_F(rules, every_set_of_the_fields_of_an_lmr_can_be_queried)
 		.ia_handle = TOLD_IA(self->pair.ia),
 		.mem_type = DAT_MEM_TYPE_VIRTUAL,
 		.region_desc.for_va = self->r.buf,
-		.length = 8192,
+		.length = 2 * PAGE,
 		.pz_handle = self->pair.b.pz,
 		.mem_priv = DAT_MEM_PRIV_ALL_FLAG,
 		.lmr_context = self->r.lmr_context,
 		.rmr_context = self->r.rmr_context,
-		.registered_size = 8192,
+		.registered_size = 2 * PAGE,
 		.registered_address = (uintptr_t)self->r.buf,
 	};
 	DAT_LMR_PARAM seen;

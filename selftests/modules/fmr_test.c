@@ -187,7 +187,7 @@ static bool every_kind_of_memory_can_be_shown(void)
 {
 	struct dat_platform_region platform = {
 		.first_offset = 100,
-		.virtual_address = 0x123456789000 + 100,
+		.virtual_address = 0x123456780000 + 100,
 	};
 	DAT_REGION_DESCRIPTION region;
 	struct page *pages[PAGES];

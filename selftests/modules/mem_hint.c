@@ -76,7 +76,7 @@ bool hints_tell_what_is_registered(void)
 	DAT_VADDR align;
 	DAT_VLEN len;
 
-	CHECK_EQ(DAT_SUCCESS, hint(DAT_MEM_TYPE_VIRTUAL, 5000,
+	CHECK_EQ(DAT_SUCCESS, hint(DAT_MEM_TYPE_VIRTUAL, PAGE_SIZE + 900,
 				   DAT_MEM_OPTIMIZE_DONT_CARE, &len, &align));
 	CHECK_EQ(2 * PAGE_SIZE, len);
 	CHECK_EQ(PAGE_SIZE, align);

@@ -78,6 +78,8 @@ build() {
 		die "cannot build the $name debug kernel"
 	fi
 	prune
+	# Since 6.13 it remembers where it was built.
+	sed -i "s|$tmp|$dir|g" "$tmp/Makefile"
 	mv "$tmp" "$dir"
 }
 

@@ -98,7 +98,7 @@ static int fake_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 void fake_reset(void)
 {
 	memset(&fake, 0, sizeof(fake));
-	fake.page_size = PAGE_SIZE;
+	fake.list_page = PAGE_SIZE;
 	fake.ibdev.ops.poll_cq = fake_poll_cq;
 	fake.ibdev.ops.map_mr_sg = fake_map_mr_sg;
 	fake.ibdev.ops.dereg_mr = fake_dereg_mr;
@@ -210,7 +210,7 @@ u32 dat_dev_max_pages(const struct ib_device *ibdev)
 
 u32 dat_dev_page_size(const struct ib_device *ibdev)
 {
-	return fake.page_size;
+	return fake.list_page;
 }
 
 u32 dat_dev_max_lmr_pages(const struct ib_device *ibdev)

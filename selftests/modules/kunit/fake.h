@@ -30,7 +30,7 @@ struct dat_uevd;
  * struct fake - what the sources have asked of their surroundings
  * @ibdev: a device, for whatever needs one
  * @quirks: its defects
- * @page_size: of what its registrations consist, in bytes
+ * @list_page: what dat_dev_page_size() says
  * @overflows: calls of dat_evd_overflow()
  * @kicks: calls of dat_evd_kick()
  * @breaks: calls of dat_ep_break_soon()
@@ -72,7 +72,7 @@ struct dat_uevd;
 struct fake {
 	struct ib_device ibdev;
 	u32 quirks;
-	u32 page_size;
+	u32 list_page;
 	unsigned int overflows;
 	unsigned int kicks;
 	unsigned int breaks;

@@ -170,7 +170,7 @@ static void pages_smaller_than_the_kernels(struct kunit *test)
 {
 	const u32 half = PAGE_SIZE / 2;
 
-	fake.page_size = half;
+	fake.list_page = half;
 	fake.ibdev.attrs.page_size_cap = half;
 	KUNIT_EXPECT_TRUE(test, dat_lmr_fit_pages(&fake.ibdev, MAX_PAGES,
 						  0x40000000, 0x1000000000,
