@@ -28,13 +28,12 @@ __attribute__((constructor)) static void begin(void)
 
 DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags)
 {
-	DAT_RETURN (*next)(DAT_EP_HANDLE, DAT_CLOSE_FLAGS);
+	DAT_RETURN (*next)(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags);
 	const char *once = command;
 
 	command = NULL;
 	if (once && system(once))
 		fprintf(stderr, "late_end: the command has failed: %s\n", once);
-	next = (DAT_RETURN (*)(DAT_EP_HANDLE, DAT_CLOSE_FLAGS))
-		dlsym(RTLD_NEXT, "dat_ep_disconnect");
+	next = (typeof(next))dlsym(RTLD_NEXT, "dat_ep_disconnect");
 	return next(ep, flags);
 }

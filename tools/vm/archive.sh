@@ -42,14 +42,16 @@ options=(-q -o "Dir::State=$state/state" -o "Dir::State::status=$state/status"
 
 update() {
 	local url release=${suite%-backports} name
+	local keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 	[ -z "$(find "$state/fresh" -mmin -1440 2>/dev/null)" ] || return 0
-	mkdir -p "$state"/{etc/{apt.conf.d,preferences.d,sources.list.d},state/lists/partial,cache/archives/partial}
+	mkdir -p "$state"/etc/{apt.conf.d,preferences.d,sources.list.d} \
+		"$state"/{state/lists,cache/archives}/partial
 	: >"$state/status"
 	# The keys are this machine's.
 	ln -sfn /etc/apt/trusted.gpg.d "$state/etc/trusted.gpg.d"
 	url=$(mirror)
 	for name in "$release" "$release-updates" "$suite"; do
-		echo "deb [arch=$native,$arch signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $url $name main"
+		echo "deb [arch=$native,$arch signed-by=$keyring] $url $name main"
 	done | sort -u >"$state/etc/sources.list"
 	if progress "asking what Debian $suite has for $arch" "$state/log" \
 		apt-get "${options[@]}" update; then

@@ -4,7 +4,7 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-usage="usage: initramfs.sh [--guest DIRECTORY] OUTPUT RELEASE MODULES_DIR TRIPLET [HOSTPATH:GUESTPATH]..."
+usage="usage: initramfs.sh [--guest DIR] OUTPUT RELEASE MODULES_DIR TRIPLET [HOST:GUEST]..."
 # Where programs and libraries come from, if not from this machine
 guest=
 if [ "${1-}" = --guest ]; then

@@ -42,7 +42,8 @@ kbuild() {
 configure() {
 	local lost
 	kbuild allnoconfig &&
-		in_root "$root" "$source/scripts/kconfig/merge_config.sh" -m -O "$tmp" "$tmp/.config" "${configs[@]}" &&
+		in_root "$root" "$source/scripts/kconfig/merge_config.sh" -m -O "$tmp" \
+			"$tmp/.config" "${configs[@]}" &&
 		kbuild olddefconfig || return
 	# A name that this kernel does not have would vanish without a word.
 	lost=$(grep -hE "$setting" "${configs[@]}" | grep -vxFf "$tmp/.config" || :)

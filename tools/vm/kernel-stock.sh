@@ -22,12 +22,14 @@ archive() {
 
 # The newest headers of the series: META depends on them, unless it has gone on to another.
 release_of_series() {
-	local package
+	local package kind=${meta#linux-headers-}
 	package=$(archive depends "$meta:$arch" | grep -E '^linux-headers-[0-9]' | head -n 1)
 	case $package in
 	linux-headers-"$series".*) ;;
-	*) package=$(archive names "linux-headers-${series//./\\.}\..*[0-9]-${meta#linux-headers-}" |
-		tail -n 1) ;;
+	*)
+		package=$(archive names "linux-headers-${series//./\\.}\..*[0-9]-$kind" |
+			tail -n 1)
+		;;
 	esac
 	[ -n "$package" ] || die "Debian $suite has no $series for $arch any more"
 	echo "${package#linux-headers-}"
@@ -54,7 +56,8 @@ foreign_headers() {
 	[ ${#files[@]} -eq ${#wanted[@]} ] || die "cannot get the headers of $release"
 	export -f into
 	progress "unpacking the headers of $release" "$cache_dir/stock/headers.log" \
-		as_root bash -c 'into "$@"' into "$root" "${files[@]}" || die "cannot unpack ${files[*]}"
+		as_root bash -c 'into "$@"' into "$root" "${files[@]}" ||
+		die "cannot unpack ${files[*]}"
 	as_root touch "$root/usr/src/linux-headers-$release/.complete"
 }
 
@@ -101,7 +104,9 @@ image_files() {
 		# Since 7.0 they are two of their own.
 		while read -r package; do
 			case $package in
-			linux-base-* | linux-binary-* | linux-modules-*) wanted+=("$package:$arch") ;;
+			linux-base-* | linux-binary-* | linux-modules-*)
+				wanted+=("$package:$arch")
+				;;
 			esac
 		done < <(archive depends "$image:$arch")
 		archive get "${wanted[@]}"
