@@ -21,7 +21,7 @@ harmless=$harmless'|^  (The kernel was built (by|with)|You are using): '
 # next time it is looked at again. The same goes for modpost without its output.
 rc=0
 # shellcheck disable=SC2154 # for_guests is lib.sh's
-make_for "$where" -k "$goal" BUILD_DIR="$out" W=1 C=1 CF=-Wsparse-error \
+make_for "$where" -k "$goal" BUILD_DIR="$out" W=1 C=1 CF="-Wsparse-error -include $check_dir/sparse.h" \
 	"${for_guests[@]}" KCFLAGS="-Werror -g0" >"$log" 2>&1 || rc=$?
 if said=$(grep -vE "$harmless" "$log") || [ "$rc" -ne 0 ]; then
 	find "$out" -name Module.symvers -exec rm {} +

@@ -44,6 +44,14 @@ into() {
 	done
 }
 
+# Debian's headers of 7.x have not what asks if sparse is fit: mend_sparse SCRIPTS
+mend_sparse() {
+	[ ! -e "$root$1/checker-valid.sh" ] || return 0
+	printf '#!/bin/sh\n"$@" -E - </dev/null >/dev/null 2>&1 && echo 1\n' |
+		as_root tee "$root$1/checker-valid.sh" >/dev/null
+	as_root chmod 755 "$root$1/checker-valid.sh"
+}
+
 # What cannot be installed here goes to another root directory, where it is built for.
 foreign_headers() {
 	local files package wanted=("linux-headers-$release:$arch")
@@ -58,7 +66,8 @@ foreign_headers() {
 	progress "unpacking the headers of $release" "$cache_dir/stock/headers.log" \
 		as_root bash -c 'into "$@"' into "$root" "${files[@]}" ||
 		die "cannot unpack ${files[*]}"
-	as_root touch "$root/usr/src/linux-headers-$release/.complete"
+	mend_sparse "$(sed -n 's|^include \(.*\)/Makefile$|\1|p' "$root$kdir/Makefile")/scripts"
+	as_root touch "$root$kdir/.complete"
 }
 
 find_foreign() {
