@@ -79,7 +79,7 @@ test:
 test-debug:
 	tools/vm/run-tests.sh --debug
 
-# The above has each device once, and not the oldest kernel.
+# The above has each device once, and not the newest kernel.
 test-debug-all:
 	tools/vm/run-tests.sh --debug --rdma rxe
 	tools/vm/run-tests.sh --debug --rdma siw
