@@ -110,13 +110,15 @@ step() {
 
 # In the guest everything is below /selftests.
 build() {
-	local version=$1 where=$2 stage=$tmp/$1$debug out modules with_demo=''
+	local version=$1 where=$2 stage=$tmp/$1$debug out modules with_demo='' goal=$programs
 	[[ $short != *" $version "* ]] || with_demo=yes
 	out=$(field out <<<"$where")
 	modules=$out/$(field release <<<"$where")
 	make_for "$where" selftest-modules KDAPL_GCOV="$debug" \
 		KDAPL_WANTED="tests${with_demo:+ demo}" "${for_guests[@]}" || return
-	programs_for "$where" "$programs" ${with_demo:+demo-programs} || return
+	# The forms are for this machine's kind alone.
+	[ -z "$(field guest <<<"$where")" ] || goal=selftests
+	programs_for "$where" "$goal" ${with_demo:+demo-programs} || return
 	mkdir -p "$stage/modules"
 	cp -r "$out/selftests/." "$stage"
 	cp -r "$out/libdat" "$stage.lib"
