@@ -14,12 +14,12 @@ BUILD_DIR := $(top)/build
 release := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 out := $(BUILD_DIR)/$(release)
 
-# Programs are for the architecture that CROSS_COMPILE stands for, as the module is.
+# CROSS_COMPILE applies to programs as it does to the module.
 ifneq ($(CROSS_COMPILE),)
 export CC := $(CROSS_COMPILE)gcc $(SYSROOT:%=--sysroot=%)
 endif
 
-# The scripts of tools/vm have a cache of what was compiled.
+# The scripts of tools/vm set KDAPL_CCACHE.
 ifneq ($(KDAPL_CCACHE),)
 kbuild_cc := CC="$(KDAPL_CCACHE) $(CROSS_COMPILE)gcc"
 endif

@@ -13,8 +13,8 @@ struct cred;
 /**
  * struct dat_pin - a pinned range
  * @mm: the address space that is charged; its structure is kept
- * @cred: holds the user that is charged, as not every 6.1 has free_uid() for modules;
- *	NULL for one without a limit
+ * @cred: referenced credentials of the charged user; NULL if no limit applies. Early
+ *	6.1 kernels do not export free_uid(), so the user itself cannot be referenced.
  * @table: the pages, in order, from the first byte to the last
  * @num_pages: how many
  * @writable: they may have been written to

@@ -28,7 +28,7 @@
 
 /**
  * dat_limit - a limit of struct ib_device_attr, as a count
- * @limit: as the device tells it: an int up to 7.0, mostly, and u32 from then on
+ * @limit: as the driver reports it: int in 6.x, u32 in 7.3
  *
  * Return: the limit, from 0 to INT_MAX.
  */

@@ -187,7 +187,7 @@ void dat_fmr_revoke(struct dat_lmr *lmr, DAT_RMR_CONTEXT context)
 	spin_unlock_bh(&fmr->lock);
 }
 
-/* Some devices know only smaller pages than the kernel has. */
+/* A device may support only pages smaller than PAGE_SIZE. */
 static u64 pages_of_device(const struct ib_device *ibdev, u32 num_pages)
 {
 	u32 size = min_t(u32, dat_dev_page_size(ibdev), PAGE_SIZE);

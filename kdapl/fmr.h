@@ -69,7 +69,7 @@ struct dat_fmr_slot {
  * @lock: guards all below, and what the LMR says of its memory
  * @lmr: the LMR
  * @max_pages: pages that it can show
- * @list_len: how many of the device's pages these are
+ * @list_len: entries of the page list for them, in pages of dat_dev_page_size()
  * @slots: the MRs; mapping pages into an MR rewrites it at once, so the next
  *	registration must not touch the one whose invalidation is under way
  * @current_slot: the slot whose registration is valid, or DAT_FMR_NO_SLOT

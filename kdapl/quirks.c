@@ -39,11 +39,12 @@ u32 dat_dev_max_pages(const struct ib_device *ibdev)
 }
 
 /**
- * dat_dev_page_size - the pages that fast registrations are made of
+ * dat_dev_page_size - page size of the page lists of fast registrations
  * @ibdev: the device
  *
- * They are PAGE_SIZE, if the device knows such, or else the largest that it knows
- * and that divide it. Larger ones serve for memory that has too many of these.
+ * This is the largest supported size that is at most PAGE_SIZE. A device without
+ * one gets its smallest size. dat_lmr_fit() chooses larger pages for memory that has
+ * more pages than a list has entries.
  *
  * Context: any.
  * Return: bytes, a power of two.

@@ -9,7 +9,7 @@
 
 #include <kselftest_harness.h>
 
-/* Of this kernel; and what the pages of every kernel divide */
+/* The page size of this kernel, and the largest of any kernel, in bytes */
 #define PAGE		((unsigned long)sysconf(_SC_PAGESIZE))
 #define MAX_PAGE	65536
 

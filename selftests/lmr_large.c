@@ -103,7 +103,7 @@ TEST_F(large, window_anywhere)
 	}
 }
 
-/* What comes after @len: three times as much, at last @most, and then nothing */
+/* The length after @len: three times as much, at most @most; 0 after @most */
 static size_t longer(size_t len, size_t most)
 {
 	if (len == most)
@@ -112,8 +112,8 @@ static size_t longer(size_t len, size_t most)
 }
 
 /*
- * A list of pages for the longest would be more than the kernel has in one piece, and
- * it complains to whoever asks for that.
+ * The page list of the longest window exceeds the largest kmalloc(), which triggers a
+ * WARNING in the page allocator if the bind does not check the device's limit first.
  */
 TEST_F(large, window_larger_than_any_list)
 {

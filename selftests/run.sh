@@ -171,7 +171,7 @@ run_kunit() {
 	end kunit $rc
 }
 
-# The story that `make demo` tells
+# The demo, as `make demo` runs it
 run_demo() {
 	begin demo
 	echo "1..1"
@@ -234,7 +234,7 @@ done
 # other forms, and the debug kernels have no futex() for a process of 32 bits.
 users=' batch dto handles rmr_bind rmr_state ' forms=yes
 [ ! -e /sys/kernel/debug/kmemleak ] || users='' forms=''
-# What goes together with others' programs needs one kernel: run-tests.sh says which.
+# Debian's programs run on one kernel only: run-tests.sh sets KDAPL_ONCE there.
 once=${KDAPL_ONCE-}
 
 # has GROUP: is it wanted?
@@ -308,7 +308,7 @@ if has modules && [ "${DAT_TEST_IA:-rxe0}" = rxe0 ]; then
 	run_examples
 fi
 
-# Whatever the tests did, nothing is in use now. The demo ends with that, too.
+# Nothing may be in use after the tests. The demo has already unloaded the module.
 begin unload
 if [ ! -d /sys/module/kdapl ] || rmmod kdapl; then
 	echo "1..1"

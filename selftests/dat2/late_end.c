@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * late_end.c - lets a client of Debian's take leave only when its server is ready for it
+ * late_end.c - delays the first dat_ep_disconnect() of Debian's dtestcm client
  *
- * dtestcm's server takes the first events, one for each connection, for their beginnings
- * and the next for their ends, whatever they say. An end that comes before the last
- * beginning makes it free an EP that is connected: then it waits for ever for the end of
- * that, or takes an end that was there already for one of an EP that it never had.
+ * The dtestcm server counts connection events without reading their numbers. It treats
+ * the first N as ESTABLISHED and the next N as DISCONNECTED. A DISCONNECTED event that
+ * arrives before the last ESTABLISHED makes the server free a connected EP. The server
+ * then waits forever, or fails with DAT_INVALID_HANDLE on an event of the freed EP.
  *
- * Preloaded, this runs the shell command LATE_END before the first dat_ep_disconnect().
- * What the program prints is in its file at once, so that others can wait for it.
+ * Load this library with LD_PRELOAD. It runs the shell command LATE_END before the first
+ * dat_ep_disconnect(). It makes stdout line-buffered, so that scripts can wait for a line.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ __attribute__((constructor)) static void begin(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	command = getenv("LATE_END");
-	/* The command is not to be preloaded. */
+	/* The shell must not load this library again. */
 	unsetenv("LD_PRELOAD");
 }
 

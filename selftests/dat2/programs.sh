@@ -28,8 +28,7 @@ setup_verbs() {
 	done
 }
 
-# What waits here waits for the other side, however long that takes. A limit only ends a
-# hang: it is some ten times what a busy machine needs.
+# Seconds after which a program counts as hung: ten times the need of a busy machine.
 limit=600
 
 # start_client [OPTION]...: $program with $client_ia, of the server at $address
@@ -48,6 +47,8 @@ start_server() {
 	*) set -- -s -P "$server_ia" "$@" ;;
 	esac
 	rm -f /tmp/dtest.ended
+	# The log of an earlier attempt must not be read as this server's.
+	: >/tmp/dtest.server
 	{
 		LD_PRELOAD=$preload timeout $limit "$bin/$program" "$@" >/tmp/dtest.server 2>&1
 		echo $? >/tmp/dtest.ended
@@ -55,7 +56,8 @@ start_server() {
 	server_job=$!
 }
 
-# Until it waits for a client: ours says so, Debian's listen to this port.
+# Waits until the server accepts clients. peer prints "listening"; Debian's programs
+# listen on TCP port 0x3DD4.
 await_server() {
 	until [ -e /tmp/dtest.ended ]; do
 		case $program in
@@ -76,12 +78,11 @@ stop_server() {
 	await_server_end
 }
 
-# dtestcm's client takes leave when this says that its server has counted all
-# connections: see late_end.c.
+# Ends when the dtestcm server has counted all connections: see late_end.c.
 all_connected="until [ -e /tmp/dtest.ended ] || grep -q 'ALL .* CONNECTED' /tmp/dtest.server
 do sleep 0.1; done"
 
-# as_it_needs COMMAND: what the program is preloaded with
+# as_it_needs COMMAND: sets LATE_END to COMMAND for dtestcm
 as_it_needs() {
 	preload='' late_end=''
 	[ "$program" = dtestcm ] || return 0
@@ -117,7 +118,7 @@ leave_came_early() {
 	grep -q "rdma_write: status=0x1 " /tmp/dtest.server
 }
 
-# Of these two mistakes of theirs we wait for the end. So often is no bad luck.
+# Both are known defects of Debian's programs, so the test repeats them.
 attempts=$(seq 20)
 
 # one NAME PASSED SERVER_IA CLIENT_IA PROGRAM [OPTION]...: a server and a client with

@@ -15,7 +15,7 @@ static inline void timer_destroy_on_stack(struct timer_list *timer)
 }
 #endif
 
-/* rxe without a task of its own, which has faults that newer ones have not */
+/* rxe before 6.12 fails where newer versions do not: see fail_nth_engine.h. */
 #define KERNEL_HAS_OLD_RXE	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0))
 
 #endif /* SELFTESTS_COMPAT_H */

@@ -75,10 +75,10 @@ static bool post_sends(const DAT_EP_HANDLE *eps, unsigned int num)
 	return true;
 }
 
-/* More than any CQ of a software device has room for */
+/* More EPs than the largest CQ of rxe or siw has room for */
 #define MOST_EPS	8
 
-/* EPs on an EVD made for one event; how many of them it takes. */
+/* Creates EPs on an EVD of one event until dat_ep_create() refuses; @num: how many. */
 static bool create_many(DAT_EVD_HANDLE evd, DAT_EP_HANDLE *eps,
 			unsigned int *num)
 {

@@ -524,7 +524,7 @@ static void forget_device(struct ib_device *ibdev, void *data)
 /**
  * kpair_ibdev - the device of the IA that is tested
  *
- * ib_core has no call any more that looks for a name, but tells a client of all devices.
+ * Linux 7.2 has no ib_device_get_by_name(). An ib_client sees every device instead.
  *
  * Context: process, one at a time.
  * Return: the device, for ib_device_put(), or NULL.

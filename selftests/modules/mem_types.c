@@ -66,7 +66,7 @@ bool no_stack_module_or_register_is_memory(void)
 	void *hole;
 
 	CHECK_EQ(BAD_REGION, create_at(on_stack, sizeof(on_stack)));
-	/* On arm64 a module is where vmalloc() memory is, and cannot be told from it. */
+	/* On arm64 modules lie in the vmalloc() area, so their text is accepted. */
 	if (!is_vmalloc_addr(create_at))
 		CHECK_EQ(BAD_REGION, create_at(create_at, 16));
 	CHECK_EQ(BAD_REGION, create_at((void *)16, 16));

@@ -15,13 +15,13 @@ ours=kdat-${DAT_TEST_IA:-rxe0}
 other=ofa-${DAT_TEST_IA:-rxe0}
 cm_passed="DAPL Connection Test Complete"
 
-# The server tells the client to go on: tell PORT WORD, and on the other side told PORT
+# The server sends one word to the client: tell PORT WORD, and on the client told PORT
 tell() {
 	echo "$2" | busybox nc -l -p "$1" >/dev/null
 }
 
-# The command that hears it: hear PORT. A connection that nobody waits for is refused at
-# once. One that is made must not be given up: the word would go with it.
+# hear PORT: prints the command that receives the word. It repeats refused connections.
+# It must not drop an accepted one, because the word would be lost.
 hear() {
 	echo "until word=\$(busybox nc -w $limit $server $1 </dev/null 2>/dev/null) &&
 		[ -n \"\$word\" ]; do sleep 0.2; done"
@@ -33,7 +33,7 @@ told() {
 	echo "$word"
 }
 
-# The client says what becomes of it: say PORT WORD, and on the other side said PORT
+# The client sends its result to the server: say PORT WORD, and on the server said PORT
 say() {
 	until echo "$2" | busybox nc -w $limit "$server" "$1" >/dev/null 2>&1; do
 		sleep 0.2
@@ -57,7 +57,7 @@ serve() {
 			teller=$!
 		fi
 		answer=$(said $((8000 + num)))
-		# A client that has failed does not ask.
+		# A client that failed does not connect to the teller.
 		[ -z "$teller" ] || kill "$teller" 2>/dev/null
 		busybox killall nc 2>/dev/null
 		if [ "$answer" = again ]; then

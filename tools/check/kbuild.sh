@@ -20,7 +20,7 @@ harmless=$harmless'|^  (The kernel was built (by|with)|You are using): '
 # warnings as errors, a file about which something was said is not compiled, so
 # next time it is looked at again. The same goes for modpost without its output.
 sparse=(-Wsparse-error -include "$check_dir/sparse.h")
-# Its cmpxchg() has a cast for each size there is, and sparse looks at all of them.
+# arm64's cmpxchg() casts its constants to every size, and sparse reports each cast.
 [ "$(field arch <<<"$where")" != arm64 ] || sparse+=(-Wno-cast-truncate)
 
 rc=0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# What people are told of tested kernels is what tools/vm/kernels says.
+# Compares the tested kernels in version.h and README.md with tools/vm/kernels.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 . "$vm_dir/lib.sh"
@@ -11,7 +11,7 @@ complain() {
 	status=1
 }
 
-# As version.h writes them: those of the same architecture and page size together.
+# In the form of version.h: grouped by architecture and page size.
 tested=$(for name in $(kernels TEST full short); do
 	read -r arch page _ < <(row "$name")
 	case $arch in amd64) arch=x86-64 ;; esac

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * sparse.h - what the headers of Linux 7.x ask for and Debian's sparse does not know
+ * sparse.h - definitions that Debian's sparse needs for the headers of Linux 7.x
  *
- * It is read before everything else, by sparse alone.
+ * kbuild.sh passes it to sparse with -include. No compiler reads it.
  */
 #define __typeof_unqual__	__typeof__
-/* In assertions about string constants; sparse only looks at types. */
+/* The headers use it in static assertions about string constants. */
 #define __builtin_strlen(s)	(sizeof(s) - 1)

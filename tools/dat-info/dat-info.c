@@ -32,7 +32,7 @@ static void usage(FILE *to)
 {
 	fputs("usage: dat-info [-v] [IA...]   the IAs, with -v all of their limits\n"
 	      "       dat-info -o             who has /dev/dat open, and what\n"
-	      "       dat-info --version      of kdapl, and the kernels it is tested on\n",
+	      "       dat-info --version      the version, and the tested kernels\n",
 	      to);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# What Debian has in other suites and for other architectures, without a change to this
-# machine's own lists: they are in the cache, and a day old at most.
+# Queries and downloads packages of other Debian suites and architectures. It keeps its own
+# apt lists in the cache, refreshes them daily, and leaves the machine's lists alone.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -10,13 +10,13 @@ usage() {
 	usage: archive.sh --mirror
 	       archive.sh SUITE ARCH names REGEX       names of packages, in order of version
 	       archive.sh SUITE ARCH depends PACKAGE   what it depends on, a line each
-	       archive.sh SUITE ARCH version PACKAGE   that would be taken
+	       archive.sh SUITE ARCH version PACKAGE   the candidate version
 	       archive.sh SUITE ARCH get PACKAGE...    paths of their files, downloaded
 	EOT
 	exit 2
 }
 
-# Where this machine takes Debian from. Its security updates may be elsewhere.
+# The mirror of Debian's main archive in this machine's apt configuration
 mirror() {
 	local found
 	# shellcheck disable=SC2016 # names of apt's
@@ -47,7 +47,7 @@ update() {
 	mkdir -p "$state"/etc/{apt.conf.d,preferences.d,sources.list.d} \
 		"$state"/{state/lists,cache/archives}/partial
 	: >"$state/status"
-	# The keys are this machine's.
+	# Use the keys of this machine.
 	ln -sfn /etc/apt/trusted.gpg.d "$state/etc/trusted.gpg.d"
 	url=$(mirror)
 	for name in "$release" "$release-updates" "$suite"; do
@@ -57,7 +57,7 @@ update() {
 		apt-get "${options[@]}" update; then
 		: >"$state/fresh"
 	else
-		# Yesterday's will do, if there are any.
+		# Old lists are good enough.
 		[ -e "$state/fresh" ] || die "cannot ask what Debian $suite has"
 	fi
 }

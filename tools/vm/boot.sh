@@ -87,7 +87,7 @@ where=$("$vm_dir/kernel.sh" "$kernel" ${debug:+"$debug"}) || die "no $kernel ker
 image=$(field image <<<"$where")
 arch=$(field arch <<<"$where")
 
-# What a machine of that kind is: its console, and the script's port.
+# The QEMU machine of the architecture, its console, and the script's port
 case $arch in
 amd64)
 	qemu=qemu-system-x86_64 triplet=x86_64-linux-gnu type=q35 cpu=max

@@ -8,7 +8,7 @@ build=(build-essential linux-headers-amd64)
 vm=(qemu-system-x86 busybox-static cpio kmod iproute2 xz-utils)
 # For kernels of other suites and architectures
 foreign=(ccache mmdebstrap debian-archive-keyring util-linux)
-# The headers of what this machine's Debian has
+# Headers of the kernels in this machine's suite
 mapfile -t headers < <(awk '$4 == "host" && !/^#/ { print $5 }' "$vm_dir/kernels")
 
 packages() {

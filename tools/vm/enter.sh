@@ -19,7 +19,7 @@ for dir in "${shared[@]}"; do
 	mkdir -p "$root$dir"
 	mount --rbind "$dir" "$root$dir"
 done
-# It has no libraries but its own.
+# The path names libraries of this machine.
 unset LD_LIBRARY_PATH
 # shellcheck disable=SC2016 # for the inner shell
 exec env LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin \

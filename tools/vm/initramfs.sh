@@ -5,7 +5,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 usage="usage: initramfs.sh [--guest DIR] OUTPUT RELEASE MODULES_DIR TRIPLET [HOST:GUEST]..."
-# Where programs and libraries come from, if not from this machine
+# The directory with the guest's programs and libraries; empty: this machine
 guest=
 if [ "${1-}" = --guest ]; then
 	guest=${2:?$usage}
@@ -18,7 +18,7 @@ shift 4
 # What the guest may load, with all that they depend on. Debug kernels have
 # everything built in, and siw too, which Debian's kernels lack.
 wanted_modules=(virtio_pci virtio_net rdma_rxe ib_uverbs rdma_ucm veth dummy sch_netem)
-# What old kernels have as modules
+# Modules of old kernels only
 if_there=(crc32_generic crc32c_generic)
 tools=(ip rdma tc)
 
@@ -33,7 +33,7 @@ for dir in bin sbin lib lib64; do
 	ln -s "usr/$dir" "$stage/$dir"
 done
 
-# What files need: names of libraries, and the loader of programs. Scripts need none.
+# needs FILE...: the libraries and the loader that ELF files name
 needs() {
 	readelf -Wld "$@" 2>/dev/null | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p
 		s/.*program interpreter: (.*)\]/\1/p' | sort -u

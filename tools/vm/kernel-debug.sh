@@ -14,7 +14,7 @@ name=${1:?usage: kernel-debug.sh [--is-there] NAME}
 read -r arch page suite _ < <(row "$name") || die "no kernel is called '$name'"
 version=${name%%-*}
 package=linux-source-$version
-# For all kernels, and for those of its generation
+# debug.config is for all kernels, debug-6.config for 6.x.
 configs=("$vm_dir/debug.config")
 [ ! -e "$vm_dir/debug-${version%%.*}.config" ] ||
 	configs+=("$vm_dir/debug-${version%%.*}.config")
@@ -25,7 +25,7 @@ if [ "$suite" = host ]; then
 	package_version=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null) ||
 		die "$package is not installed: run tools/vm/deps.sh debug"
 else
-	# With the compiler of the Debian that it comes from
+	# The kernel needs the compiler of its own suite.
 	root=$("$vm_dir/root.sh" build "$suite")
 	package_version=$("$vm_dir/archive.sh" "$suite" "$arch" version "$package")
 fi
@@ -79,7 +79,7 @@ build() {
 		die "cannot build the $name debug kernel"
 	fi
 	prune
-	# Since 6.13 it remembers where it was built.
+	# Since 6.13 the Makefile contains the path of the build directory.
 	sed -i "s|$tmp|$dir|g" "$tmp/Makefile"
 	mv "$tmp" "$dir"
 }

@@ -4,7 +4,7 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-# A module is built with the headers. Who only builds one needs no image.
+# With --headers it skips the image: building a module needs only the headers.
 only_headers=''
 if [ "${1-}" = --headers ]; then
 	only_headers=yes
@@ -20,7 +20,8 @@ archive() {
 	"$vm_dir/archive.sh" "$suite" "$arch" "$@"
 }
 
-# The newest headers of the series: META depends on them, unless it has gone on to another.
+# Prints the newest release of the series. The meta package may already depend on a newer
+# series; then the release is looked up by name.
 release_of_series() {
 	local package kind=${meta#linux-headers-}
 	package=$(archive depends "$meta:$arch" | grep -E '^linux-headers-[0-9]' | head -n 1)
@@ -40,11 +41,13 @@ into() {
 	local dir=$1 file
 	shift
 	for file; do
-		dpkg-deb --fsys-tarfile "$file" | tar -x --keep-directory-symlink -C "$dir"
+		dpkg-deb --fsys-tarfile "$file" |
+			tar -x --keep-directory-symlink -C "$dir" || return
 	done
 }
 
-# Debian's headers of 7.x have not what asks if sparse is fit: mend_sparse SCRIPTS
+# mend_sparse SCRIPTS: adds the script that lets kbuild run sparse. Debian's headers of
+# 7.x lack it.
 mend_sparse() {
 	[ ! -e "$root$1/checker-valid.sh" ] || return 0
 	printf '#!/bin/sh\n"$@" -E - </dev/null >/dev/null 2>&1 && echo 1\n' |
@@ -52,7 +55,7 @@ mend_sparse() {
 	as_root chmod 755 "$root$1/checker-valid.sh"
 }
 
-# What cannot be installed here goes to another root directory, where it is built for.
+# Unpacks the headers of another suite into the root directory of that suite.
 foreign_headers() {
 	local files package wanted=("linux-headers-$release:$arch")
 	while read -r package; do
@@ -64,7 +67,7 @@ foreign_headers() {
 	[ ${#files[@]} -eq ${#wanted[@]} ] || die "cannot get the headers of $release"
 	export -f into
 	progress "unpacking the headers of $release" "$cache_dir/stock/headers.log" \
-		as_root bash -c 'into "$@"' into "$root" "${files[@]}" ||
+		as_root bash -o pipefail -c 'into "$@"' into "$root" "${files[@]}" ||
 		die "cannot unpack ${files[*]}"
 	mend_sparse "$(sed -n 's|^include \(.*\)/Makefile$|\1|p' "$root$kdir/Makefile")/scripts"
 	as_root touch "$root$kdir/.complete"
@@ -110,7 +113,7 @@ download() {
 image_files() {
 	local tmp file package wanted=("$image:$arch")
 	if [ -n "$root" ]; then
-		# Since 7.0 they are two of their own.
+		# Since 7.0 the image and the modules are packages of their own.
 		while read -r package; do
 			case $package in
 			linux-base-* | linux-binary-* | linux-modules-*)
@@ -140,12 +143,12 @@ unpack() {
 	files=$(image_files)
 	mapfile -t files <<<"$files"
 	tmp=$(mktemp -d "$cache_dir/stock/.unpack.XXXXXX")
-	# As in a root directory of today, whatever the packages say.
+	# Old packages use /lib, new ones /usr/lib.
 	mkdir -p "$tmp/root/usr/lib"
 	ln -s usr/lib "$tmp/root/lib"
 	export -f into
 	if ! progress "unpacking $image $image_version" "$tmp/log" \
-		bash -c 'into "$@"' into "$tmp/root" "${files[@]}" ||
+		bash -o pipefail -c 'into "$@"' into "$tmp/root" "${files[@]}" ||
 		! progress "indexing its modules" "$tmp/log" depmod -b "$tmp/root" "$release"; then
 		rm -rf "$tmp"
 		die "cannot unpack $image"

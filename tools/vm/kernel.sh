@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Makes sure that a kernel is in the cache and prints where, as NAME=VALUE:
 #   arch, page         of Debian; bytes of a page
-#   image, modules     what boots; its modules, if any are not in it
-#   root, kdir, make   where it is built for: the root directory, if it is another one, the
-#                      build directory in there, and what make has to be told
-#   out                where our Makefile puts what it builds
-#   release            what it calls itself
-#   guest              what its guests consist of, if they are not of this machine's kind
+#   image, modules     the kernel image; the directory of its modules, empty without any
+#   root, kdir, make   the root directory for builds (empty: this one), the kernel's build
+#                      directory in it, and further arguments for make
+#   out                the build directory of our Makefile
+#   release            the kernel's release
+#   guest              the root directory of guests of another architecture
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 

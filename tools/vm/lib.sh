@@ -28,7 +28,7 @@ mkdir -p "$cache_dir" || die "cannot create the cache $cache_dir; set KDAPL_CACH
 # Two runs that fill the same part of the cache wait for each other:
 # with_lock NAME COMMAND...
 with_lock() {
-	# By names that the command does not use: it sees these.
+	# The command sees local variables, so the name must be one that it does not use.
 	local what_is_locked=$1
 	shift
 	(
@@ -75,14 +75,14 @@ as_root() {
 	fi
 }
 
-# row NAME: its line of the file kernels, without the name; fails if there is none.
-# KDAPL_NEW is a line of a kernel that is not in there yet.
+# row NAME: prints its line of the file kernels, without the name; fails without one.
+# KDAPL_NEW is a further line, for a kernel outside the file.
 row() {
 	awk -v name="$1" '$1 == name { $1 = ""; print; found = 1 } END { exit !found }' \
 		"$vm_dir/kernels" <(echo "${KDAPL_NEW-}")
 }
 
-# kernels COLUMN [VALUE...]: the names of those whose column (TEST, DEBUG, SUITE) says so
+# kernels COLUMN VALUE...: the names of the rows whose TEST or DEBUG is one of the values
 kernels() {
 	local column=$1
 	shift
@@ -90,19 +90,18 @@ kernels() {
 		$2 == "NAME" || /^# [A-Z]+ / { next }
 		/^#/ || NF < 7 { next }
 		{
-			value = column == "TEST" ? $6 : column == "DEBUG" ? $7 : $4
+			value = column == "TEST" ? $6 : $7
 			if (index(wanted, " " value " "))
 				print $1
 		}' "$vm_dir/kernels"
 }
 
-# What was compiled before is taken from the cache, in another clone as well. What the
-# compiler had to say of it is there, too.
+# ccache reuses objects and warnings of earlier builds, across clones.
 compiler_cache=("CCACHE_DIR=$cache_dir/ccache" "CCACHE_BASEDIR=$top_dir" CCACHE_NOHASHDIR=1
 	CCACHE_MAXSIZE=2G)
 
-# in_root ROOT COMMAND...: runs it there, where our tree, the cache and /tmp are the same;
-# here, if ROOT is empty
+# in_root ROOT COMMAND...: runs COMMAND in that root directory, or in this one if ROOT is
+# empty. The tree, the cache and /tmp have the same paths in both.
 in_root() {
 	local root=$1
 	shift
@@ -114,8 +113,7 @@ in_root() {
 	fi
 }
 
-# make_for WHERE ARGUMENT...: makes what our Makefile can, for the kernel that kernel.sh
-# has described so
+# make_for WHERE ARGUMENT...: runs our Makefile for a kernel; WHERE is kernel.sh's output
 make_for() {
 	local where=$1 settings
 	shift
@@ -125,8 +123,8 @@ make_for() {
 		KDIR="$(field kdir <<<"$where")" "${settings[@]}" "$@"
 }
 
-# programs_for WHERE ARGUMENT...: the same for programs. Those of this machine's kind run
-# on any kernel, and so are built for none.
+# programs_for WHERE ARGUMENT...: the same for programs. Programs of this machine's
+# architecture are built here, for all kernels.
 programs_for() {
 	local where=$1
 	shift

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Makes, once, a small Debian of another release or architecture, and prints its directory.
+# Creates a small Debian of another release or architecture once, and prints its directory.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 usage() {
 	cat >&2 <<-EOT
 	usage: root.sh build SUITE | guest SUITE ARCH
-	  build   has what builds modules and kernels, for all architectures
-	  guest   what a guest of that architecture consists of, and what programs for it
-	          are built with; nothing in it is ever run here
+	  build   compilers for modules and kernels, for all architectures
+	  guest   programs, libraries and headers of that architecture, for guests and for
+	          cross builds; this machine runs none of them
 	EOT
 	exit 2
 }
@@ -29,7 +29,7 @@ guest)
 *) usage ;;
 esac
 [ -n "$suite" ] || usage
-# Backports are for a release.
+# Backports extend a release.
 release=${suite%-backports}
 include=$(IFS=, && echo "${packages[*]}")
 dir=$cache_dir/root/$release-$kind-$arch-$(sha256sum <<<"$include" | cut -c 1-12)

@@ -7,14 +7,14 @@ set -euo pipefail
 usage() {
 	cat >&2 <<-EOT
 	usage: run-tests.sh [--debug] [--rdma rxe|siw] [KERNEL...] [-- PROGRAM...]
-	  --debug         kernels with sanitizers: rxe on the last of them, with the
-	                  long form of the tests, siw on the others
+	  --debug         kernels with sanitizers, the long form of the tests on the last
 	  --rdma DRIVER   this device on all kernels
-	The kernels are named in tools/vm/kernels; without any it is as is said there.
+	tools/vm/kernels lists the kernels, with their sets and their devices. Without
+	KERNEL the script runs what is listed there.
 	The programs, or groups of them, are handed to selftests/run.sh; without any it
 	runs them all but for the forms, and a wire between the last kernel and the first,
 	of which Debian's programs are at the ends. With --debug the wire is our own, the
-	modules run on rxe of the others, too, and what sanitizers make too slow or keep
+	modules run on rxe where the device is siw, and what sanitizers make too slow or keep
 	from running (the forms, a thousand connections) on the last without them.
 	Five guests run at a time, two of those with sanitizers, or as many as
 	KDAPL_JOBS says. After the second of the epoch that KDAPL_DEADLINE names no test
@@ -42,7 +42,7 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-# Kernels with the short set, and a newer one than there are in the file kernels
+# Names of kernels with the short set; a newer series than the file kernels has
 short=" " new='' by_matrix=''
 if [ ${#versions[@]} -eq 0 ]; then
 	by_matrix=yes
@@ -72,9 +72,17 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM HUP
 
-# What is wrong with a kernel that is not in the matrix turns nothing red.
+# is_new NAME: does this boot, or this failure, belong to a kernel outside the matrix?
+is_new() {
+	case $1 in
+	"$new" | "$new"[-:]*) [ -n "$new" ] ;;
+	*) return 1 ;;
+	esac
+}
+
+# A failure of a kernel outside the matrix is shown, and counts as skipped.
 fail() {
-	if [ -n "$new" ] && [[ $1 = "$new"* ]]; then
+	if is_new "$1"; then
 		say "new: $*"
 		skipped=$((skipped + 1))
 		return
@@ -116,7 +124,7 @@ build() {
 	modules=$out/$(field release <<<"$where")
 	make_for "$where" selftest-modules KDAPL_GCOV="$debug" \
 		KDAPL_WANTED="tests${with_demo:+ demo}" "${for_guests[@]}" || return
-	# The forms are for this machine's kind alone.
+	# The forms need libraries that guests of other architectures lack.
 	[ -z "$(field guest <<<"$where")" ] || goal=selftests
 	programs_for "$where" "$goal" ${with_demo:+demo-programs} || return
 	mkdir -p "$stage/modules"
@@ -156,8 +164,7 @@ boot_once() {
 	left=$(time_left '')
 	[ -z "$left" ] || options+=(--env "KDAPL_SECONDS=$left")
 	[ -z "$debug" ] || options+=(--debug --coverage "$results/$name.gcda.tar.gz")
-	# The long form on one kernel is enough, and takes long enough; so are others'
-	# programs.
+	# The long form, and Debian's programs, run on one kernel only.
 	if [ "$version" = "${versions[-1]}" ]; then
 		options+=(--env KDAPL_ONCE=1)
 		[ -z "$thorough" ] || options+=(--env KDAPL_THOROUGH=1)
@@ -217,6 +224,16 @@ start_boot() {
 	start "$name" boot "$name" "$@"
 }
 
+# device VERSION: the RDMA device of its guests
+device() {
+	local column=''
+	[ -z "$debug" ] || read -r _ _ _ _ _ column < <(row "$1")
+	case ${driver:-$column} in
+	siw) echo siw ;;
+	*) echo rxe ;;
+	esac
+}
+
 # In several boots, as tests wait much and can do that beside each other. What is only a
 # few programs on all versions but the last is not worth one.
 start_groups() {
@@ -240,12 +257,18 @@ count() {
 	! grep -q "# SKIP no time" "$results/$name.tap" || late+=("$name: the rest of it")
 	while read -r line; do
 		case $line in
-		failed:*) failures+=("$name: ${line#failed: }") ;;
+		failed:*)
+			if is_new "$name"; then
+				say "new: $name: $line"
+			else
+				failures+=("$name: ${line#failed: }")
+			fi
+			;;
 		*) numbers=$line ;;
 		esac
 	done < <("$vm_dir/tap.sh" <"$results/$name.tap")
 	read -r p f s <<<"$numbers"
-	if [ -n "$new" ] && [[ $name = "$new"* ]]; then
+	if is_new "$name"; then
 		say "new: $new, not yet in the matrix: $name: $p passed, $f failed, $s skipped"
 		s=$((p + f + s)) p=0 f=0
 	fi
@@ -310,8 +333,7 @@ coverage() {
 		fail "coverage: $percent % of the lines, not $least"
 }
 
-# Debian may have gone on to a series that is in no row: it is tried, and no more than
-# that.
+# Sets new to a series that Debian has and no row names.
 find_new() {
 	local name arch page suite meta release series
 	while read -r name arch page suite meta _; do
@@ -336,18 +358,15 @@ find_new() {
 "$vm_dir/deps.sh" ${debug:-test}
 mkdir -p "$results"
 names=() ready=()
-[ -z "$by_matrix" ] || find_new
+# A sanitizer kernel would take a quarter of an hour to build.
+[ -z "$by_matrix" ] || [ -n "$debug" ] || find_new
 for version in ${new:+"$new"} "${versions[@]}"; do
 	prepare "$version" || continue
 	[ "$version" = "$new" ] || ready+=("$version")
 	# Debian's kernels have no siw. Each boot of a debug kernel takes a quarter
 	# of an hour of two processors: no device twice.
-	if [ -n "$driver" ]; then
-		start_boot "$version" "$driver" "$@"
-	elif [ -n "$debug" ] && [ "$version" != "${versions[-1]}" ]; then
-		start_boot "$version" siw "$@"
-	elif [ -n "$debug" ] || [ $# -gt 0 ]; then
-		start_boot "$version" rxe "$@"
+	if [ -n "$debug" ] || [ -n "$driver" ] || [ $# -gt 0 ]; then
+		start_boot "$version" "$(device "$version")" "$@"
 	elif [[ $short = *" $version "* ]]; then
 		start_boot "$version" rxe short
 	else
@@ -357,7 +376,7 @@ done
 if [ $# -eq 0 ] && [ ${#ready[@]} -gt 0 ]; then
 	# But what differs from version to version is in the kernel.
 	for version in ${debug:+"${ready[@]}"}; do
-		if [ -z "$driver" ] && [ "$version" != "${versions[-1]}" ]; then
+		if [ "$(device "$version")" = siw ] && [ -z "$driver" ]; then
 			start_boot "$version" rxe modules
 		fi
 	done

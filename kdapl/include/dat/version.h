@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * version.h - which kdapl this is, and which kernels it is tested on
+ * version.h - the version of kdapl, and the kernels on which it is tested
  *
- * For modinfo and `dat-info --version`. `make check` compares it with tools/vm/kernels
- * and README.md.
+ * modinfo and `dat-info --version` show both. `make check` compares the kernels with
+ * tools/vm/kernels.
  */
 #ifndef _DAT_VERSION_H
 #define _DAT_VERSION_H

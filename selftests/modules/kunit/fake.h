@@ -30,7 +30,7 @@ struct dat_uevd;
  * struct fake - what the sources have asked of their surroundings
  * @ibdev: a device, for whatever needs one
  * @quirks: its defects
- * @list_page: what dat_dev_page_size() says
+ * @list_page: what dat_dev_page_size() returns
  * @overflows: calls of dat_evd_overflow()
  * @kicks: calls of dat_evd_kick()
  * @breaks: calls of dat_ep_break_soon()

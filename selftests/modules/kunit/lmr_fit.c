@@ -165,7 +165,7 @@ static void lists_of_pieces_of_siw(struct kunit *test)
 	expect(test, SZ_4K, 1);
 }
 
-/* On a kernel with larger ones: here a half is to a page what 4 KiB are to 16. */
+/* A device with half pages, as one with 4 KiB pages on a kernel with 16 KiB pages */
 static void pages_smaller_than_the_kernels(struct kunit *test)
 {
 	const u32 half = PAGE_SIZE / 2;
