@@ -2,17 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Removes each guard of guards.list from a copy of the module: some test must fail then.
 # While two guests run the tests of two guards, the module without the next is built.
+# usage: guards.sh [NAME]
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-usage="usage: guards.sh 6.1|6.12 [NAME]"
-version=${1:?$usage}
-only=${2-}
+only=${1-}
 max_jobs=${KDAPL_JOBS:-2}
 
 "$vm_dir/deps.sh" test
-where=$("$vm_dir/kernel.sh" "$version") || die "no $version kernel"
-release=$(field release <<<"$where")
 logs=$top_dir/build/guards
 rm -rf "$logs"
 mkdir -p "$logs"
@@ -26,16 +23,18 @@ build() {
 		"${for_guests[@]}" "$@"
 }
 
-mkdir "$tree"
-# Programs of the guest that run as an ordinary user read it.
-chmod 755 "$tmp" "$tree"
-git -C "$top_dir" ls-files -z | (cd "$top_dir" && xargs -0 cp --parents -t "$tree")
-{ build selftest-modules && make -s -C "$tree" selftests; } >"$logs/build.log" 2>&1 ||
-	die "does not build: see $logs/build.log"
-mkdir -p "$tree/build/selftests/modules"
-find "$tree/build/$release/selftests/modules" -name '*.ko' \
-	-exec cp {} "$tree/build/selftests/modules" \;
-find "$tree/build/selftests" -name '*.[od]' -delete
+# The tests for one kernel, with all guards in place: build_tests VERSION
+build_tests() {
+	local log=$logs/build-$1.log modules=$tree/build/selftests/modules
+	where=$("$vm_dir/kernel.sh" "$1") || die "no $1 kernel"
+	release=$(field release <<<"$where")
+	{ build selftest-modules && make -s -C "$tree" selftests; } >"$log" 2>&1 ||
+		die "does not build: see $log"
+	rm -rf "$modules"
+	mkdir -p "$modules"
+	find "$tree/build/$release/selftests/modules" -name '*.ko' -exec cp {} "$modules" \;
+	find "$tree/build/selftests" -name '*.[od]' -delete
+}
 
 # Some program fails, or the kernel: fails NUMBER PROGRAM...
 fails() {
@@ -67,35 +66,53 @@ judge() {
 	rm -rf "${tmp:?}/$num"
 }
 
-num=0
-# Not on stdin, which is for what is started below.
-while IFS= read -r line <&3; do
-	case $line in '' | '#'*) continue ;; esac
-	mapfile -t field <<<"${line// :: /$'\n'}"
-	[ ${#field[@]} -eq 4 ] || die "guards.list: not four fields: $line"
-	[ -z "$only" ] || [ "$only" = "${field[0]}" ] || continue
+# Takes out the guard of one line of the list: try NAME FILE PROGRAMS EXPRESSION
+try() {
+	local name=$1 file=$tree/$2 programs
 	num=$((num + 1))
-	file=$tree/${field[1]}
-	read -ra programs <<<"${field[2]}"
+	read -ra programs <<<"$3"
 	cp -p "$file" "$tmp/saved"
-	sed -i "${field[3]}" "$file"
+	sed -i "$4" "$file"
 	if cmp -s "$file" "$tmp/saved"; then
-		say_of "$num" "${field[0]}" "NOT FOUND in ${field[1]}"
+		say_of "$num" "$name" "NOT FOUND in $2"
 	elif ! build modules KCFLAGS="-g0 -Wno-error" >"$logs/$num.log" 2>&1; then
-		say_of "$num" "${field[0]}" "DOES NOT BUILD without: see $logs/$num.log"
+		say_of "$num" "$name" "DOES NOT BUILD without: see $logs/$num.log"
 	else
 		mkdir "$tmp/$num"
 		cp "$tree/build/$release/kdapl.ko" "$tmp/$num"
 		while [ "$(jobs -rp | wc -l)" -ge "$max_jobs" ]; do
 			wait -n || :
 		done
-		judge "$num" "${field[0]}" "${programs[@]}" &
+		judge "$num" "$name" "${programs[@]}" &
 	fi
 	cp -p "$tmp/saved" "$file"
 	touch "$file"
-done 3<"$vm_dir/guards.list"
-wait
+}
+
+mkdir "$tree"
+# Programs of the guest that run as an ordinary user read it.
+chmod 755 "$tmp" "$tree"
+git -C "$top_dir" ls-files -z | (cd "$top_dir" && xargs -0 cp --parents -t "$tree")
+
+num=0
+for version in $(kernels TEST full short); do
+	built=''
+	# Not on stdin, which is for what is started below.
+	while IFS= read -r line <&3; do
+		case $line in '' | '#'*) continue ;; esac
+		mapfile -t field <<<"${line// :: /$'\n'}"
+		[ ${#field[@]} -eq 5 ] || die "guards.list: not five fields: $line"
+		row "${field[1]}" >/dev/null || die "guards.list: no such kernel: $line"
+		[ "$version" = "${field[1]}" ] || continue
+		[ -z "$only" ] || [ "$only" = "${field[0]}" ] || continue
+		[ -n "$built" ] || build_tests "$version"
+		built=yes
+		try "${field[0]}" "${field[@]:2}"
+	done 3<"$vm_dir/guards.list"
+	# The tests of the next kernel take the place of these.
+	wait
+done
 
 held=$(cat "$logs"/*.said 2>/dev/null | grep -c ' held by ' || :)
 echo "$num guards, $held held by a test"
-[ "$held" -eq "$num" ]
+[ "$num" -gt 0 ] && [ "$held" -eq "$num" ]
