@@ -46,6 +46,18 @@ into() {
 	done
 }
 
+# The same, but skips what it has unpacked there before. Kernels share packages, and a
+# build may be reading them.
+into_once() {
+	local dir=$1 file stamp
+	shift
+	mkdir -p "$dir/.unpacked"
+	for file; do
+		stamp=$dir/.unpacked/${file##*/}
+		[ -e "$stamp" ] || { into "$dir" "$file" && touch "$stamp"; } || return
+	done
+}
+
 # mend_sparse SCRIPTS: adds the script that lets kbuild run sparse. Debian's headers of
 # 7.x lack it.
 mend_sparse() {
@@ -65,9 +77,9 @@ foreign_headers() {
 	done < <(archive depends "linux-headers-$release:$arch")
 	mapfile -t files < <(archive get "${wanted[@]}")
 	[ ${#files[@]} -eq ${#wanted[@]} ] || die "cannot get the headers of $release"
-	export -f into
+	export -f into into_once
 	progress "unpacking the headers of $release" "$cache_dir/stock/headers.log" \
-		as_root bash -o pipefail -c 'into "$@"' into "$root" "${files[@]}" ||
+		as_root bash -o pipefail -c 'into_once "$@"' into_once "$root" "${files[@]}" ||
 		die "cannot unpack ${files[*]}"
 	mend_sparse "$(sed -n 's|^include \(.*\)/Makefile$|\1|p' "$root$kdir/Makefile")/scripts"
 	as_root touch "$root$kdir/.complete"
@@ -77,7 +89,7 @@ find_foreign() {
 	release=$(release_of_series)
 	root=$("$vm_dir/root.sh" build "$suite")
 	kdir=/usr/src/linux-headers-$release
-	[ -e "$root$kdir/.complete" ] || with_lock "headers-$name" foreign_headers
+	[ -e "$root$kdir/.complete" ] || with_lock "headers-$suite" foreign_headers
 	image_version=$(archive version "linux-image-$release:$arch")
 	case $arch in
 	amd64) ;;
