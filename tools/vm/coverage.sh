@@ -4,33 +4,46 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-[ $# -ge 2 ] || die "usage: coverage.sh OUTPUT ARCHIVE..."
+[ $# -ge 2 ] || die "usage: coverage.sh OUTPUT ROOT=ARCHIVE..."
 output=$1
 shift
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# Prints `hits:line:path` for each line that compiled to something. The archive
-# has each file of counters under the path of its object; what was compiled is
+# gcov must be of the compiler that built the module, in the root directory of that build.
+# It finds sources with relative paths in the build directory: all_gcov DIRECTORY
+all_gcov() {
+	local dir=$1 file build
+	while IFS= read -r -d '' file; do
+		build=${file#"$dir"}
+		build=${build%/@(kdapl|chardev)/*}
+		cd "$build" && gcov -t "$file" 2>"$dir/complaint" || return
+		! grep 'stamp mismatch' "$dir/complaint" >&2 || return
+	done < <(find "$dir" -name '*.gcda' -print0)
+}
+
+# Prints `hits:line:path` for each line that compiled to something: lines ROOT=ARCHIVE
+# The archive has each file of counters under the path of its object; what was compiled is
 # described beside the object.
 lines() {
-	local archive=$1 dir file object
+	local root=${1%%=*} archive=${1#*=} dir file object
 	dir=$(mktemp -d "$tmp/XXXXXX")
+	chmod 755 "$tmp" "$dir"
 	tar -C "$dir" -xzf "$archive" || die "$archive is not complete"
 	while IFS= read -r -d '' file; do
 		object=/${file#"$dir"/}
 		cp "${object%.gcda}.gcno" "${file%.gcda}.gcno"
-		(cd "$dir" && gcov -t "$file" 2>"$dir/complaint") ||
-			die "gcov: $(cat "$dir/complaint")"
-		! grep 'stamp mismatch' "$dir/complaint" >&2 ||
-			die "$archive is of another build"
-	done < <(find "$dir" -name '*.gcda' -print0) | awk '
-		# Each kernel has its own tree of links to the sources.
+	done < <(find "$dir" -name '*.gcda' -print0)
+	in_root "$root" bash -O extglob -c "$(declare -f all_gcov); all_gcov '$dir'" >"$tmp/counts" ||
+		die "gcov: $(cat "$dir/complaint") ($archive may be of another build)"
+	awk '
+		# Each kernel has its own tree of links to the sources. Since 6.13 paths are
+		# relative to it.
 		/^ +-: +0:Source:/ {
 			path = $0
-			sub(/^[^/]*/, "", path)
-			ours = sub(/^.*\/build\/[^\/]*\//, "", path) &&
-				path ~ /^(kdapl|chardev)\//
+			sub(/^ +-: +0:Source:/, "", path)
+			sub(/^.*\/build\/[^\/]*\//, "", path)
+			ours = path ~ /^(kdapl|chardev)\//
 			next
 		}
 		!ours { next }
@@ -40,7 +53,7 @@ lines() {
 			gsub(/[ *]/, "", hits)
 			if (hits != "-")
 				print (hits ~ /^[#=]/ ? 0 : 1) ":" field[2] + 0 ":" path
-		}'
+		}' "$tmp/counts"
 }
 
 for archive; do

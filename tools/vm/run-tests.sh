@@ -152,6 +152,7 @@ prepare() {
 		fail "$label: no kernel"
 		return 1
 	}
+	root_of[$version]=$(field root <<<"$where")
 	step "$label: build" build "$version" "$where" || {
 		fail "$label: does not build"
 		return 1
@@ -318,7 +319,7 @@ coverage() {
 	# A boot that died, which is a failure already, has left none; so has the wire.
 	for name in "${names[@]}"; do
 		! gzip -qt "$results/$name.gcda.tar.gz" 2>/dev/null ||
-			archives+=("$results/$name.gcda.tar.gz")
+			archives+=("${root_of[${name%%-debug*}]-}=$results/$name.gcda.tar.gz")
 	done
 	if ! "$vm_dir/coverage.sh" "$results/coverage.txt" "${archives[@]}" \
 		>"$results/coverage.table"; then
@@ -358,6 +359,8 @@ find_new() {
 "$vm_dir/deps.sh" ${debug:-test}
 mkdir -p "$results"
 names=() ready=()
+# The root directory in which the module of each kernel was built
+declare -A root_of
 # A sanitizer kernel would take a quarter of an hour to build.
 [ -z "$by_matrix" ] || [ -n "$debug" ] || find_new
 for version in ${new:+"$new"} "${versions[@]}"; do
