@@ -16,7 +16,7 @@
 #include <dat/kdat.h>
 #include <linux/dat.h>
 
-#include "../kdapl/recent.h"
+#include "../kdapl/base/recent.h"
 
 struct dat_ucharge;
 struct dat_uevd;

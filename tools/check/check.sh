@@ -27,6 +27,9 @@ for name in "${names[@]}"; do
 	[ "$name" != "${names[-1]}" ] || goal=selftest-modules
 	step "W=1 and sparse, $name" "$check_dir/kbuild.sh" "$name" "$goal"
 done
+step 'layers' "$check_dir/layers.sh" \
+	"$state_dir/kbuild-${names[0]}/$("$vm_dir/kernel.sh" --headers "${names[0]}" |
+		field release)"
 step 'checkpatch' "$check_dir/checkpatch.sh"
 step 'libdat alone' make -s -C tools/libdat "O=$state_dir/libdat" all check
 step 'layout of <linux/dat.h>' "$check_dir/layout.sh"

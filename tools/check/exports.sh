@@ -7,18 +7,13 @@ set -euo pipefail
 
 table=Documentation/kdapl.rst
 
-exported() {
-	our_files 'kdapl/*.c' 'chardev/*.c' |
-		xargs sed -nE 's/^EXPORT_SYMBOL(_GPL)?\((dat_[a-z0-9_]*)\);/\2/p' | LC_ALL=C sort
-}
-
 # In running text calls are in backquotes; a row begins with the bare name.
 rows() {
 	sed -nE 's/^(dat_[a-z0-9_]*)  .*/\1/p' "$table" | LC_ALL=C sort
 }
 
 rc=0
-difference=$(diff <(exported) <(rows)) || rc=$?
+difference=$(diff <(exported_calls | LC_ALL=C sort) <(rows)) || rc=$?
 [ "$rc" -ne 0 ] || exit 0
 [ "$rc" -eq 1 ] || exit "$rc"
 sed -nE "s|^< (.*)|$table: no row for \1|p

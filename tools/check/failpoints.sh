@@ -12,7 +12,7 @@ complain() {
 	rc=1
 }
 
-exported=$(sed -n 's/^EXPORT_SYMBOL_GPL(\(dat_[a-z0-9_]*\));$/\1/p' kdapl/*.c)
+exported=$(exported_calls)
 # Called, that is; a comment that names a function has nothing in its parentheses.
 called=$(grep -hoE '\<dat_[a-z0-9_]+\(([^)]|$)' selftests/modules/fail_nth_*.c |
 	sed 's/(.*//')

@@ -21,3 +21,11 @@ our_files() {
 			[ ! -f "$file" ] || printf '%s\n' "$file"
 		done
 }
+
+# The calls that the module exports: those of the table in dispatch.c, and the others
+exported_calls() {
+	sed -nE 's/^(CALL|QUERY|CREATE|FREE|ANY_TYPE)\(([a-z0-9_]+),.*/dat_\2/p' \
+		kdapl/api/dispatch.c
+	our_files 'kdapl/*.c' 'chardev/*.c' |
+		xargs sed -nE 's/^EXPORT_SYMBOL(_GPL)?\((dat_[a-z0-9_]*)\);/\2/p'
+}

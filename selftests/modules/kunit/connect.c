@@ -22,7 +22,7 @@ static int fake_leave(struct rdma_cm_id *id)
 
 #define rdma_disconnect		fake_leave
 
-#include "../../../kdapl/connect.c"
+#include "../../../kdapl/cm/connect.c"
 
 static struct dat_ep *ep;
 static struct rdma_cm_id *id;

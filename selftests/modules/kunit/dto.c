@@ -6,7 +6,8 @@
 
 #include "fake.h"
 
-#include "../../../kdapl/dto.c"
+#include "../../../kdapl/ep/ep.h"
+#include "../../../kdapl/queue/dto.c"
 
 /* No power of two, so that the ring has slots that are not in use. */
 #define MAX_DTOS	5
@@ -23,7 +24,9 @@ static int dto_test_init(struct kunit *test)
 	memset(&ep, 0, sizeof(ep));
 	memset(&evd, 0, sizeof(evd));
 	spin_lock_init(&evd.lock);
-	return dat_workq_init(wq, &ep, MAX_DTOS);
+	ep.obj.owner = &fake_owner;
+	return dat_workq_init(wq, &ep.obj, &ep.state, &fake_workq_ops,
+			      MAX_DTOS);
 }
 
 static void dto_test_exit(struct kunit *test)
@@ -76,7 +79,8 @@ static void it_has_slots_for_all(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		KUNIT_ASSERT_EQ(test, 0,
-				dat_workq_init(&other, &ep, sizes[i][0]));
+				dat_workq_init(&other, &ep.obj, &ep.state,
+					       &fake_workq_ops, sizes[i][0]));
 		KUNIT_EXPECT_EQ(test, sizes[i][0], other.max);
 		KUNIT_EXPECT_EQ(test, sizes[i][1] - 1, other.mask);
 		KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(&other));
@@ -302,6 +306,7 @@ static void a_registration_fails_in_one_way(struct kunit *test)
 				data->status);
 		KUNIT_EXPECT_EQ(test, status + 1, fake.settled);
 		KUNIT_EXPECT_EQ(test, status, fake.settled_status);
+		KUNIT_EXPECT_NULL(test, dto->lmr);
 	}
 }
 

@@ -6,7 +6,7 @@
 
 #include "fake.h"
 
-#include "../../../kdapl/ep_state.c"
+#include "../../../kdapl/ep/ep_state.c"
 
 /* The last two states are of EPs with several paths, which there are not. */
 #define NUM_STATES	(DAT_EP_STATE_COMPLETION_PENDING + 1)
@@ -26,6 +26,7 @@ static int ep_state_test_init(struct kunit *test)
 	memset(&ep, 0, sizeof(ep));
 	spin_lock_init(&ep.state_lock);
 	INIT_WORK(&ep.notify_work, count_notify);
+	ep.obj.owner = &fake_owner;
 	return 0;
 }
 
@@ -39,9 +40,9 @@ static void a_peer_that_is_heard_may_be_answered(struct kunit *test)
 		ep.state = state;
 		notified = 0;
 		KUNIT_EXPECT_FALSE(test, dat_ep_may_answer(&ep, state));
-		dat_ep_heard(&ep);
+		dat_ep_heard(&ep.obj);
 		flush_work(&ep.notify_work);
-		dat_ep_heard(&ep);
+		dat_ep_heard(&ep.obj);
 		flush_work(&ep.notify_work);
 		KUNIT_EXPECT_EQ(test, pending, notified);
 		KUNIT_EXPECT_EQ(test, pending, dat_ep_may_answer(&ep, state));

@@ -7,7 +7,7 @@
 
 #include "fake.h"
 
-#include "../../../kdapl/strerror.c"
+#include "../../../kdapl/base/strerror.c"
 
 #define LAST_TYPE	DAT_COMM_NOT_SUPPORTED
 #define LAST_SUBTYPE	DAT_THREAD_SAFETY_NOT_FOUND

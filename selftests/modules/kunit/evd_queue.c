@@ -19,8 +19,8 @@ static void (*between_batches)(void);
 			between_batches();	\
 	} while (0)
 
-#include "../../../kdapl/evd_queue.c"
-#include "../../../kdapl/ep.h"
+#include "../../../kdapl/queue/evd_queue.c"
+#include "../../../kdapl/ep/ep.h"
 
 #define RING_SIZE	4
 
@@ -43,7 +43,9 @@ static int evd_queue_test_init(struct kunit *test)
 	evd.mask = RING_SIZE - 1;
 	evd.qlen = RING_SIZE;
 	cq.device = &fake.ibdev;
-	return dat_workq_init(&ep.sq, &ep, FAKE_MAX_COMPLETIONS);
+	ep.obj.owner = &fake_owner;
+	return dat_workq_init(&ep.sq, &ep.obj, &ep.state, &fake_workq_ops,
+			      FAKE_MAX_COMPLETIONS);
 }
 
 static void evd_queue_test_exit(struct kunit *test)

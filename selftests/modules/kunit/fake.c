@@ -13,23 +13,25 @@
 #include "../../../chardev/ucno.h"
 #include "../../../chardev/usp.h"
 #include "../../../chardev/ustats.h"
-#include "../../../kdapl/account.h"
-#include "../../../kdapl/device.h"
-#include "../../../kdapl/ep.h"
-#include "../../../kdapl/evd.h"
-#include "../../../kdapl/fmr.h"
-#include "../../../kdapl/ia.h"
-#include "../../../kdapl/kdapl.h"
-#include "../../../kdapl/lmr.h"
-#include "../../../kdapl/post.h"
-#include "../../../kdapl/registry.h"
-#include "../../../kdapl/regqp.h"
-#include "../../../kdapl/rmr.h"
-#include "../../../kdapl/srq.h"
-#include "../../../kdapl/stats.h"
-#include "../../../kdapl/user.h"
+#include "../../../kdapl/base/account.h"
+#include "../../../kdapl/base/stats.h"
+#include "../../../kdapl/base/user.h"
+#include "../../../kdapl/base/workqueue.h"
+#include "../../../kdapl/cm/cm.h"
+#include "../../../kdapl/dev/device.h"
+#include "../../../kdapl/dev/ia.h"
+#include "../../../kdapl/ep/ep.h"
+#include "../../../kdapl/ep/post.h"
+#include "../../../kdapl/mem/fmr.h"
+#include "../../../kdapl/mem/lmr.h"
+#include "../../../kdapl/mem/regqp.h"
+#include "../../../kdapl/mem/rmr.h"
+#include "../../../kdapl/queue/evd.h"
+#include "../../../kdapl/queue/srq.h"
 
 struct fake fake;
+struct dat_owner fake_owner;
+static struct dat_user fake_user;
 struct workqueue_struct *kdapl_wq;
 struct workqueue_struct *kdapl_mr_wq;
 struct workqueue_struct *dat_chardev_wq;
@@ -105,6 +107,9 @@ void fake_reset(void)
 	kdapl_wq = system_wq;
 	kdapl_mr_wq = system_wq;
 	dat_chardev_wq = system_wq;
+	memset(&fake_owner, 0, sizeof(fake_owner));
+	fake_owner.user = &fake_user;
+	fake_user.wq = system_wq;
 }
 
 /**
@@ -121,7 +126,7 @@ void fake_complete(u64 wr_id, enum ib_wc_status status)
 
 /* kdapl/ */
 
-struct dat_ep *dat_srq_complete(struct dat_dto *dto, struct ib_qp *qp)
+struct dat_workq *dat_srq_complete(struct dat_dto *dto, struct ib_qp *qp)
 {
 	return NULL;
 }
@@ -130,20 +135,8 @@ void dat_srq_ringed(const struct dat_evd_entry *entry, int num)
 {
 }
 
-void dat_watermarks_took(struct dat_ep *ep)
+void dat_watermarks_took(struct dat_object *obj)
 {
-}
-
-void dat_ia_add_object(struct dat_object *obj)
-{
-	fake.objects++;
-	if (fake.added)
-		fake.added(obj);
-}
-
-void dat_ia_del_object(struct dat_object *obj)
-{
-	fake.objects--;
 }
 
 const char *dat_type_name(DAT_HANDLE_TYPE type)
@@ -154,6 +147,8 @@ const char *dat_type_name(DAT_HANDLE_TYPE type)
 void dat_stats_made(const struct dat_object *obj)
 {
 	fake.live++;
+	if (fake.added)
+		fake.added((struct dat_object *)obj);
 }
 
 void dat_stats_freed(const struct dat_object *obj)
@@ -186,11 +181,6 @@ void dat_user_get(struct dat_user *user)
 void dat_user_put(struct dat_user *user)
 {
 	WARN_ON(refcount_dec_and_test(&user->ref));
-}
-
-struct workqueue_struct *dat_wq(const struct dat_object *obj)
-{
-	return system_wq;
 }
 
 u32 dat_dev_quirks(const struct ib_device *ibdev)
@@ -254,7 +244,7 @@ void dat_evd_kick(struct dat_evd *evd)
 	fake.kicks++;
 }
 
-void dat_ep_dto_failed(struct dat_ep *ep, enum ib_wc_status status)
+void dat_ep_dto_failed(struct dat_object *obj, enum ib_wc_status status)
 {
 	fake.failures++;
 	fake.failure = status;
@@ -265,10 +255,17 @@ void dat_ep_break_soon(struct dat_ep *ep)
 	fake.breaks++;
 }
 
-void dat_ep_drained(struct dat_ep *ep)
+void dat_ep_drained(struct dat_object *obj)
 {
 	fake.drains++;
 }
+
+const struct dat_workq_ops fake_workq_ops = {
+	.failed = dat_ep_dto_failed,
+	.heard = dat_ep_heard,
+	.took = dat_watermarks_took,
+	.drained = dat_ep_drained,
+};
 
 void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number)
 {
@@ -280,6 +277,10 @@ void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number)
 {
 	if (dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED))
 		dat_ep_connect_event(ep, number);
+}
+
+void dat_ep_connect_again(struct dat_ep *ep)
+{
 }
 
 int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id)
@@ -301,26 +302,6 @@ DAT_HANDLE dat_rmr_handle(const struct dat_rmr *rmr)
 	return rmr->obj.handle;
 }
 
-struct dat_foreign *dat_foreign_begin(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
-{
-	return NULL;
-}
-
-void dat_foreign_end(struct dat_foreign *obj)
-{
-}
-
-bool dat_foreign_is(const struct dat_foreign *obj, DAT_HANDLE handle,
-		    DAT_HANDLE_TYPE type)
-{
-	return false;
-}
-
-DAT_RETURN dat_foreign_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
-{
-	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
-}
-
 DAT_RETURN dat_post_check_state(struct dat_ep *ep)
 {
 	return DAT_SUCCESS;
@@ -333,11 +314,11 @@ DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 	return DAT_SUCCESS;
 }
 
-void dat_fmr_done(struct dat_dto *dto, enum ib_wc_status status)
+void dat_fmr_done(struct dat_lmr *lmr, u8 index, DAT_DTOS op,
+		  enum ib_wc_status status)
 {
 	fake.settled++;
 	fake.settled_status = status;
-	dto->lmr = NULL;
 }
 
 void dat_context_revoked(struct dat_ia *ia, DAT_RMR_CONTEXT context)
@@ -391,7 +372,7 @@ DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle)
 
 /* The rest of the engine */
 
-void dat_ia_uncharge(struct dat_ia *ia, long bytes)
+void dat_owner_uncharge(struct dat_owner *owner, long bytes)
 {
 }
 

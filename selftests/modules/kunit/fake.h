@@ -19,7 +19,9 @@
 #define EXPORT_SYMBOL_GPL(sym)
 
 struct dat_object;
+struct dat_owner;
 struct dat_uevd;
+struct dat_workq_ops;
 
 #define FAKE_MOST_CHARGED	(64L << 20)
 #define FAKE_MAX_SEGMENTS	8
@@ -37,8 +39,7 @@ struct dat_uevd;
  * @drains: calls of dat_ep_drained()
  * @failures: calls of dat_ep_dto_failed()
  * @failure: status that the last of them had
- * @added: called by dat_ia_add_object() if not NULL
- * @objects: objects that are in the list of their IA
+ * @added: called by dat_stats_made() if not NULL
  * @live: objects that are counted as having a handle
  * @completions: what the CQ holds
  * @num_completions: how many there are
@@ -80,7 +81,6 @@ struct fake {
 	unsigned int failures;
 	enum ib_wc_status failure;
 	void (*added)(struct dat_object *obj);
-	int objects;
 	int live;
 	struct ib_wc completions[FAKE_MAX_COMPLETIONS];
 	unsigned int num_completions;
@@ -113,6 +113,9 @@ struct fake {
 };
 
 extern struct fake fake;
+/* Of every EP: its works run in system_wq. */
+extern struct dat_owner fake_owner;
+extern const struct dat_workq_ops fake_workq_ops;
 
 struct ib_mr *fake_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 num);
 void fake_reset(void);

@@ -29,7 +29,7 @@ static void fake_destroy(struct rdma_cm_id *id)
 #define rdma_disconnect		fake_leave
 #define rdma_destroy_id		fake_destroy
 
-#include "../../../kdapl/farewell.c"
+#include "../../../kdapl/dev/farewell.c"
 
 static struct dat_user root, users[6];
 static struct rdma_cm_id *id;

@@ -6,8 +6,8 @@
 
 #include "fake.h"
 
-#include "../../../kdapl/lmr_find.c"
-#include "../../../kdapl/pz.h"
+#include "../../../kdapl/mem/lmr_find.c"
+#include "../../../kdapl/mem/pz.h"
 
 #define ADDRESS		0x123450ULL
 #define LENGTH		0x2345ULL

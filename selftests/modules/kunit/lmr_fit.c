@@ -7,7 +7,7 @@
 
 #include "fake.h"
 
-#include "../../../kdapl/lmr_fit.c"
+#include "../../../kdapl/mem/lmr_fit.c"
 
 #define MAX_PAGES	16
 #define MAX_PIECES	20

@@ -6,7 +6,7 @@
 
 #include "fake.h"
 
-#include "../../../kdapl/lmr_map.c"
+#include "../../../kdapl/mem/lmr_map.c"
 
 #define ADDRESS		0x7f1200000123ULL
 #define KEY		0x00abcdffu

@@ -8,7 +8,7 @@
 
 /* The core's counts what devices have that it knows. */
 #define ib_alloc_mr		fake_alloc_mr
-#include "../../../kdapl/lmr_mr.c"
+#include "../../../kdapl/mem/lmr_mr.c"
 
 #define ADDRESS		0x7f1200000000ULL
 #define NUM_SEGMENTS	3

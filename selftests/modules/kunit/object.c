@@ -8,7 +8,8 @@
 
 #include "fake.h"
 
-#include "../../../kdapl/object.c"
+#include "../../../kdapl/base/object.c"
+#include "../../../kdapl/dev/ia.h"
 
 #define NUM_OBJECTS	3
 
@@ -62,7 +63,7 @@ static const struct dat_object_ops ia_ops = {
 static void make(struct kunit *test, struct thing *thing, DAT_HANDLE_TYPE type)
 {
 	memset(thing, 0, sizeof(*thing));
-	dat_object_init(&thing->obj, type, &ia, &thing_ops);
+	dat_object_init(&thing->obj, type, &ia.owner, &thing_ops);
 	KUNIT_ASSERT_EQ(test, DAT_SUCCESS, dat_object_publish(&thing->obj));
 	thing->published = true;
 }
@@ -72,6 +73,18 @@ static void retire(struct thing *thing)
 	dat_object_claim(&thing->obj);
 	dat_object_retire(&thing->obj);
 	thing->published = false;
+}
+
+/* Objects in the lists of the IA */
+static int num_listed(void)
+{
+	struct list_head *node;
+	int type, num = 0;
+
+	for (type = 0; type < DAT_NUM_HANDLE_TYPES; type++)
+		list_for_each(node, &ia.owner.objects[type])
+			num++;
+	return num;
 }
 
 /* What is released puts its IA, which is then released after it. */
@@ -87,7 +100,8 @@ static int object_test_init(struct kunit *test)
 	ia_releases = 0;
 	memset(&ia, 0, sizeof(ia));
 	memset(things, 0, sizeof(things));
-	dat_object_init(&ia.obj, DAT_HANDLE_TYPE_IA, &ia, &ia_ops);
+	dat_owner_init(&ia.owner, &ia, &ia.obj);
+	dat_object_init(&ia.obj, DAT_HANDLE_TYPE_IA, &ia.owner, &ia_ops);
 	make(test, &things[0], DAT_HANDLE_TYPE_LMR);
 	make(test, &things[1], DAT_HANDLE_TYPE_EP);
 	make(test, &things[2], DAT_HANDLE_TYPE_LMR);
@@ -102,7 +116,7 @@ static void object_test_exit(struct kunit *test)
 	for (i = 0; i < NUM_OBJECTS; i++)
 		if (things[i].published)
 			retire(&things[i]);
-	KUNIT_EXPECT_EQ(test, 0, fake.objects);
+	KUNIT_EXPECT_EQ(test, 0, num_listed());
 	KUNIT_EXPECT_EQ(test, 0, fake.live);
 	dat_object_put(&ia.obj);
 	wait_for_releases();
@@ -436,11 +450,11 @@ static void what_is_dying_cannot_be_got(struct kunit *test)
 static void an_object_keeps_its_ia(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 1 + NUM_OBJECTS, kref_read(&ia.obj.ref));
-	KUNIT_EXPECT_EQ(test, NUM_OBJECTS, fake.objects);
+	KUNIT_EXPECT_EQ(test, NUM_OBJECTS, num_listed());
 	retire(&things[0]);
 	wait_for_releases();
 	KUNIT_EXPECT_EQ(test, NUM_OBJECTS, kref_read(&ia.obj.ref));
-	KUNIT_EXPECT_EQ(test, NUM_OBJECTS - 1, fake.objects);
+	KUNIT_EXPECT_EQ(test, NUM_OBJECTS - 1, num_listed());
 	KUNIT_EXPECT_EQ(test, 0, ia_releases);
 }
 
@@ -482,7 +496,7 @@ static void unloading_sleeps_until_all_are_freed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&dat_live_by_type[DAT_HANDLE_TYPE_LMR]));
 	/* For the end of the test */
 	ia_releases = 0;
-	dat_object_init(&ia.obj, DAT_HANDLE_TYPE_IA, &ia, &ia_ops);
+	dat_object_init(&ia.obj, DAT_HANDLE_TYPE_IA, &ia.owner, &ia_ops);
 }
 
 static struct kunit_case object_cases[] = {

@@ -6,7 +6,7 @@
 
 #include "fake.h"
 
-#include "../../../kdapl/qos.c"
+#include "../../../kdapl/ep/qos.c"
 
 static void each_quality_has_a_class(struct kunit *test)
 {

@@ -15,7 +15,7 @@
 #define dat_dev_max_user_mr	real_max_user_mr
 #define dat_dev_keeps_pages	real_keeps_pages
 #define dat_dev_alloc_mr	real_alloc_mr
-#include "../../../kdapl/quirks.c"
+#include "../../../kdapl/dev/quirks.c"
 
 static struct ib_device dev;
 

@@ -4,7 +4,7 @@
  */
 #include <kunit/test.h>
 
-#include "../../../kdapl/recent.c"
+#include "../../../kdapl/base/recent.h"
 
 #define INDEX		5
 #define OTHER_INDEX	(INDEX + DAT_RECENT_SLOTS)
@@ -72,9 +72,9 @@ static void removing_spares_another(struct kunit *test)
 
 static void who_is_looked_up_often_takes_the_place(struct kunit *test)
 {
-	walk(WALKS_FOR_A_PLACE * num_possible_cpus(), INDEX, &one);
+	walk(DAT_RECENT_REFILL * num_possible_cpus(), INDEX, &one);
 	KUNIT_EXPECT_PTR_EQ(test, &one, found(INDEX));
-	walk(WALKS_FOR_A_PLACE * num_possible_cpus(), OTHER_INDEX, &other);
+	walk(DAT_RECENT_REFILL * num_possible_cpus(), OTHER_INDEX, &other);
 	KUNIT_EXPECT_PTR_EQ(test, &other, found(INDEX));
 }
 
@@ -85,7 +85,7 @@ static void two_in_turn_seldom_change_places(struct kunit *test)
 
 	/* On one processor, or else what others count is in there. */
 	migrate_disable();
-	for (i = 0; i < 4 * WALKS_FOR_A_PLACE; i++) {
+	for (i = 0; i < 4 * DAT_RECENT_REFILL; i++) {
 		before = found(INDEX);
 		walk(1, before == &one ? OTHER_INDEX : INDEX,
 		     before == &one ? &other : &one);
@@ -103,7 +103,7 @@ static void what_was_erased_does_not_come_back(struct kunit *test)
 	__xa_erase(&table, INDEX);
 	dat_recent_remove(&recent, INDEX, &one);
 	xa_unlock_bh(&table);
-	walk(4 * WALKS_FOR_A_PLACE * num_possible_cpus(), INDEX, &one);
+	walk(4 * DAT_RECENT_REFILL * num_possible_cpus(), INDEX, &one);
 	KUNIT_EXPECT_PTR_EQ(test, &other, found(INDEX));
 }
 
@@ -111,7 +111,7 @@ static void what_was_erased_does_not_come_back(struct kunit *test)
 static void nobody_waits_for_the_table(struct kunit *test)
 {
 	xa_lock_bh(&table);
-	walk(2 * WALKS_FOR_A_PLACE, INDEX, &one);
+	walk(2 * DAT_RECENT_REFILL, INDEX, &one);
 	xa_unlock_bh(&table);
 	KUNIT_EXPECT_PTR_EQ(test, &other, found(INDEX));
 }
@@ -121,7 +121,7 @@ static void interrupts_may_be_off(struct kunit *test)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	walk(2 * WALKS_FOR_A_PLACE, INDEX, &one);
+	walk(2 * DAT_RECENT_REFILL, INDEX, &one);
 	local_irq_restore(flags);
 	KUNIT_EXPECT_PTR_EQ(test, &other, found(INDEX));
 }

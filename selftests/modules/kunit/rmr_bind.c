@@ -6,8 +6,8 @@
 
 #include "fake.h"
 
-#include "../../../kdapl/rmr_bind.c"
-#include "../../../kdapl/rmr_window.c"
+#include "../../../kdapl/ep/rmr_bind.c"
+#include "../../../kdapl/mem/rmr_window.c"
 
 #define ADDRESS		0x10000ULL
 #define LENGTH		0x1000u
@@ -22,7 +22,6 @@ static struct dat_pz pz, other_pz;
 static struct dat_lmr lmr;
 static struct dat_rmr rmr;
 static struct dat_ep ep;
-static struct dat_dto dto;
 static unsigned int repairs;
 
 static void repair(struct work_struct *work)
@@ -45,7 +44,6 @@ static int rmr_bind_test_init(struct kunit *test)
 	memset(&lmr, 0, sizeof(lmr));
 	memset(&rmr, 0, sizeof(rmr));
 	memset(&ep, 0, sizeof(ep));
-	memset(&dto, 0, sizeof(dto));
 	keep(&lmr.obj);
 	keep(&rmr.obj);
 	keep(&ep.obj);
@@ -260,12 +258,10 @@ static void a_broken_window_is_repaired_on_demand(struct kunit *test)
 /* A bind that has been posted, of a window that shows the LMR. */
 static void posted(unsigned int new, unsigned int old)
 {
-	dto.rmr = &rmr;
-	dto.bind = DAT_BIND(new, old);
 	kref_get(&rmr.obj.ref);
 	if (!rmr.outstanding++) {
 		kref_get(&ep.obj.ref);
-		rmr.bind_ep = &ep;
+		rmr.bind_ep = &ep.obj;
 	}
 	if (old != NONE)
 		rmr.windows[old].state = DAT_WINDOW_UNBINDING;
@@ -281,9 +277,7 @@ static void posted(unsigned int new, unsigned int old)
 
 static void bound(unsigned int new, unsigned int old, enum ib_wc_status status)
 {
-	dto.rmr = &rmr;
-	dto.bind = DAT_BIND(new, old);
-	dat_rmr_bound(&dto, status);
+	dat_rmr_bound(&rmr, DAT_BIND(new, old), status);
 }
 
 static void a_bind_opens_its_window(struct kunit *test)
@@ -295,7 +289,6 @@ static void a_bind_opens_its_window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rmr.current_window);
 	KUNIT_EXPECT_EQ(test, 0, rmr.outstanding);
 	KUNIT_EXPECT_NULL(test, rmr.bind_ep);
-	KUNIT_EXPECT_NULL(test, dto.rmr);
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&ep.obj.ref));
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));

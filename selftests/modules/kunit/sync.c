@@ -46,7 +46,8 @@ static void fake_unmap(struct ib_device *ibdev, u64 addr, size_t size,
 #define dma_need_sync(dev, addr)	((void)(dev), (void)(addr), says.need_sync)
 #define dma_addressing_limited(dev)	((void)(dev), says.limited)
 
-#include "../../../kdapl/sync.c"
+#include "../../../kdapl/dev/coherence.c"
+#include "../../../kdapl/mem/sync.c"
 
 #define ADDRESS		0x7f1200000123ULL
 #define KEY		0x00abcd12u

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ia.c - opening, charging and closing IAs
+ *
+ * An IA needs an EVD for its asynchronous events, so that it is opened above the layers of
+ * devices and of queues. Called in process context.
+ */
+#include <linux/kernel.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+
+#include "base/account.h"
+#include "base/calls.h"
+#include "dev/addr.h"
+#include "dev/device.h"
+#include "dev/gate.h"
+#include "dev/ia.h"
+#include "queue/evd.h"
+
+static void post_async_event(struct dat_object *evd, DAT_EVENT_NUMBER number,
+			     const DAT_EVENT_DATA *data)
+{
+	dat_evd_post(to_evd(evd), number, data);
+}
+
+static const struct dat_ia_ops ia_ops = {
+	.async_event = post_async_event,
+	.in_upcall = dat_evd_in_upcall,
+};
+
+static DAT_RETURN ia_check_version(DAT_UINT32 major, DAT_UINT32 minor)
+{
+	if (major != 1 && major != 2)
+		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_MAJOR_NOT_FOUND);
+	if (minor > (major == 1 ? 2 : 0))
+		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_MINOR_NOT_FOUND);
+	return DAT_SUCCESS;
+}
+
+/* Takes over the consumer's EVD for asynchronous events, or makes one. */
+static DAT_RETURN ia_set_async_evd(struct dat_ia *ia, DAT_COUNT qlen,
+				   DAT_HANDLE handle)
+{
+	struct dat_object *obj;
+	struct dat_evd *evd;
+	DAT_RETURN ret;
+
+	if (!handle) {
+		ret = dat_evd_new(ia, qlen, DAT_EVD_ASYNC_FLAG, 0, &evd);
+		if (ret)
+			return ret;
+		evd->obj.implicit = true;
+		ia->async_evd = &evd->obj;
+		return DAT_SUCCESS;
+	}
+
+	obj = dat_object_get(handle, DAT_HANDLE_TYPE_EVD);
+	if (!obj)
+		goto invalid;
+	if (!(to_evd(obj)->flags & DAT_EVD_ASYNC_FLAG) || !dat_object_use(obj))
+		goto put;
+	ia->async_evd = obj;
+	return DAT_SUCCESS;
+put:
+	dat_object_put(obj);
+invalid:
+	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
+}
+
+/* The reference that ia->async_evd stands for. */
+static void ia_put_async_evd(struct dat_ia *ia)
+{
+	struct dat_object *evd;
+
+	spin_lock_bh(&ia->owner.lock);
+	evd = ia->async_evd;
+	ia->async_evd = NULL;
+	spin_unlock_bh(&ia->owner.lock);
+
+	if (!evd->implicit)
+		dat_object_unuse(evd);
+	dat_object_put(evd);
+}
+
+/**
+ * kdapl_ia_openv - open an IA
+ * @ia_name: name of the RDMA device, with ":port" where it has several ports
+ * @async_evd_min_qlen: events that a new asynchronous EVD must hold, at least 1
+ * @async_evd_handle: in: DAT_HANDLE_NULL to have an EVD for asynchronous events
+ *	made, or the handle of one; out: its handle
+ * @ia_handle: out: the handle
+ * @dat_major: version of DAT that the consumer was written for: 1 or 2
+ * @dat_minor: the same: up to 1.2 or 2.0
+ * @thread_safety: whether the consumer needs it; it is there in any case
+ *
+ * The IA belongs to the network namespace of the caller. Specification:
+ * dat_ia_open().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER, DAT_PROVIDER_NOT_FOUND,
+ * DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN kdapl_ia_openv(const DAT_NAME_PTR ia_name,
+			  DAT_COUNT async_evd_min_qlen,
+			  DAT_EVD_HANDLE *async_evd_handle,
+			  DAT_IA_HANDLE *ia_handle,
+			  DAT_UINT32 dat_major, DAT_UINT32 dat_minor,
+			  DAT_BOOLEAN thread_safety)
+{
+	struct dat_dev *dev;
+	struct dat_ia *ia;
+	DAT_RETURN ret;
+	u32 port;
+
+	might_sleep();
+	if (!ia_name)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!async_evd_handle)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (!*async_evd_handle && async_evd_min_qlen < 1)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!ia_handle)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+
+	dev = dat_dev_get(ia_name, current->nsproxy->net_ns, &port);
+	if (!dev)
+		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND,
+				 DAT_NAME_NOT_REGISTERED);
+	ret = ia_check_version(dat_major, dat_minor);
+	if (ret) {
+		dat_dev_put(dev);
+		return ret;
+	}
+
+	ia = dat_ia_alloc(dev, port, &ia_ops);
+	if (!ia) {
+		dat_dev_put(dev);
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	}
+
+	/* From here on the device waits for us: dat_ia_unplug(). */
+	mutex_lock(&ia->end_lock);
+	if (!dat_dev_add_ia(dev, ia)) {
+		ret = DAT_ERROR(DAT_PROVIDER_NOT_FOUND,
+				DAT_NAME_NOT_REGISTERED);
+		goto unlock;
+	}
+	if (!dat_object_charge_hca(&ia->obj, DAT_HCA_HANDLE, 1)) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				DAT_RESOURCE_DEVICE);
+		goto del_ia;
+	}
+	dat_dev_ia_name(dev, port, ia->owner.name);
+	if (dat_addr_find(ia)) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				DAT_RESOURCE_MEMORY);
+		goto del_ia;
+	}
+
+	ret = ia_set_async_evd(ia, async_evd_min_qlen, *async_evd_handle);
+	if (ret)
+		goto del_ia;
+	if (ia->async_evd->implicit) {
+		ret = dat_object_publish(ia->async_evd);
+		if (ret)
+			goto put_evd;
+		kref_get(&ia->async_evd->ref);
+		/* Only dat_ia_close() destroys it. */
+		dat_object_use(ia->async_evd);
+	}
+
+	kref_get(&ia->obj.ref);
+	ret = dat_object_publish(&ia->obj);
+	if (ret)
+		goto put_ia;
+
+	*async_evd_handle = ia->async_evd->handle;
+	*ia_handle = ia->obj.handle;
+	mutex_unlock(&ia->end_lock);
+	dat_object_put(&ia->obj);
+	return DAT_SUCCESS;
+
+put_ia:
+	dat_object_put(&ia->obj);
+	dat_ia_destroy_objects(ia);
+put_evd:
+	ia_put_async_evd(ia);
+del_ia:
+	dat_object_uncharge_hca(&ia->obj);
+	ia->gate = DAT_IA_CLOSING;
+	mutex_unlock(&ia->end_lock);
+	dat_dev_del_ia(dev, ia);
+	mutex_lock(&ia->end_lock);
+unlock:
+	mutex_unlock(&ia->end_lock);
+	dat_object_put(&ia->obj);
+	return ret;
+}
+
+/**
+ * kdapl_ia_close - close an IA
+ * @ia_handle: the IA
+ * @close_flags: DAT_CLOSE_ABRUPT_FLAG destroys every object that was made with
+ *	it; DAT_CLOSE_GRACEFUL_FLAG fails if there is one
+ *
+ * Must not be called from an upcall. Specification: dat_ia_close().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INVALID_STATE.
+ */
+DAT_RETURN kdapl_ia_close(DAT_IA_HANDLE ia_handle,
+			  DAT_CLOSE_FLAGS close_flags)
+{
+	struct dat_object *obj;
+	struct dat_ia *ia;
+	DAT_RETURN ret;
+
+	might_sleep();
+	if (close_flags != DAT_CLOSE_ABRUPT_FLAG &&
+	    close_flags != DAT_CLOSE_GRACEFUL_FLAG)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+
+	obj = dat_object_get(ia_handle, DAT_HANDLE_TYPE_IA);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	ia = to_ia(obj);
+
+	mutex_lock(&ia->end_lock);
+	if (ia->gate == DAT_IA_CLOSING) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+		goto unlock;
+	}
+	/* A gate closed for a look only: calls wait, they do not fail. */
+	dat_ia_gate_close(ia, close_flags == DAT_CLOSE_ABRUPT_FLAG ?
+			      DAT_IA_CLOSING : DAT_IA_UNPLUGGING);
+	if (close_flags == DAT_CLOSE_GRACEFUL_FLAG) {
+		if (dat_ia_has_consumer_objects(ia)) {
+			dat_ia_gate_open(ia);
+			ret = DAT_ERROR(DAT_INVALID_STATE,
+					DAT_INVALID_STATE_IA_IN_USE);
+			goto unlock;
+		}
+		dat_ia_gate_seal(ia);
+	}
+
+	dat_ia_destroy_objects(ia);
+	ia_put_async_evd(ia);
+	/* The device may go as soon as it does not know the IA. */
+	dat_object_uncharge_hca(obj);
+	mutex_unlock(&ia->end_lock);
+
+	dat_dev_del_ia(ia->dev, ia);
+	atomic_set(&obj->users, INT_MIN / 2);
+	dat_object_retire(obj);
+	dat_object_put(obj);
+	return DAT_SUCCESS;
+
+unlock:
+	mutex_unlock(&ia->end_lock);
+	dat_object_put(obj);
+	return ret;
+}
+
+/* The gate is closed. What the IA and its asynchronous EVD cost so far. */
+static DAT_RETURN set_account(struct dat_ia *ia, struct dat_account *account)
+{
+	long bytes;
+
+	if (ia->owner.account || dat_ia_has_consumer_objects(ia))
+		return DAT_ERROR(DAT_INVALID_STATE,
+				 DAT_INVALID_STATE_IA_IN_USE);
+	bytes = atomic_long_read(&ia->obj.charged);
+	if (ia->async_evd->implicit)
+		bytes += atomic_long_read(&ia->async_evd->charged);
+	if (!dat_account_charge(account, bytes))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	account->ops->get(account);
+	ia->owner.account = account;
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_ia_set_account - have what the objects of an IA cost charged to an account
+ * @ia_handle: the IA, just opened: without objects of the consumer
+ * @account: the account. The IA holds a reference on it until its last object has
+ *	been freed, which may be after dat_ia_close().
+ *
+ * For consumers that act for others, and have to bound what these take. kdapl
+ * estimates what the device and it allocate for an object, in bytes, and charges
+ * that before it allocates. A call that is refused returns
+ * DAT_INSUFFICIENT_RESOURCES, with DAT_RESOURCE_MEMORY. No specification has it.
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INVALID_STATE (the IA has objects, or an account), DAT_INTERNAL_ERROR (it
+ * is being closed, or the device is removed), DAT_INSUFFICIENT_RESOURCES (the
+ * account refuses what the IA itself costs).
+ */
+DAT_RETURN dat_ia_set_account(DAT_IA_HANDLE ia_handle,
+			      struct dat_account *account)
+{
+	DAT_RETURN ret = DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+	struct dat_object *obj;
+	struct dat_ia *ia;
+
+	might_sleep();
+	if (!account)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	obj = dat_object_get(ia_handle, DAT_HANDLE_TYPE_IA);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	ia = to_ia(obj);
+	/* Calls wait meanwhile, so that no object is charged in part. */
+	mutex_lock(&ia->end_lock);
+	if (ia->gate == DAT_IA_OPEN && !ia->unplugged) {
+		dat_ia_gate_close(ia, DAT_IA_UNPLUGGING);
+		ret = set_account(ia, account);
+		dat_ia_gate_open(ia);
+	}
+	mutex_unlock(&ia->end_lock);
+	dat_object_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ia_set_account);

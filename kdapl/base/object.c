@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * object.c - DAT handles: how they are given out, looked up and withdrawn
+ *
+ * A handle is an index into one table and a generation that no two objects
+ * share, so a stale or forged handle finds nothing, or an object whose handle
+ * differs. It is never followed as a pointer.
+ */
+#include <linux/atomic.h>
+#include <linux/bits.h>
+#include <linux/jiffies.h>
+#include <linux/printk.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+
+#include "base/account.h"
+#include "base/object.h"
+#include "base/recent.h"
+#include "base/stats.h"
+
+/* dat_object_peek_any() knows nothing but the low bits of the index. */
+#define HANDLE_INDEX_BITS	(BITS_PER_LONG == 64 ? 24 : 16)
+#define HANDLE_INDEX_MASK	(BIT(HANDLE_INDEX_BITS) - 1)
+
+static DEFINE_XARRAY_ALLOC1(dat_objects);
+struct dat_recent dat_recent_objects;
+static atomic_long_t dat_generation;
+
+/* Objects whose memory has not been freed; each keeps its IA's, and so on. */
+static atomic_long_t dat_live_objects;
+/* The same by type, for the message that says what was leaked */
+static atomic_long_t dat_live_by_type[DAT_NUM_HANDLE_TYPES];
+/* Woken up when the last of them goes */
+static DECLARE_WAIT_QUEUE_HEAD(dat_live_wq);
+
+/* How often unloading says what it is waiting for. */
+#define LEAK_INTERVAL	(10 * HZ)
+
+static DAT_HANDLE make_handle(u32 index)
+{
+	unsigned long generation = atomic_long_inc_return(&dat_generation);
+
+	return (DAT_HANDLE)(generation << HANDLE_INDEX_BITS | index);
+}
+
+static unsigned long handle_index(DAT_HANDLE handle)
+{
+	return (unsigned long)handle & HANDLE_INDEX_MASK;
+}
+
+/**
+ * dat_object_init - fill in the head of a new object
+ * @obj: the object, zeroed
+ * @type: its type
+ * @owner: the IA it belongs to; its memory is kept as long as the object's
+ * @ops: how it ends
+ *
+ * The caller holds the only reference. Context: any.
+ */
+void dat_object_init(struct dat_object *obj, DAT_HANDLE_TYPE type,
+		     struct dat_owner *owner, const struct dat_object_ops *ops)
+{
+	atomic_long_inc(&dat_live_objects);
+	atomic_long_inc(&dat_live_by_type[type]);
+	kref_init(&obj->ref);
+	atomic_set(&obj->users, 0);
+	INIT_LIST_HEAD(&obj->node);
+	obj->type = type;
+	obj->owner = owner;
+	obj->ia = owner->ia;
+	obj->ops = ops;
+	if (obj != owner->obj)
+		kref_get(&owner->obj->ref);
+}
+
+/**
+ * dat_owner_init - prepare the owner of objects
+ * @owner: the owner, zeroed
+ * @ia: the IA that contains it
+ * @obj: the IA's object
+ *
+ * Context: any.
+ */
+void dat_owner_init(struct dat_owner *owner, struct dat_ia *ia,
+		    struct dat_object *obj)
+{
+	DAT_HANDLE_TYPE type;
+
+	owner->ia = ia;
+	owner->obj = obj;
+	spin_lock_init(&owner->lock);
+	for (type = 0; type < DAT_NUM_HANDLE_TYPES; type++)
+		INIT_LIST_HEAD(&owner->objects[type]);
+}
+
+static void owner_add(struct dat_object *obj)
+{
+	struct dat_owner *owner = obj->owner;
+
+	if (obj == owner->obj)
+		return;
+	spin_lock_bh(&owner->lock);
+	list_add_tail(&obj->node, &owner->objects[obj->type]);
+	spin_unlock_bh(&owner->lock);
+}
+
+static void owner_del(struct dat_object *obj)
+{
+	spin_lock_bh(&obj->owner->lock);
+	list_del_init(&obj->node);
+	spin_unlock_bh(&obj->owner->lock);
+}
+
+/**
+ * dat_object_publish - give an object its handle
+ * @obj: the object, which can no longer fail
+ *
+ * The reference that the caller holds passes to the table, until
+ * dat_object_retire(). Context: process, may sleep.
+ * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES, and then the reference
+ * is still the caller's.
+ */
+DAT_RETURN dat_object_publish(struct dat_object *obj)
+{
+	u32 index;
+
+	/* The slot is taken first: nobody may see an object without handle. */
+	if (xa_alloc(&dat_objects, &index, XA_ZERO_ENTRY,
+		     XA_LIMIT(1, HANDLE_INDEX_MASK), GFP_KERNEL_ACCOUNT))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+
+	obj->handle = make_handle(index);
+	owner_add(obj);
+	dat_stats_made(obj);
+	xa_lock(&dat_objects);
+	/* Into a reserved slot: no memory is needed. */
+	__xa_store(&dat_objects, index, obj, GFP_ATOMIC);
+	dat_recent_add(&dat_recent_objects, index, obj);
+	xa_unlock(&dat_objects);
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_object_walk - look a handle up in the table itself
+ * @handle: what a consumer passed
+ *
+ * Context: as dat_object_peek_any().
+ * Return: the object, or NULL if the handle names none.
+ */
+struct dat_object *dat_object_walk(DAT_HANDLE handle)
+{
+	unsigned long index = handle_index(handle);
+	struct dat_object *obj = xa_load(&dat_objects, index);
+
+	if (!obj || obj->handle != handle)
+		return NULL;
+	dat_recent_walked(&dat_recent_objects, &dat_objects, index, obj);
+	return obj;
+}
+
+/**
+ * dat_object_get - look a handle up and take a reference
+ * @handle: what a consumer passed
+ * @type: the type it must have
+ *
+ * Context: any.
+ * Return: the object, for dat_object_put(), or NULL.
+ */
+struct dat_object *dat_object_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+{
+	struct dat_object *obj;
+
+	rcu_read_lock();
+	obj = dat_object_peek(handle, type);
+	if (obj && !kref_get_unless_zero(&obj->ref))
+		obj = NULL;
+	rcu_read_unlock();
+	return obj;
+}
+
+/**
+ * dat_object_next - an object from a given place in the table on
+ * @index: in: where to begin; out: where it is
+ *
+ * Context: any.
+ * Return: the object, for dat_object_put(), or NULL.
+ */
+struct dat_object *dat_object_next(unsigned long *index)
+{
+	struct dat_object *obj;
+
+	rcu_read_lock();
+	do
+		obj = xa_find(&dat_objects, index, HANDLE_INDEX_MASK,
+			      XA_PRESENT);
+	while (obj && !kref_get_unless_zero(&obj->ref) && ++*index);
+	rcu_read_unlock();
+	return obj;
+}
+
+static void object_release_rcu(struct rcu_head *rcu)
+{
+	struct dat_object *obj = container_of(rcu, struct dat_object, rcu);
+	long charged = atomic_long_read(&obj->charged);
+	DAT_HANDLE_TYPE type = obj->type;
+	struct dat_owner *owner = obj->owner;
+	bool is_ia = obj == owner->obj;
+
+	if (is_ia)
+		dat_owner_uncharge(owner, charged);
+	obj->ops->release(obj);
+	if (!is_ia) {
+		dat_owner_uncharge(owner, charged);
+		dat_object_put(owner->obj);
+	}
+	atomic_long_dec(&dat_live_by_type[type]);
+	if (atomic_long_dec_and_test(&dat_live_objects))
+		wake_up_all(&dat_live_wq);
+}
+
+static void object_release(struct kref *ref)
+{
+	struct dat_object *obj = container_of(ref, struct dat_object, ref);
+
+	call_rcu(&obj->rcu, object_release_rcu);
+}
+
+/**
+ * dat_object_put - give a reference back
+ * @obj: the object
+ *
+ * Context: any.
+ */
+void dat_object_put(struct dat_object *obj)
+{
+	kref_put(&obj->ref, object_release);
+}
+
+/**
+ * dat_object_claim - win the right to free an object
+ * @obj: the object
+ *
+ * Context: any.
+ * Return: false if it is in use, or somebody else has freed it.
+ */
+bool dat_object_claim(struct dat_object *obj)
+{
+	return atomic_cmpxchg(&obj->users, 0, INT_MIN / 2) == 0;
+}
+
+/**
+ * dat_object_shutdown - give back what an object has of the device, once
+ * @obj: the object
+ *
+ * Context: process, may sleep; callers for the same IA are serialised against
+ * the removal of the device by dat_ia_enter().
+ */
+void dat_object_shutdown(struct dat_object *obj)
+{
+	if (test_and_set_bit(0, &obj->is_down))
+		return;
+	obj->ops->shutdown(obj);
+	dat_object_uncharge_hca(obj);
+}
+
+/**
+ * dat_object_retire - withdraw a claimed object: handle, device, reference
+ * @obj: the object, from dat_object_claim()
+ *
+ * Context: process, may sleep.
+ */
+void dat_object_retire(struct dat_object *obj)
+{
+	unsigned long index = handle_index(obj->handle);
+
+	xa_lock(&dat_objects);
+	__xa_erase(&dat_objects, index);
+	dat_recent_remove(&dat_recent_objects, index, obj);
+	xa_unlock(&dat_objects);
+	owner_del(obj);
+	dat_stats_freed(obj);
+	dat_object_shutdown(obj);
+	dat_object_put(obj);
+}
+
+static void report_leaks(void)
+{
+	DAT_HANDLE_TYPE type;
+	long num;
+
+	for (type = 0; type < DAT_NUM_HANDLE_TYPES; type++) {
+		num = atomic_long_read(&dat_live_by_type[type]);
+		if (num)
+			pr_err("kdapl: cannot be unloaded: %ld %s not freed\n",
+			       num, dat_type_name(type));
+	}
+}
+
+/**
+ * dat_object_table_destroy - free the handle table, when the module goes
+ *
+ * Waits until the memory of all objects has been freed: the module's code frees it. If a
+ * reference was leaked, unloading waits for ever and logs that every 10 seconds.
+ * Returning would free the code that the holder of the reference runs.
+ *
+ * Context: process, may sleep.
+ */
+void dat_object_table_destroy(void)
+{
+	/* Idle, or the watchdog of hung tasks would say the same less well. */
+	while (!wait_event_idle_timeout(dat_live_wq,
+					!atomic_long_read(&dat_live_objects),
+					LEAK_INTERVAL))
+		report_leaks();
+	/* The callback of the last one may not have returned yet. */
+	rcu_barrier();
+	WARN_ON(!xa_empty(&dat_objects));
+	xa_destroy(&dat_objects);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * cm.h - connections, by way of rdma_cm
+ */
+#ifndef _KDAPL_CM_H
+#define _KDAPL_CM_H
+
+#include <linux/workqueue.h>
+#include <rdma/rdma_cm.h>
+
+#include "base/object.h"
+#include "dev/ia.h"
+
+struct dat_ep;
+
+/*
+ * Bits of dat_sp.spent: the RSP has its request; a thread reports the request; the
+ * request has been reported, or never will be.
+ */
+#define DAT_RSP_SPENT	0
+#define DAT_RSP_TELLING	1
+#define DAT_RSP_TOLD	2
+
+/**
+ * struct dat_sp - a service point: a PSP, an RSP or a CSP
+ * @obj: head
+ * @evd: where connection requests go, used
+ * @conn_qual: the connection qualifier
+ * @id: listens; NULL when it has been stopped
+ * @spent: of an RSP: DAT_RSP_SPENT, DAT_RSP_TELLING, DAT_RSP_TOLD
+ * @cr: of an RSP: its request, referenced, from DAT_RSP_SPENT on
+ * @addr: address and port that it listens on
+ * @flags: of a PSP: who makes the EPs
+ * @ep: of an RSP: its EP, used and referenced
+ * @ep_is_ours: of an RSP: @ep comes from dat_ep_provide()
+ * @comm: of a CSP
+ */
+struct dat_sp {
+	struct dat_object obj;
+	struct dat_evd *evd;
+	DAT_CONN_QUAL conn_qual;
+	struct rdma_cm_id *id;
+	unsigned long spent;
+	struct dat_cr *cr;
+	struct sockaddr_storage addr;
+	DAT_PSP_FLAGS flags;
+	struct dat_ep *ep;
+	bool ep_is_ours;
+	DAT_COMM comm;
+};
+
+/**
+ * struct dat_cr - a connection request that waits to be answered
+ * @obj: head
+ * @id: the connection to be; NULL once it has been answered
+ * @sp: the service point, referenced, while the consumer is yet to be told
+ * @tell_work: tells it, where that cannot be done at once
+ * @deferred: in the list of the IA while @tell_work waits for the gate
+ * @ep: the only EP that can accept it, used and referenced; or NULL
+ * @ep_is_ours: @ep comes from dat_ep_provide()
+ * @responder_resources: RDMA reads that the peer wants to have outstanding
+ * @initiator_depth: RDMA reads that the peer can serve
+ * @remote_addr: address of the peer
+ * @data_len: bytes of @data
+ * @data: private data from the peer
+ */
+struct dat_cr {
+	struct dat_object obj;
+	struct rdma_cm_id *id;
+	struct dat_sp *sp;
+	struct work_struct tell_work;
+	struct dat_ia_deferred deferred;
+	struct dat_ep *ep;
+	bool ep_is_ours;
+	u8 responder_resources;
+	u8 initiator_depth;
+	struct sockaddr_storage remote_addr;
+	u8 data_len;
+	u8 data[];
+};
+
+static inline struct dat_sp *to_sp(struct dat_object *obj)
+{
+	return container_of(obj, struct dat_sp, obj);
+}
+
+static inline struct dat_cr *to_cr(struct dat_object *obj)
+{
+	return container_of(obj, struct dat_cr, obj);
+}
+
+/* cm.c */
+int dat_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
+
+/* connect.c */
+void dat_connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
+		       struct rdma_cm_event *event);
+
+/* cr_arrive.c */
+struct dat_cr *dat_cr_new(struct dat_ia *ia, const void *data, u8 data_len);
+bool dat_cr_tell(struct dat_cr *cr, struct dat_sp *sp);
+void dat_rsp_finish(struct dat_sp *sp);
+int dat_cr_arrived(struct dat_sp *sp, struct rdma_cm_id *id,
+		   struct rdma_cm_event *event);
+
+/* cr.c */
+void dat_cr_end(struct dat_cr *cr);
+
+/* ep_connect.c */
+void dat_ep_connect_again(struct dat_ep *ep);
+
+/* sp.c */
+DAT_RETURN dat_sp_new(struct dat_ia *ia, DAT_HANDLE_TYPE type,
+		      DAT_EVD_HANDLE evd_handle, struct dat_sp **spp);
+void dat_sp_stop(struct dat_sp *sp);
+DAT_RETURN dat_sp_listen(struct dat_sp *sp,
+			 const struct sockaddr_storage *addr);
+DAT_RETURN dat_sp_listen_qual(struct dat_sp *sp, DAT_CONN_QUAL qual);
+void dat_sp_drop(struct dat_sp *sp);
+struct dat_sp *dat_sp_find(struct dat_ia *ia, DAT_CONN_QUAL qual);
+
+#endif /* _KDAPL_CM_H */

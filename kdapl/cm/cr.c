@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * cr.c - connection requests: how they are answered
+ */
+#include <linux/kernel.h>
+#include <rdma/ib_cm.h>
+
+#include "base/calls.h"
+#include "cm/cm.h"
+#include "dev/addr.h"
+#include "dev/ia.h"
+#include "ep/ep.h"
+#include "queue/evd.h"
+
+/**
+ * dat_cr_end - free a CR that the consumer, or nobody, has answered
+ * @cr: the CR, claimed
+ *
+ * Its EP, if it has one and was not accepted with it, is the consumer's again,
+ * or goes.
+ *
+ * Context: process, may sleep; the caller has passed the IA's gate.
+ */
+void dat_cr_end(struct dat_cr *cr)
+{
+	struct dat_ep *ep = cr->ep;
+	bool ep_is_ours = cr->ep_is_ours;
+
+	/* Before the CR, whose reference to it is the last one perhaps. */
+	if (ep)
+		kref_get(&ep->obj.ref);
+	dat_object_retire(&cr->obj);
+	if (ep) {
+		dat_ep_unreserve(ep, ep_is_ours);
+		dat_object_put(&ep->obj);
+	}
+}
+
+/**
+ * kdapl_cr_query - who wants to connect
+ * @cr_handle: the CR
+ * @cr_param_mask: DAT_CR_FIELD_*; all are filled in
+ * @cr_param: out: the parameters; its pointers are valid until the CR is
+ *	accepted, rejected or handed off
+ *
+ * Private data may come with zeroes behind it: transports do not carry its
+ * length. local_ep_handle is the EP of the RSP, or the one that a PSP with
+ * DAT_PSP_PROVIDER_FLAG has made. Specification: dat_cr_query().
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
+ */
+DAT_RETURN kdapl_cr_query(DAT_CR_HANDLE cr_handle,
+			  DAT_CR_PARAM_MASK cr_param_mask,
+			  DAT_CR_PARAM *cr_param)
+{
+	struct dat_object *obj;
+	struct dat_cr *cr;
+
+	if (cr_param_mask & ~DAT_CR_FIELD_ALL)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!cr_param)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	obj = dat_object_get(cr_handle, DAT_HANDLE_TYPE_CR);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	cr = to_cr(obj);
+	*cr_param = (struct dat_cr_param){
+		.remote_ia_address_ptr = (DAT_SOCK_ADDR *)&cr->remote_addr,
+		.remote_port_qual = dat_addr_port(&cr->remote_addr),
+		.private_data_size = cr->data_len,
+		.private_data = cr->data,
+		.local_ep_handle = cr->ep ? cr->ep->obj.handle : DAT_HANDLE_NULL,
+	};
+	dat_object_put(obj);
+	return DAT_SUCCESS;
+}
+
+/*
+ * Hands the connection over to the EP and answers. The handler lock is held:
+ * events are for the CR until then, and for the EP afterwards.
+ */
+static int cr_accept_locked(struct dat_cr *cr, struct dat_ep *ep,
+			    const void *data, u8 data_size)
+{
+	struct rdma_cm_id *id = cr->id;
+	int ret;
+
+	memcpy(ep->out_data, data, data_size);
+	ep->passive = true;
+	ep->heard = false;
+	ep->conn = (struct rdma_conn_param){
+		.private_data = ep->out_data,
+		.private_data_len = data_size,
+		.responder_resources = min_t(u32, ep->attr.max_rdma_read_in,
+					     cr->responder_resources),
+		.initiator_depth = min_t(u32, ep->attr.max_rdma_read_out,
+					 cr->initiator_depth),
+		.flow_control = 1,
+		.rnr_retry_count = 7,
+		.srq = !!ep->srq,
+		.qp_num = ep->qp->qp_num,
+	};
+	id->context = &ep->obj;
+	ret = dat_ep_qp_connect(ep, id);
+	/* rdma_accept() tells the peer of a failure itself. */
+	if (ret)
+		rdma_reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
+	else
+		ret = rdma_accept(id, &ep->conn);
+	if (!ret)
+		dat_ep_owe_farewell(ep);
+	return ret;
+}
+
+static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep,
+			    const void *data, u8 data_size)
+{
+	unsigned int from = EP_IN(UNCONNECTED);
+	int ret;
+
+	if (cr->ep)
+		from = EP_IN(PASSIVE_CONNECTION_PENDING) |
+		       EP_IN(TENTATIVE_CONNECTION_PENDING);
+	mutex_lock(&ep->mutex);
+	if (!dat_ep_move(ep, from, DAT_EP_STATE_COMPLETION_PENDING)) {
+		mutex_unlock(&ep->mutex);
+		return dat_ep_state_error(dat_ep_state(ep));
+	}
+	WRITE_ONCE(ep->cm_id, cr->id);
+	rdma_lock_handler(cr->id);
+	ret = cr_accept_locked(cr, ep, data, data_size);
+	rdma_unlock_handler(cr->id);
+	cr->id = NULL;
+	/* The call was right, the peer has gone: that is an event. */
+	if (ret)
+		dat_ep_end(ep, EP_IN(COMPLETION_PENDING),
+			   DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	mutex_unlock(&ep->mutex);
+	return DAT_SUCCESS;
+}
+
+/* The EP to accept with, used and referenced; @cr is claimed. */
+static DAT_RETURN pick_ep(struct dat_cr *cr, DAT_EP_HANDLE handle,
+			  struct dat_object **objp)
+{
+	struct dat_object *obj;
+
+	if (cr->ep) {
+		if (handle && handle != cr->ep->obj.handle)
+			return DAT_ERROR(DAT_INVALID_PARAMETER,
+					 DAT_INVALID_ARG2);
+		handle = cr->ep->obj.handle;
+	}
+	obj = dat_object_get(handle, DAT_HANDLE_TYPE_EP);
+	if (obj && obj->ia == cr->obj.ia && dat_object_use(obj)) {
+		*objp = obj;
+		return DAT_SUCCESS;
+	}
+	if (obj)
+		dat_object_put(obj);
+	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+}
+
+/**
+ * kdapl_cr_accept - accept a connection request
+ * @cr_handle: the CR; it is gone if the call succeeds
+ * @ep_handle: the EP to connect, UNCONNECTED, of the same IA; DAT_HANDLE_NULL
+ *	if the request has one, which is PASSIVE_ or
+ *	TENTATIVE_CONNECTION_PENDING
+ * @private_data_size: bytes of @private_data, at most 56
+ * @private_data: goes to the peer as it is
+ *
+ * The outcome is an event on the EP's connect EVD. What the peer sends may be there
+ * before it, and may be answered. Specification: dat_cr_accept().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (also: the
+ * request has another EP), DAT_INVALID_STATE (of the EP), DAT_INTERNAL_ERROR
+ * (the device has gone).
+ */
+DAT_RETURN kdapl_cr_accept(DAT_CR_HANDLE cr_handle,
+			   DAT_EP_HANDLE ep_handle,
+			   DAT_COUNT private_data_size,
+			   const void *private_data)
+{
+	struct dat_object *obj, *ep_obj;
+	struct dat_cr *cr;
+	DAT_RETURN ret;
+
+	might_sleep();
+	if (private_data_size < 0 || private_data_size > DAT_MAX_PRIVATE_DATA)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (private_data_size && !private_data)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	obj = dat_object_enter(cr_handle, DAT_HANDLE_TYPE_CR,
+			       DAT_INVALID_HANDLE_CR, &ret);
+	if (!obj)
+		return ret;
+	cr = to_cr(obj);
+	/* Whoever claims it answers it. */
+	if (!dat_object_claim(obj)) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+		goto leave;
+	}
+	ret = pick_ep(cr, ep_handle, &ep_obj);
+	if (!ret) {
+		ret = cr_accept(cr, to_ep(ep_obj), private_data,
+				private_data_size);
+		dat_object_unuse(ep_obj);
+		dat_object_put(ep_obj);
+	}
+	if (ret) {
+		atomic_set(&obj->users, 0);
+		goto leave;
+	}
+	/* From now on the EP is the consumer's to free. */
+	if (cr->ep)
+		dat_object_unuse(&cr->ep->obj);
+	dat_object_retire(obj);
+leave:
+	dat_object_leave(obj);
+	return ret;
+}
+
+static DAT_RETURN reject(DAT_CR_HANDLE cr_handle, DAT_COUNT size,
+			 const void *data, u8 reason)
+{
+	struct dat_object *obj;
+	struct dat_cr *cr;
+	DAT_RETURN ret;
+
+	obj = dat_object_enter_for_free(cr_handle, DAT_HANDLE_TYPE_CR,
+					DAT_INVALID_HANDLE_CR, &ret);
+	if (!obj)
+		return ret;
+	cr = to_cr(obj);
+	if (dat_object_claim(obj)) {
+		if (cr->id)
+			rdma_reject(cr->id, data, size, reason);
+		dat_cr_end(cr);
+	} else {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	}
+	dat_object_leave(obj);
+	return ret;
+}
+
+/**
+ * kdapl_cr_reject - reject a connection request
+ * @cr_handle: the CR; it is gone afterwards
+ * @private_data_size: bytes of @private_data, at most 56
+ * @private_data: goes to the peer as it is
+ *
+ * The EP of an RSP is UNCONNECTED again; an EP that was made for the request,
+ * or for its RSP, is freed. Specification: dat_cr_reject(), DAT 2.0.
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
+ */
+DAT_RETURN kdapl_cr_reject(DAT_CR_HANDLE cr_handle,
+			   DAT_COUNT private_data_size,
+			   const void *private_data)
+{
+	might_sleep();
+	if (private_data_size < 0 || private_data_size > DAT_MAX_PRIVATE_DATA)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (private_data_size && !private_data)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	return reject(cr_handle, private_data_size, private_data,
+		      IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+/**
+ * dat_cr_reject_no_room - reject a connection request for want of room
+ * @cr_handle: the CR; it is gone afterwards
+ *
+ * For a consumer that queues requests for others, and whose queue is full: to
+ * the peer it is as if the EVD had been, DAT_CONNECTION_EVENT_NON_PEER_REJECTED.
+ * No specification has it.
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle)
+{
+	might_sleep();
+	return reject(cr_handle, 0, NULL, IB_CM_REJ_NO_RESOURCES);
+}
+EXPORT_SYMBOL_GPL(dat_cr_reject_no_room);

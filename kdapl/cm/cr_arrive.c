@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * cr_arrive.c - connection requests: how they arrive, and the consumer is told
+ *
+ * A PSP or CSP that leaves EPs to the consumer tells it from the handler of
+ * rdma_cm. The others need to make an EP or to end themselves first, which a
+ * handler cannot: a work does that.
+ */
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include <rdma/ib_cm.h>
+
+#include "base/account.h"
+#include "cm/cm.h"
+#include "dev/addr.h"
+#include "dev/ia.h"
+#include "ep/ep.h"
+#include "queue/evd.h"
+
+static void cr_shutdown(struct dat_object *obj)
+{
+	struct dat_cr *cr = to_cr(obj);
+
+	/* Destroying an id that nobody has answered rejects the request. */
+	if (cr->id)
+		rdma_destroy_id(cr->id);
+	cr->id = NULL;
+}
+
+static void cr_release(struct dat_object *obj)
+{
+	struct dat_cr *cr = to_cr(obj);
+
+	if (cr->ep)
+		dat_object_put(&cr->ep->obj);
+	kfree(cr);
+}
+
+static const struct dat_object_ops cr_ops = {
+	.shutdown = cr_shutdown,
+	.release = cr_release,
+};
+
+static bool is_one_shot(const struct dat_sp *sp)
+{
+	return sp->obj.type == DAT_HANDLE_TYPE_RSP;
+}
+
+static bool provides_eps(const struct dat_sp *sp)
+{
+	return sp->flags & DAT_PSP_PROVIDER_FLAG;
+}
+
+/* False if the EVD has no room for the event. */
+static bool post_arrival(struct dat_cr *cr, struct dat_sp *sp)
+{
+	DAT_EVENT_DATA data = {
+		.cr_arrival_event_data = {
+			.sp_handle.psp_handle = sp->obj.handle,
+			.local_ia_address_ptr =
+				(DAT_SOCK_ADDR *)dat_addr(sp->obj.ia),
+			.conn_qual = sp->conn_qual,
+			.cr_handle = cr->obj.handle,
+		},
+	};
+
+	return dat_evd_post(sp->evd, DAT_CONNECTION_REQUEST_EVENT, &data);
+}
+
+static bool cr_get_ep(struct dat_cr *cr, struct dat_sp *sp)
+{
+	if (is_one_shot(sp)) {
+		cr->ep = sp->ep;
+		kref_get(&cr->ep->obj.ref);
+		cr->ep_is_ours = sp->ep_is_ours;
+		return dat_ep_now_pending(cr->ep, &cr->remote_addr,
+					  sp->conn_qual);
+	}
+	if (cr->obj.ia->unplugged)
+		return false;
+	cr->ep_is_ours = true;
+	if (dat_ep_provide(cr->obj.ia, DAT_EP_STATE_UNCONFIGURED_TENTATIVE,
+			   cr->responder_resources, cr->initiator_depth,
+			   &cr->ep))
+		return false;
+	mutex_lock(&cr->ep->mutex);
+	dat_ep_set_peer(cr->ep, &cr->remote_addr, sp->conn_qual);
+	mutex_unlock(&cr->ep->mutex);
+	return true;
+}
+
+/* The gate has been passed; the RSP takes no other request. */
+static bool tell(struct dat_cr *cr, struct dat_sp *sp)
+{
+	bool used = dat_object_use(&sp->evd->obj);
+	bool told = false;
+
+	if (is_one_shot(sp))
+		dat_sp_stop(sp);
+	/*
+	 * The request of an RSP is reported even if that overflows the EVD. It gets
+	 * the EP in any case: dat_cr_end() returns the EP to the consumer.
+	 */
+	if ((is_one_shot(sp) || (used && !dat_evd_is_full(sp->evd))) &&
+	    cr_get_ep(cr, sp))
+		told = used && post_arrival(cr, sp);
+	if (used)
+		dat_object_unuse(&sp->evd->obj);
+	return told;
+}
+
+/* The gate has been passed. */
+static void tell_or_reject(struct dat_cr *cr, struct dat_sp *sp)
+{
+	if (tell(cr, sp) || !dat_object_claim(&cr->obj))
+		return;
+	if (cr->id)
+		rdma_reject(cr->id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
+	dat_cr_end(cr);
+}
+
+/*
+ * False if another thread reports the request or has reported it. The caller has passed
+ * the gate or was refused, so that it does not wait for the gate after this.
+ */
+static bool rsp_begin(struct dat_sp *sp)
+{
+	return !test_and_set_bit(DAT_RSP_TELLING, &sp->spent);
+}
+
+static void rsp_end(struct dat_sp *sp)
+{
+	set_bit(DAT_RSP_TOLD, &sp->spent);
+	/* Pairs with that of who is about to wait in dat_rsp_finish(). */
+	smp_mb__after_atomic();
+	wake_up_var(&sp->spent);
+}
+
+/**
+ * dat_rsp_finish - wait until the request of an RSP has been reported
+ * @sp: the RSP, in which another thread has set DAT_RSP_SPENT
+ *
+ * The work that reports the request may wait for the gate, which stays closed until
+ * the caller has left. In this case the caller reports the request itself.
+ *
+ * Context: process, may sleep; the caller has passed the IA's gate.
+ */
+void dat_rsp_finish(struct dat_sp *sp)
+{
+	/* dat_cr_tell() sets it right after DAT_RSP_SPENT and does not wait. */
+	wait_var_event(&sp->spent, smp_load_acquire(&sp->cr));
+	if (rsp_begin(sp)) {
+		tell_or_reject(sp->cr, sp);
+		rsp_end(sp);
+	}
+	wait_var_event(&sp->spent, test_bit(DAT_RSP_TOLD, &sp->spent));
+}
+
+static void tell_work(struct work_struct *work)
+{
+	struct dat_cr *cr = container_of(work, struct dat_cr, tell_work);
+	struct dat_ia *ia = cr->obj.ia;
+	struct dat_sp *sp = cr->sp;
+	enum dat_ia_entry entry;
+
+	entry = dat_ia_enter_or_defer(ia, &cr->deferred);
+	if (entry == DAT_IA_DEFERRED)
+		return;
+	if (!is_one_shot(sp) || rsp_begin(sp)) {
+		/* Else dat_ia_close() ends the lot. */
+		if (entry == DAT_IA_ENTERED)
+			tell_or_reject(cr, sp);
+		if (is_one_shot(sp))
+			rsp_end(sp);
+	}
+	if (entry == DAT_IA_ENTERED)
+		dat_ia_leave(ia);
+	dat_object_put(&sp->obj);
+	dat_object_put(&cr->obj);
+}
+
+/**
+ * dat_cr_new - make a connection request
+ * @ia: the IA
+ * @data: private data from the peer, or NULL
+ * @data_len: bytes of @data
+ *
+ * Context: process, may sleep.
+ * Return: the CR, without an id, for dat_object_publish() or dat_object_put();
+ * or NULL.
+ */
+struct dat_cr *dat_cr_new(struct dat_ia *ia, const void *data, u8 data_len)
+{
+	struct dat_cr *cr;
+
+	if (!data)
+		data_len = 0;
+	cr = kzalloc(struct_size(cr, data, data_len), GFP_KERNEL_ACCOUNT);
+	if (!cr)
+		return NULL;
+	cr->data_len = data_len;
+	memcpy(cr->data, data, data_len);
+	INIT_WORK(&cr->tell_work, tell_work);
+	cr->deferred.work = &cr->tell_work;
+	dat_object_init(&cr->obj, DAT_HANDLE_TYPE_CR, &ia->owner, &cr_ops);
+	/* The CM must not wait for memory to be freed. */
+	if (dat_object_try_charge(&cr->obj, struct_size(cr, data, data_len) +
+					    DAT_BYTES_CM_ID + DAT_BYTES_HANDLE))
+		return cr;
+	dat_object_put(&cr->obj);
+	return NULL;
+}
+
+/**
+ * dat_cr_tell - tell the consumer of a connection request, at once or soon
+ * @cr: the CR, published, with its id
+ * @sp: the service point that it is for
+ *
+ * Context: process, may sleep.
+ * Return: false if that is not possible: the RSP has got another request, or
+ * the EVD is full.
+ */
+bool dat_cr_tell(struct dat_cr *cr, struct dat_sp *sp)
+{
+	if (!is_one_shot(sp) && !provides_eps(sp))
+		return post_arrival(cr, sp);
+	if (is_one_shot(sp) && test_and_set_bit(DAT_RSP_SPENT, &sp->spent))
+		return false;
+	kref_get(&cr->obj.ref);
+	kref_get(&sp->obj.ref);
+	cr->sp = sp;
+	if (is_one_shot(sp)) {
+		kref_get(&cr->obj.ref);
+		/* Pairs with dat_rsp_finish(), which may take over from here. */
+		smp_store_release(&sp->cr, cr);
+		/* Pairs with the barrier of wait_var_event() there. */
+		smp_mb();
+		wake_up_var(&sp->spent);
+	}
+	queue_work(dat_wq(&cr->obj), &cr->tell_work);
+	return true;
+}
+
+/**
+ * dat_cr_arrived - a peer wants to connect to a service point
+ * @sp: the service point
+ * @id: the connection to be
+ * @event: the request
+ *
+ * Context: process, with the handler lock of @id.
+ * Return: 0, or a negative errno to have the request rejected.
+ */
+int dat_cr_arrived(struct dat_sp *sp, struct rdma_cm_id *id,
+		   struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *conn = &event->param.conn;
+	int reason = IB_CM_REJ_NO_RESOURCES;
+	struct dat_cr *cr;
+
+	/* The length of the EVD is the backlog. */
+	if (dat_evd_is_full(sp->evd))
+		goto reject;
+	cr = dat_cr_new(sp->obj.ia, conn->private_data,
+			conn->private_data_len);
+	if (!cr)
+		goto reject;
+	cr->responder_resources = conn->responder_resources;
+	cr->initiator_depth = conn->initiator_depth;
+	cr->remote_addr = id->route.addr.dst_addr;
+	cr->id = id;
+	id->context = &cr->obj;
+	if (dat_object_publish(&cr->obj))
+		goto drop;
+	if (dat_cr_tell(cr, sp))
+		return 0;
+
+	cr->id = NULL;
+	if (dat_object_claim(&cr->obj))
+		dat_object_retire(&cr->obj);
+	if (is_one_shot(sp))
+		reason = IB_CM_REJ_INVALID_SERVICE_ID;
+	goto reject;
+
+drop:
+	cr->id = NULL;
+	dat_object_put(&cr->obj);
+reject:
+	/* Else it would look as if the consumer had rejected it. */
+	rdma_reject(id, NULL, 0, reason);
+	return -ECONNREFUSED;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * cr_handoff.c - passing a connection request on to another service point
+ */
+#include <linux/kernel.h>
+
+#include "base/calls.h"
+#include "cm/cm.h"
+#include "dev/ia.h"
+#include "queue/evd.h"
+
+/* Events for the connection go where its request is. */
+static void move_id(struct dat_cr *from, struct dat_cr *to)
+{
+	struct rdma_cm_id *id = from->id;
+
+	rdma_lock_handler(id);
+	to->id = id;
+	from->id = NULL;
+	id->context = &to->obj;
+	rdma_unlock_handler(id);
+}
+
+static DAT_RETURN evd_full(void)
+{
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+}
+
+/* The same request again, as @sp's; the gate of its IA has been passed. */
+static DAT_RETURN hand_to(struct dat_cr *cr, struct dat_sp *sp)
+{
+	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				   DAT_RESOURCE_MEMORY);
+	struct dat_cr *new;
+
+	if (dat_evd_is_full(sp->evd))
+		return evd_full();
+	new = dat_cr_new(sp->obj.ia, cr->data, cr->data_len);
+	if (!new)
+		return ret;
+	new->responder_resources = cr->responder_resources;
+	new->initiator_depth = cr->initiator_depth;
+	new->remote_addr = cr->remote_addr;
+	if (dat_object_publish(&new->obj)) {
+		dat_object_put(&new->obj);
+		return ret;
+	}
+	move_id(cr, new);
+	if (dat_cr_tell(new, sp))
+		return DAT_SUCCESS;
+
+	move_id(new, cr);
+	if (dat_object_claim(&new->obj))
+		dat_object_retire(&new->obj);
+	return evd_full();
+}
+
+/* Even if the service point is freed now, its EVD is not. */
+static DAT_RETURN try_hand_to(struct dat_cr *cr, struct dat_sp *sp)
+{
+	DAT_RETURN ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	bool is_other = sp->obj.ia != cr->obj.ia;
+
+	/* Two that wait for each other's gates would wait for ever. */
+	if (is_other && !dat_ia_try_enter(sp->obj.ia))
+		return ret;
+	if (dat_object_use(&sp->evd->obj)) {
+		if (atomic_read(&sp->obj.users) >= 0)
+			ret = hand_to(cr, sp);
+		dat_object_unuse(&sp->evd->obj);
+	}
+	if (is_other)
+		dat_ia_leave(sp->obj.ia);
+	return ret;
+}
+
+/**
+ * kdapl_cr_handoff - pass a connection request on to another service point
+ * @cr_handle: the CR; it is gone if the call succeeds
+ * @handoff: connection qualifier of a PSP, RSP or CSP on the same port of the
+ *	same device and in the same network namespace, be it another consumer's
+ *
+ * There the request arrives as if the peer had named that qualifier. What
+ * happens to the EP of the CR is what dat_cr_reject() does to it.
+ * Specification: dat_cr_handoff().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (nobody
+ * listens there), DAT_INSUFFICIENT_RESOURCES (the EVD there is full),
+ * DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN kdapl_cr_handoff(DAT_CR_HANDLE cr_handle,
+			    DAT_CONN_QUAL handoff)
+{
+	struct dat_object *obj;
+	struct dat_sp *sp;
+	DAT_RETURN ret;
+
+	might_sleep();
+	if (!handoff || handoff > U16_MAX)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	obj = dat_object_enter(cr_handle, DAT_HANDLE_TYPE_CR,
+			       DAT_INVALID_HANDLE_CR, &ret);
+	if (!obj)
+		return ret;
+	if (!dat_object_claim(obj)) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+		goto leave;
+	}
+	ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	sp = dat_sp_find(obj->ia, handoff);
+	if (sp) {
+		ret = try_hand_to(to_cr(obj), sp);
+		dat_object_put(&sp->obj);
+	}
+	if (ret)
+		atomic_set(&obj->users, 0);
+	else
+		dat_cr_end(to_cr(obj));
+leave:
+	dat_object_leave(obj);
+	return ret;
+}

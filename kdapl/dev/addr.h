@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * addr.h - the IP address of an IA
+ */
+#ifndef _KDAPL_ADDR_H
+#define _KDAPL_ADDR_H
+
+#include <linux/in6.h>
+#include <linux/socket.h>
+
+struct dat_ia;
+struct sockaddr;
+struct sockaddr_storage;
+
+/* Time for resolving an address, and again for a route, in ms */
+#define DAT_RESOLVE_TIMEOUT_MS	2000
+
+/*
+ * rdma_cm chooses local ports without a look at TCP's. iWARP needs a port that TCP has
+ * not given away, so kdapl tries again. Most ports are free.
+ */
+#define DAT_PORT_TRIES	16
+
+const struct sockaddr_storage *dat_addr(struct dat_ia *ia);
+int dat_addr_find(struct dat_ia *ia);
+void dat_addr_init(struct dat_ia *ia);
+void dat_addr_destroy(struct dat_ia *ia);
+int dat_addr_register(void);
+void dat_addr_unregister(void);
+bool dat_addr_is_valid(const struct sockaddr *addr);
+size_t dat_addr_size(const struct sockaddr *addr);
+void dat_addr_set_port(struct sockaddr_storage *addr, u16 port);
+u16 dat_addr_port(const struct sockaddr_storage *addr);
+
+#endif /* _KDAPL_ADDR_H */

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * coherence.c - whether the memory that a device accesses has to be synchronised
+ *
+ * dat_ia_query() reports the answer as lmr_sync_req. device.c asks once for each device.
+ */
+#include <linux/dma-map-ops.h>
+#include <linux/gfp.h>
+
+#include "dev/device.h"
+
+/* Does the DMA API have work to do for a page of ordinary memory? */
+static bool probe_needs_sync(struct ib_device *ibdev)
+{
+	void *page = (void *)__get_free_page(GFP_KERNEL);
+	bool needed = true;
+	u64 dma;
+
+	if (!page)
+		return true;
+	dma = ib_dma_map_single(ibdev, page, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	if (!ib_dma_mapping_error(ibdev, dma)) {
+		needed = dma_need_sync(ibdev->dma_device, dma);
+		ib_dma_unmap_single(ibdev, dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	}
+	free_page((unsigned long)page);
+	return needed;
+}
+
+/**
+ * dat_dev_needs_sync - must consumers synchronise what peers read and write?
+ * @ibdev: the device
+ *
+ * The answer is for all of memory: true if caches are not coherent with the device,
+ * if all mappings are bounced (swiotlb=force, confidential guests), or if those are
+ * that the device cannot address; and if it cannot be found out.
+ *
+ * Context: process, may sleep.
+ * Return: true if they must.
+ */
+bool dat_dev_needs_sync(struct ib_device *ibdev)
+{
+	if (ib_uses_virt_dma(ibdev))
+		return false;
+	return dma_addressing_limited(ibdev->dma_device) ||
+	       probe_needs_sync(ibdev);
+}

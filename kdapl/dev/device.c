@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * device.c - follows the RDMA devices of the host as they come and go
+ */
+#include <linux/ctype.h>
+#include <linux/kstrtox.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "dev/device.h"
+#include "dev/ia.h"
+
+static LIST_HEAD(dat_devs);
+static DEFINE_MUTEX(dat_devs_lock);
+
+static void dev_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct dat_dev, ref));
+}
+
+/**
+ * dat_dev_put - give a reference back
+ * @dev: the device
+ */
+void dat_dev_put(struct dat_dev *dev)
+{
+	kref_put(&dev->ref, dev_release);
+}
+
+/* The rest of an IA's name behind the device's: "" or ":" and a port. */
+static bool parse_port(const char *rest, u32 num_ports, u32 *port)
+{
+	*port = 1;
+	if (!*rest)
+		return num_ports == 1;
+	return rest[0] == ':' && isdigit(rest[1]) &&
+	       !kstrtou32(rest + 1, 10, port) && *port >= 1 &&
+	       *port <= num_ports;
+}
+
+static struct dat_dev *find_dev(const char *name, u32 *port)
+{
+	struct dat_dev *dev;
+	size_t len;
+
+	lockdep_assert_held(&dat_devs_lock);
+	list_for_each_entry(dev, &dat_devs, node) {
+		len = strlen(dev_name(&dev->ibdev->dev));
+		if (!strncmp(name, dev_name(&dev->ibdev->dev), len) &&
+		    parse_port(name + len, dev->ibdev->phys_port_cnt, port))
+			return dev;
+	}
+	return NULL;
+}
+
+static bool is_offered(const struct dat_dev *dev, u32 port, struct net *net)
+{
+	return port <= DAT_MAX_PORTS && !test_bit(port, dev->withdrawn) &&
+	       rdma_dev_access_netns(dev->ibdev, net);
+}
+
+/**
+ * dat_dev_get - find the device of an IA by the IA's name
+ * @name: the device's name, with ":port" where it has more than one port
+ * @net: network namespace from which it must be visible
+ * @port: out: the port
+ *
+ * Context: process, may sleep.
+ * Return: the device, for dat_dev_put(), or NULL.
+ */
+struct dat_dev *dat_dev_get(const char *name, struct net *net, u32 *port)
+{
+	struct dat_dev *dev;
+
+	mutex_lock(&dat_devs_lock);
+	dev = find_dev(name, port);
+	if (dev && is_offered(dev, *port, net))
+		kref_get(&dev->ref);
+	else
+		dev = NULL;
+	mutex_unlock(&dat_devs_lock);
+	return dev;
+}
+
+/**
+ * dat_dev_has_name - is this the name of an IA?
+ * @name: the name
+ *
+ * In whatever network namespace. Context: process, may sleep.
+ */
+bool dat_dev_has_name(const char *name)
+{
+	bool found;
+	u32 port;
+
+	mutex_lock(&dat_devs_lock);
+	found = find_dev(name, &port);
+	mutex_unlock(&dat_devs_lock);
+	return found;
+}
+
+/**
+ * dat_dev_offer - offer an IA to consumers, or withdraw it
+ * @name: name of the IA; it need not be there
+ * @offer: which of the two
+ *
+ * Context: process, may sleep.
+ */
+void dat_dev_offer(const char *name, bool offer)
+{
+	struct dat_dev *dev;
+	u32 port;
+
+	mutex_lock(&dat_devs_lock);
+	dev = find_dev(name, &port);
+	if (dev && port <= DAT_MAX_PORTS)
+		assign_bit(port, dev->withdrawn, !offer);
+	mutex_unlock(&dat_devs_lock);
+}
+
+/**
+ * dat_dev_ia_name - the name of an IA
+ * @dev: the device
+ * @port: its port
+ * @name: out: what dat_ia_open() knows it by, DAT_NAME_MAX_LENGTH bytes
+ *
+ * Context: any.
+ */
+void dat_dev_ia_name(const struct dat_dev *dev, u32 port, char *name)
+{
+	const char *dev_is = dev_name(&dev->ibdev->dev);
+
+	if (dev->ibdev->phys_port_cnt == 1)
+		strscpy(name, dev_is, DAT_NAME_MAX_LENGTH);
+	else
+		snprintf(name, DAT_NAME_MAX_LENGTH, "%s:%u", dev_is, port);
+}
+
+static void fill_info(const struct dat_dev *dev, u32 port,
+		      DAT_PROVIDER_INFO *info)
+{
+	memset(info, 0, sizeof(*info));
+	dat_dev_ia_name(dev, port, info->ia_name);
+	info->dapl_version_major = DAT_VERSION_MAJOR;
+	info->dapl_version_minor = DAT_VERSION_MINOR;
+	info->is_thread_safe = DAT_TRUE;
+}
+
+/**
+ * dat_dev_list - list the IAs
+ * @net: network namespace from which they must be visible
+ * @list: where to put them; what has no place is counted only
+ * @max: pointers in @list
+ *
+ * Context: process, may sleep.
+ * Return: how many there are.
+ */
+DAT_COUNT dat_dev_list(struct net *net, DAT_PROVIDER_INFO *list[],
+		       DAT_COUNT max)
+{
+	struct dat_dev *dev;
+	DAT_COUNT num = 0;
+	u32 port;
+
+	mutex_lock(&dat_devs_lock);
+	list_for_each_entry(dev, &dat_devs, node) {
+		for (port = 1; port <= dev->ibdev->phys_port_cnt; port++) {
+			if (!is_offered(dev, port, net))
+				continue;
+			if (num < max && list[num])
+				fill_info(dev, port, list[num]);
+			num++;
+		}
+	}
+	mutex_unlock(&dat_devs_lock);
+	return num;
+}
+
+/**
+ * dat_dev_add_ia - an IA was opened
+ * @dev: the device
+ * @ia: the IA
+ *
+ * Context: process, may sleep.
+ * Return: false if the device has just gone.
+ */
+bool dat_dev_add_ia(struct dat_dev *dev, struct dat_ia *ia)
+{
+	bool ok;
+
+	mutex_lock(&dev->lock);
+	ok = !dev->removed;
+	if (ok)
+		list_add_tail(&ia->dev_node, &dev->ias);
+	mutex_unlock(&dev->lock);
+	return ok;
+}
+
+/**
+ * dat_dev_del_ia - an IA is closed
+ * @dev: the device
+ * @ia: the IA
+ *
+ * To be called when nothing of the device is left in it. Context: process, may sleep.
+ */
+void dat_dev_del_ia(struct dat_dev *dev, struct dat_ia *ia)
+{
+	mutex_lock(&dev->lock);
+	list_del_init(&ia->dev_node);
+	mutex_unlock(&dev->lock);
+}
+
+static void dev_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	struct dat_dev *dev =
+		container_of(handler, struct dat_dev, event_handler);
+	struct dat_ia *ia;
+
+	if (event->event != IB_EVENT_DEVICE_FATAL)
+		return;
+
+	mutex_lock(&dev->lock);
+	list_for_each_entry(ia, &dev->ias, dev_node)
+		dat_ia_async_event(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC,
+				   ia->obj.handle, DAT_IA_CATASTROPHIC_ERROR);
+	mutex_unlock(&dev->lock);
+}
+
+static int dev_add(struct ib_device *ibdev);
+static void dev_remove(struct ib_device *ibdev, void *client_data);
+
+static struct ib_client dat_client = {
+	.name	= "kdapl",
+	.add	= dev_add,
+	.remove	= dev_remove,
+};
+
+/*
+ * It does not change, and to ask each time means to take the RTNL; rxe and siw even
+ * have the kernel's log told when the speed of a port is not known.
+ */
+static int query_max_message(struct ib_device *ibdev, u32 *max)
+{
+	struct ib_port_attr attr;
+	u32 port;
+	int err;
+
+	*max = U32_MAX;
+	rdma_for_each_port(ibdev, port) {
+		err = ib_query_port(ibdev, port, &attr);
+		if (err)
+			return err;
+		*max = min(*max, attr.max_msg_sz);
+	}
+	return 0;
+}
+
+static int dev_add(struct ib_device *ibdev)
+{
+	struct dat_dev *dev;
+	int err;
+
+	/* Without fast registrations there are no RMRs; say so once. */
+	if (!dat_dev_max_pages(ibdev)) {
+		pr_info("kdapl: %s has no fast registrations, not used\n",
+			dev_name(&ibdev->dev));
+		return -EOPNOTSUPP;
+	}
+
+	/* Privileges are a promise to the consumer, which it cannot keep. */
+	if (dat_dev_quirks(ibdev) & DAT_QUIRK_UNCHECKED_READS)
+		pr_info("kdapl: %s does not check whether a peer may read\n",
+			dev_name(&ibdev->dev));
+
+	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	if (!dev)
+		return -ENOMEM;
+
+	err = query_max_message(ibdev, &dev->max_message);
+	if (err) {
+		pr_warn("kdapl: %s does not tell of its ports, not used: error %d\n",
+			dev_name(&ibdev->dev), err);
+		kfree(dev);
+		return err;
+	}
+	dev->ibdev = ibdev;
+	dev->needs_sync = dat_dev_needs_sync(ibdev);
+	kref_init(&dev->ref);
+	mutex_init(&dev->lock);
+	INIT_LIST_HEAD(&dev->ias);
+	INIT_IB_EVENT_HANDLER(&dev->event_handler, ibdev, dev_event);
+	ib_register_event_handler(&dev->event_handler);
+	ib_set_client_data(ibdev, &dat_client, dev);
+
+	mutex_lock(&dat_devs_lock);
+	list_add_tail(&dev->node, &dat_devs);
+	mutex_unlock(&dat_devs_lock);
+	return 0;
+}
+
+/* The next IA to unplug, referenced; no new ones come. */
+static struct dat_ia *dev_take_ia(struct dat_dev *dev)
+{
+	struct dat_ia *ia;
+
+	mutex_lock(&dev->lock);
+	dev->removed = true;
+	ia = list_first_entry_or_null(&dev->ias, struct dat_ia, dev_node);
+	if (ia) {
+		list_del_init(&ia->dev_node);
+		kref_get(&ia->obj.ref);
+	}
+	mutex_unlock(&dev->lock);
+	return ia;
+}
+
+static void dev_remove(struct ib_device *ibdev, void *client_data)
+{
+	struct dat_dev *dev = client_data;
+	struct dat_ia *ia;
+
+	mutex_lock(&dat_devs_lock);
+	list_del(&dev->node);
+	mutex_unlock(&dat_devs_lock);
+	ib_unregister_event_handler(&dev->event_handler);
+
+	/* An IA that is being opened or closed is waited for. */
+	while ((ia = dev_take_ia(dev))) {
+		dat_ia_unplug(ia);
+		dat_object_put(&ia->obj);
+	}
+	dat_dev_put(dev);
+}
+
+/**
+ * dat_dev_register_client - begin to follow the devices
+ *
+ * Return: 0 or a negative errno.
+ */
+int dat_dev_register_client(void)
+{
+	return ib_register_client(&dat_client);
+}
+
+/**
+ * dat_dev_unregister_client - let go of all devices
+ */
+void dat_dev_unregister_client(void)
+{
+	ib_unregister_client(&dat_client);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * gate.h - opening and closing the gate of an IA; passing it is in ia.h
+ */
+#ifndef _KDAPL_GATE_H
+#define _KDAPL_GATE_H
+
+#include "dev/ia.h"
+
+/**
+ * struct dat_ia_pinner - a task that may be waiting for a page of its process
+ * @node: in ia->pinners
+ * @task: the task
+ * @since: when it began, in jiffies
+ */
+struct dat_ia_pinner {
+	struct list_head node;
+	struct task_struct *task;
+	unsigned long since;
+};
+
+void dat_ia_pin_begin(struct dat_ia *ia, struct dat_ia_pinner *pinner);
+void dat_ia_pin_end(struct dat_ia *ia, struct dat_ia_pinner *pinner);
+void dat_ia_gate_init(struct dat_ia *ia);
+void dat_ia_gate_close(struct dat_ia *ia, enum dat_ia_gate why);
+void dat_ia_gate_seal(struct dat_ia *ia);
+void dat_ia_gate_open(struct dat_ia *ia);
+
+#endif /* _KDAPL_GATE_H */

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ia.c - one open IA: its objects, its asynchronous events and its device
+ */
+#include <linux/cred.h>
+#include <linux/kernel.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "base/account.h"
+#include "base/stats.h"
+#include "base/user.h"
+#include "dev/addr.h"
+#include "dev/device.h"
+#include "dev/gate.h"
+#include "dev/ia.h"
+
+/* The order in which objects end: users before what they use. */
+static const DAT_HANDLE_TYPE ia_end_order[] = {
+	DAT_HANDLE_TYPE_PSP,
+	DAT_HANDLE_TYPE_RSP,
+	DAT_HANDLE_TYPE_CSP,
+	DAT_HANDLE_TYPE_CR,
+	DAT_HANDLE_TYPE_EP,
+	DAT_HANDLE_TYPE_SRQ,
+	DAT_HANDLE_TYPE_RMR,
+	DAT_HANDLE_TYPE_LMR,
+	DAT_HANDLE_TYPE_EVD,
+	DAT_HANDLE_TYPE_PZ,
+};
+
+/**
+ * dat_ia_ibdev - the device under an IA
+ * @ia: the IA; the caller has passed its gate, or ends it
+ *
+ * Return: the device.
+ */
+struct ib_device *dat_ia_ibdev(struct dat_ia *ia)
+{
+	return ia->dev->ibdev;
+}
+
+/**
+ * dat_ia_async_event - tell the consumer of something that it did not ask for
+ * @ia: the IA
+ * @number: the event
+ * @handle: the object that it concerns
+ * @reason: what happened to it
+ *
+ * Context: process or softirq.
+ */
+void dat_ia_async_event(struct dat_ia *ia, DAT_EVENT_NUMBER number,
+			DAT_HANDLE handle, DAT_COUNT reason)
+{
+	DAT_EVENT_DATA data = {
+		.asynch_error_event_data = {
+			.dat_handle = handle,
+			.reason = reason,
+		},
+	};
+	struct dat_object *evd;
+
+	dat_stats_async_event(&ia->owner, number, handle, reason);
+	spin_lock_bh(&ia->owner.lock);
+	evd = ia->async_evd;
+	if (evd)
+		kref_get(&evd->ref);
+	spin_unlock_bh(&ia->owner.lock);
+	if (!evd)
+		return;
+	ia->ops->async_event(evd, number, &data);
+	dat_object_put(evd);
+}
+
+static struct dat_object *ia_first_object(struct dat_ia *ia,
+					  DAT_HANDLE_TYPE type)
+{
+	struct dat_object *obj;
+
+	spin_lock_bh(&ia->owner.lock);
+	obj = list_first_entry_or_null(&ia->owner.objects[type], struct dat_object,
+				       node);
+	spin_unlock_bh(&ia->owner.lock);
+	return obj;
+}
+
+/**
+ * dat_ia_has_consumer_objects - has the consumer created anything with an IA?
+ * @ia: the IA, whose gate is closed
+ *
+ * Context: process.
+ * Return: false if it has no objects but those that come with it.
+ */
+bool dat_ia_has_consumer_objects(struct dat_ia *ia)
+{
+	DAT_HANDLE_TYPE type;
+	bool found = false;
+
+	spin_lock_bh(&ia->owner.lock);
+	for (type = 0; type < DAT_NUM_HANDLE_TYPES && !found; type++) {
+		struct dat_object *obj;
+
+		list_for_each_entry(obj, &ia->owner.objects[type], node) {
+			if (obj->implicit)
+				continue;
+			found = true;
+			break;
+		}
+	}
+	spin_unlock_bh(&ia->owner.lock);
+	return found;
+}
+
+/**
+ * dat_ia_destroy_objects - destroy all objects of an IA
+ * @ia: the IA, whose gate is closed
+ *
+ * Context: process, may sleep.
+ */
+void dat_ia_destroy_objects(struct dat_ia *ia)
+{
+	struct dat_object *obj;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ia_end_order); i++) {
+		while ((obj = ia_first_object(ia, ia_end_order[i]))) {
+			atomic_set(&obj->users, INT_MIN / 2);
+			dat_object_retire(obj);
+		}
+	}
+}
+
+static void ia_unplug_object(struct dat_object *obj)
+{
+	if (!obj->ops->unplug) {
+		dat_object_shutdown(obj);
+		return;
+	}
+	obj->ops->unplug(obj);
+	/* The cgroup forgets the device. */
+	dat_object_uncharge_hca(obj);
+}
+
+/**
+ * dat_ia_unplug - the device goes away under an open IA
+ * @ia: the IA
+ *
+ * Gives back all that the IA has of the device. The handles stay until the
+ * consumer frees them; other calls on them fail from now on.
+ *
+ * Context: process, may sleep; from the ib_client's remove only.
+ */
+void dat_ia_unplug(struct dat_ia *ia)
+{
+	struct dat_object *obj;
+	size_t i;
+
+	mutex_lock(&ia->end_lock);
+	if (ia->gate == DAT_IA_CLOSING)
+		goto unlock;
+
+	dat_ia_gate_close(ia, DAT_IA_UNPLUGGING);
+	WRITE_ONCE(ia->unplugged, true);
+	dat_ia_async_event(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, ia->obj.handle,
+			   DAT_IA_CATASTROPHIC_ERROR);
+	/*
+	 * No lock on the lists: what is on them cannot leave while the gate is
+	 * closed, and the only ones to come are CRs, until the listeners are down.
+	 */
+	for (i = 0; i < ARRAY_SIZE(ia_end_order); i++)
+		list_for_each_entry(obj, &ia->owner.objects[ia_end_order[i]], node)
+			ia_unplug_object(obj);
+	dat_object_uncharge_hca(&ia->obj);
+	dat_ia_gate_open(ia);
+unlock:
+	mutex_unlock(&ia->end_lock);
+}
+
+static void ia_shutdown(struct dat_object *obj)
+{
+}
+
+static void ia_release(struct dat_object *obj)
+{
+	struct dat_ia *ia = to_ia(obj);
+
+	xa_destroy(&ia->lmrs);
+	xa_destroy(&ia->rmrs);
+	dat_addr_destroy(ia);
+	put_net(ia->net);
+	dat_owner_put_account(&ia->owner);
+	dat_dev_put(ia->dev);
+	dat_user_put(ia->owner.user);
+	kfree(ia);
+}
+
+static const char *ia_state(struct dat_object *obj)
+{
+	return READ_ONCE(to_ia(obj)->unplugged) ? "UNPLUGGED" : "OPEN";
+}
+
+static const struct dat_object_ops ia_ops = {
+	.shutdown = ia_shutdown,
+	.release = ia_release,
+	.state = ia_state,
+};
+
+/**
+ * dat_ia_alloc - allocate an IA that is not open yet
+ * @dev: its device, whose reference passes to the IA if the call succeeds
+ * @port: its port, from 1
+ * @ops: functions of the layers above
+ *
+ * The IA is of the user and the network namespace of the calling task.
+ *
+ * Context: process, may sleep.
+ * Return: the IA, for dat_object_put(), or NULL.
+ */
+struct dat_ia *dat_ia_alloc(struct dat_dev *dev, u32 port,
+			    const struct dat_ia_ops *ops)
+{
+	struct dat_ia *ia = kzalloc(sizeof(*ia), GFP_KERNEL_ACCOUNT);
+
+	if (!ia)
+		return NULL;
+	dat_owner_init(&ia->owner, ia, &ia->obj);
+	ia->owner.user = dat_user_find(current_uid());
+	if (!ia->owner.user) {
+		kfree(ia);
+		return NULL;
+	}
+	ia->owner.cg_device = dat_dev_cgroup(dev);
+	dat_object_init(&ia->obj, DAT_HANDLE_TYPE_IA, &ia->owner, &ia_ops);
+	ia->ops = ops;
+	ia->dev = dev;
+	ia->port = port;
+	ia->net = get_net(current->nsproxy->net_ns);
+	mutex_init(&ia->end_lock);
+	xa_init_flags(&ia->lmrs, XA_FLAGS_LOCK_BH);
+	xa_init_flags(&ia->rmrs, XA_FLAGS_LOCK_BH);
+	INIT_LIST_HEAD(&ia->dev_node);
+	dat_ia_gate_init(ia);
+	dat_addr_init(ia);
+	/* It has no account yet that could refuse. */
+	dat_object_charge(&ia->obj, sizeof(*ia) + DAT_BYTES_HANDLE);
+	return ia;
+}
+

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * ia.h - one consumer's open instance of an interface adapter
+ */
+#ifndef _KDAPL_IA_H
+#define _KDAPL_IA_H
+
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "base/object.h"
+#include "base/recent.h"
+
+struct dat_dev;
+struct dat_lmr;
+struct net;
+
+/**
+ * struct dat_ia_ops - functions of the layers above
+ * @async_event: post an asynchronous event to an EVD; in process or softirq context
+ * @in_upcall: is the caller an upcall that may sleep? In any context.
+ */
+struct dat_ia_ops {
+	void (*async_event)(struct dat_object *evd, DAT_EVENT_NUMBER number,
+			    const DAT_EVENT_DATA *data);
+	bool (*in_upcall)(void);
+};
+
+enum dat_ia_gate {
+	DAT_IA_OPEN,
+	DAT_IA_UNPLUGGING,	/* calls wait until the device is gone */
+	DAT_IA_CLOSING,		/* calls fail */
+};
+
+/**
+ * struct dat_ia_deferred - a work that waits for the gate without a worker
+ * @node: in ia->deferred
+ * @work: is queued when the gate is open, or closed for good
+ */
+struct dat_ia_deferred {
+	struct list_head node;
+	struct work_struct *work;
+};
+
+/* What became of an attempt to pass the gate without waiting. */
+enum dat_ia_entry {
+	DAT_IA_ENTERED,
+	DAT_IA_REFUSED,		/* the IA is being closed */
+	DAT_IA_DEFERRED,	/* the work will run again */
+};
+
+/**
+ * struct dat_ia - an open IA
+ * @obj: head
+ * @owner: the part that objects need; its lock also protects @deferred and @pinners
+ * @ops: functions of the layers above
+ * @dev: the device; valid until the last reference to the IA goes
+ * @port: port of the device, from 1
+ * @net: network namespace of the opener, referenced
+ * @addr: address of the port, see dat_addr()
+ * @addrs: all that it has had; guarded by @addr_lock
+ * @addr_settled: @addr is the one that it should be; likewise
+ * @addr_generation: of the addresses of the host when @addr was looked at; 0 if it has
+ *	to be looked at again in any case
+ * @addr_lock: serialises looking for it
+ * @async_evd: where asynchronous events go, referenced and used
+ * @unplugged: the device has gone
+ * @end_lock: held by whoever ends the IA: dat_ia_close(), the device's removal
+ * @gate: may calls enter?
+ * @entered: 1 + calls inside
+ * @gate_wq: waited on by calls and by whoever closed the gate
+ * @deferred: works that wait for the gate
+ * @pinners: tasks behind the gate that may be waiting for a page of their process
+ * @lmrs: LMRs by the index part of their lmr_context
+ * @recent_lmrs: of these, what is found at once
+ * @kept_lmr: index in @lmrs that was given up last, and whose slot is kept
+ * @reserved_lmr: the LMR that is all memory, once somebody has asked
+ * @rmrs: RMRs by the index parts of their windows' contexts
+ * @dev_node: in dev->ias
+ */
+struct dat_ia {
+	struct dat_object obj;
+	struct dat_owner owner;
+	const struct dat_ia_ops *ops;
+	struct dat_dev *dev;
+	u32 port;
+	struct net *net;
+	const struct sockaddr_storage *addr;
+	struct list_head addrs;
+	bool addr_settled;
+	int addr_generation;
+	struct mutex addr_lock;
+	struct dat_object *async_evd;
+	bool unplugged;
+	struct mutex end_lock;
+	enum dat_ia_gate gate;
+	refcount_t entered;
+	wait_queue_head_t gate_wq;
+	struct list_head deferred;
+	struct list_head pinners;
+	struct xarray lmrs;
+	struct dat_recent recent_lmrs;
+	unsigned long kept_lmr;
+	struct xarray rmrs;
+	struct dat_lmr *reserved_lmr;
+	struct list_head dev_node;
+};
+
+static inline struct dat_ia *to_ia(struct dat_object *obj)
+{
+	return container_of(obj, struct dat_ia, obj);
+}
+
+struct ib_device *dat_ia_ibdev(struct dat_ia *ia);
+struct dat_ia *dat_ia_alloc(struct dat_dev *dev, u32 port,
+			    const struct dat_ia_ops *ops);
+void dat_ia_destroy_objects(struct dat_ia *ia);
+
+/**
+ * dat_wq - the work queue for the works of an object
+ * @obj: the object
+ *
+ * Context: any.
+ * Return: the queue of the user who opened the IA.
+ */
+static inline struct workqueue_struct *dat_wq(const struct dat_object *obj)
+{
+	return obj->owner->user->wq;
+}
+
+bool dat_ia_has_consumer_objects(struct dat_ia *ia);
+
+bool dat_ia_enter_for_free(struct dat_ia *ia);
+bool dat_ia_enter(struct dat_ia *ia);
+bool dat_ia_try_enter(struct dat_ia *ia);
+void dat_ia_leave(struct dat_ia *ia);
+enum dat_ia_entry dat_ia_enter_or_defer(struct dat_ia *ia,
+					struct dat_ia_deferred *deferred);
+
+struct dat_object *dat_object_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
+				    DAT_RETURN_SUBTYPE subtype,
+				    DAT_RETURN *ret);
+struct dat_object *dat_object_enter_for_free(DAT_HANDLE handle,
+					     DAT_HANDLE_TYPE type,
+					     DAT_RETURN_SUBTYPE subtype,
+					     DAT_RETURN *ret);
+void dat_object_leave(struct dat_object *obj);
+DAT_RETURN dat_object_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
+			   DAT_RETURN_SUBTYPE bad_handle,
+			   DAT_RETURN_SUBTYPE in_use);
+
+void dat_ia_unplug(struct dat_ia *ia);
+void dat_ia_async_event(struct dat_ia *ia, DAT_EVENT_NUMBER number,
+			DAT_HANDLE handle, DAT_COUNT reason);
+
+#endif /* _KDAPL_IA_H */

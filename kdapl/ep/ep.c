@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ep.c - making, querying and freeing endpoints
+ */
+#include <linux/kernel.h>
+#include <linux/slab.h>
+
+#include "base/account.h"
+#include "base/calls.h"
+#include "dev/addr.h"
+#include "dev/farewell.h"
+#include "dev/ia.h"
+#include "ep/ep.h"
+#include "mem/pz.h"
+#include "queue/evd.h"
+#include "queue/srq.h"
+
+/* Of an EP that is created or freed: see dat_ep_expect(). */
+static const struct dat_ep_parts no_parts;
+
+/**
+ * dat_ep_drain - process all completions of an EP, even if events are lost
+ * @ep: the EP
+ *
+ * Context: process.
+ */
+void dat_ep_drain(struct dat_ep *ep)
+{
+	dat_evd_drain(ep->request_evd);
+	if (ep->recv_evd != ep->request_evd)
+		dat_evd_drain(ep->recv_evd);
+}
+
+/**
+ * dat_ep_collect - process the completions of an EP that are there by now
+ * @ep: the EP
+ *
+ * Context: process.
+ */
+void dat_ep_collect(struct dat_ep *ep)
+{
+	dat_evd_collect(ep->request_evd);
+	if (ep->recv_evd != ep->request_evd)
+		dat_evd_collect(ep->recv_evd);
+}
+
+static void ep_shutdown(struct dat_object *obj)
+{
+	struct dat_ep *ep = to_ep(obj);
+	struct rdma_cm_id *id = NULL;
+	bool connected, connecting;
+	struct dat_ep_parts parts;
+
+	/* Under the mutex nobody is about to queue the works cancelled below. */
+	mutex_lock(&ep->mutex);
+	/* In this order: a connection may be made meanwhile. */
+	connecting = dat_ep_move(ep, EP_IN(ACTIVE_CONNECTION_PENDING) |
+				     EP_IN(COMPLETION_PENDING),
+				 DAT_EP_STATE_DISCONNECTED);
+	connected = dat_ep_move(ep, EP_IN(CONNECTED) |
+				    EP_IN(DISCONNECT_PENDING),
+				DAT_EP_STATE_DISCONNECTED);
+	mutex_unlock(&ep->mutex);
+	/* Who frees the EP needs no event; who loses the device does. */
+	if (obj->ia->unplugged && connected)
+		dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_BROKEN);
+	if (obj->ia->unplugged && connecting)
+		dat_ep_connect_event(ep, ep->passive ?
+			DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR :
+			DAT_CONNECTION_EVENT_UNREACHABLE);
+	dat_ep_end_cancel(ep);
+
+	mutex_lock(&ep->mutex);
+	swap(id, ep->cm_id);
+	if (id && connected) {
+		/* First: disconnecting, siw forgets reads that are outstanding. */
+		dat_ep_fail_qp(ep);
+		rdma_disconnect(id);
+	}
+	if (id)
+		dat_farewell(id, ep->obj.owner->user, &ep->farewell_owed,
+			     ep->leave_owed);
+	WRITE_ONCE(ep->state, DAT_EP_STATE_DISCONNECTED);
+	mutex_unlock(&ep->mutex);
+
+	/* No handler and no work can end the connection any more. */
+	dat_ep_await_end(ep);
+	dat_ep_unwatch(ep);
+	dat_ep_qp_destroy(ep);
+	/* The end of a connection may keep the EP for a while, without these. */
+	dat_workq_destroy(&ep->sq);
+	dat_workq_destroy(&ep->rq);
+	dat_object_uncharge(&ep->obj, ep->qp_bytes + ep->slot_bytes);
+	dat_watermarks_end(ep);
+	dat_ep_end_cancel(ep);
+	parts = dat_ep_parts(ep);
+	dat_ep_remove_streams(&parts);
+	dat_ep_unexpect(&parts, &no_parts);
+	dat_ep_leave_evd(ep->recv_evd, ep->recv_evd_is_private);
+	dat_ep_leave_evd(ep->request_evd, ep->request_evd_is_private);
+	dat_ep_leave_evd(ep->connect_evd, false);
+	if (ep->srq)
+		dat_object_unuse(&ep->srq->obj);
+	if (ep->pz)
+		dat_object_unuse(&ep->pz->obj);
+}
+
+static void put_if_any(struct dat_object *obj)
+{
+	if (obj)
+		dat_object_put(obj);
+}
+
+static void ep_release(struct dat_object *obj)
+{
+	struct dat_ep *ep = to_ep(obj);
+
+	dat_workq_destroy(&ep->sq);
+	dat_workq_destroy(&ep->rq);
+	put_if_any(ep->recv_evd ? &ep->recv_evd->obj : NULL);
+	put_if_any(ep->request_evd ? &ep->request_evd->obj : NULL);
+	put_if_any(ep->connect_evd ? &ep->connect_evd->obj : NULL);
+	put_if_any(ep->srq ? &ep->srq->obj : NULL);
+	put_if_any(ep->pz ? &ep->pz->obj : NULL);
+	kfree(ep);
+}
+
+static const char *ep_state(struct dat_object *obj)
+{
+	return dat_ep_state_name(dat_ep_state(to_ep(obj)));
+}
+
+static struct dat_srq_ep *ep_srq_ep(struct dat_object *obj)
+{
+	return &to_ep(obj)->srq_ep;
+}
+
+static const struct dat_object_ops ep_ops = {
+	.shutdown = ep_shutdown,
+	.release = ep_release,
+	.progress = dat_ep_hurry,
+	.srq_ep = ep_srq_ep,
+	.state = ep_state,
+};
+
+static const struct dat_workq_ops ep_workq_ops = {
+	.failed = dat_ep_dto_failed,
+	.heard = dat_ep_heard,
+	.took = dat_watermarks_took,
+	.drained = dat_ep_drained,
+};
+
+/**
+ * dat_ep_new - make an EP that has nothing yet, not even a handle
+ * @ia: the IA
+ *
+ * Context: process, may sleep.
+ * Return: the EP, UNCONNECTED, for dat_object_publish() or dat_object_put();
+ * or NULL.
+ */
+struct dat_ep *dat_ep_new(struct dat_ia *ia)
+{
+	struct dat_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
+
+	if (!ep)
+		return NULL;
+	mutex_init(&ep->reset_mutex);
+	mutex_init(&ep->mutex);
+	spin_lock_init(&ep->state_lock);
+	dat_workq_init(&ep->sq, &ep->obj, &ep->state, &ep_workq_ops, 0);
+	dat_workq_init(&ep->rq, &ep->obj, &ep->state, &ep_workq_ops, 0);
+	dat_ep_end_init(ep);
+	dat_watermarks_init(ep);
+	ep->state = DAT_EP_STATE_UNCONNECTED;
+	dat_object_init(&ep->obj, DAT_HANDLE_TYPE_EP, &ia->owner, &ep_ops);
+	if (dat_object_charge(&ep->obj, sizeof(*ep) + DAT_BYTES_CM_ID +
+					DAT_BYTES_HANDLE))
+		return ep;
+	dat_object_put(&ep->obj);
+	return NULL;
+}
+
+/**
+ * dat_ep_get_pz - make use of the PZ that a consumer names
+ * @ia: the IA that it must be of
+ * @handle: what the consumer passed
+ * @pzp: out: the PZ, used and referenced
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS or DAT_INVALID_HANDLE.
+ */
+DAT_RETURN dat_ep_get_pz(struct dat_ia *ia, DAT_PZ_HANDLE handle,
+			 struct dat_pz **pzp)
+{
+	struct dat_object *obj = dat_object_get(handle, DAT_HANDLE_TYPE_PZ);
+
+	if (obj && obj->ia == ia && dat_object_use(obj)) {
+		*pzp = to_pz(obj);
+		return DAT_SUCCESS;
+	}
+	if (obj)
+		dat_object_put(obj);
+	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+}
+
+/**
+ * dat_ep_make - the body of dat_ep_create() and dat_ep_create_with_srq()
+ * @ia_handle: the IA
+ * @pz_handle: its PZ
+ * @recv_evd_handle: EVD for completions of receives, or DAT_HANDLE_NULL
+ * @request_evd_handle: EVD for completions of all else, or DAT_HANDLE_NULL
+ * @connect_evd_handle: EVD for connection events, or DAT_HANDLE_NULL
+ * @srq_handle: the SRQ; NULL for none
+ * @ep_attributes: wishes, or NULL
+ * @ep_handle: out: the handle
+ *
+ * Context: process, may sleep.
+ * Return: as dat_ep_create().
+ */
+DAT_RETURN dat_ep_make(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+		       DAT_EVD_HANDLE recv_evd_handle,
+		       DAT_EVD_HANDLE request_evd_handle,
+		       DAT_EVD_HANDLE connect_evd_handle,
+		       const DAT_SRQ_HANDLE *srq_handle,
+		       const DAT_EP_ATTR *ep_attributes,
+		       DAT_EP_HANDLE *ep_handle)
+{
+	struct dat_ep_parts parts = {};
+	struct dat_object *ia_obj;
+	struct dat_ia *ia;
+	struct dat_ep *ep;
+	DAT_RETURN ret;
+
+	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
+				  DAT_INVALID_HANDLE_IA, &ret);
+	if (!ia_obj)
+		return ret;
+	ia = to_ia(ia_obj);
+
+	ret = dat_ep_attr_check(ia, ep_attributes, &parts.attr);
+	if (ret)
+		goto leave;
+	ret = dat_ep_get_pz(ia, pz_handle, &parts.pz);
+	if (ret)
+		goto leave;
+	if (srq_handle)
+		ret = dat_ep_srq_join(ia, &parts, *srq_handle);
+	if (ret)
+		goto unget_pz;
+	ret = dat_ep_get_recv_evd(ia, &parts, recv_evd_handle);
+	if (!ret)
+		ret = dat_ep_get_request_evd(ia, &parts, request_evd_handle);
+	if (!ret)
+		ret = dat_ep_get_connect_evd(ia, &parts, connect_evd_handle);
+	if (!ret)
+		ret = dat_ep_expect(&parts, &no_parts);
+	if (ret)
+		goto unget;
+	ep = dat_ep_new(ia);
+	if (!ep) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				DAT_RESOURCE_MEMORY);
+		goto take_back;
+	}
+
+	/* From here on the EP ends as any other does. */
+	dat_ep_set_parts(ep, &parts);
+	dat_ep_add_streams(&parts);
+	if (srq_handle)
+		dat_watermarks_preset(ep, parts.attr.srq_soft_hw);
+	ret = dat_ep_qp_create(ep, &parts);
+	if (!ret) {
+		dat_ep_qp_start(ep);
+		ret = dat_object_publish(&ep->obj);
+	}
+	if (ret) {
+		dat_object_shutdown(&ep->obj);
+		dat_object_put(&ep->obj);
+		goto leave;
+	}
+	*ep_handle = ep->obj.handle;
+	goto leave;
+
+take_back:
+	dat_ep_unexpect(&parts, &no_parts);
+unget:
+	dat_ep_unget_evd(parts.recv_evd, parts.recv_evd_is_private);
+	dat_ep_unget_evd(parts.request_evd, parts.request_evd_is_private);
+	dat_ep_unget_evd(parts.connect_evd, false);
+	if (parts.srq) {
+		dat_object_unuse(&parts.srq->obj);
+		dat_object_put(&parts.srq->obj);
+	}
+unget_pz:
+	dat_object_unuse(&parts.pz->obj);
+	dat_object_put(&parts.pz->obj);
+leave:
+	dat_object_leave(ia_obj);
+	return ret;
+}
+
+/**
+ * kdapl_ep_create - make an endpoint
+ * @ia_handle: the IA
+ * @pz_handle: its PZ
+ * @recv_evd_handle: EVD for completions of receives, or DAT_HANDLE_NULL
+ * @request_evd_handle: EVD for completions of all else that is posted, or
+ *	DAT_HANDLE_NULL
+ * @connect_evd_handle: EVD for connection events, or DAT_HANDLE_NULL
+ * @ep_attributes: wishes, see dat_ep_attr_check(); or NULL
+ * @ep_handle: out: the handle; the EP is UNCONNECTED
+ *
+ * An EVD must have room for all that its EPs can have outstanding: a receive
+ * makes one completion, a request two, and an EP one more. The first EP on an EVD
+ * gets what it needs, and room for some more EPs of its kind. Specification:
+ * dat_ep_create().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INSUFFICIENT_RESOURCES (DAT_RESOURCE_TEVD: an EVD has no room),
+ * DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the device is removed).
+ */
+DAT_RETURN kdapl_ep_create(DAT_IA_HANDLE ia_handle,
+			   DAT_PZ_HANDLE pz_handle,
+			   DAT_EVD_HANDLE recv_evd_handle,
+			   DAT_EVD_HANDLE request_evd_handle,
+			   DAT_EVD_HANDLE connect_evd_handle,
+			   const DAT_EP_ATTR *ep_attributes,
+			   DAT_EP_HANDLE *ep_handle)
+{
+	might_sleep();
+	if (!ep_handle)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+	return dat_ep_make(ia_handle, pz_handle, recv_evd_handle,
+			   request_evd_handle, connect_evd_handle, NULL,
+			   ep_attributes, ep_handle);
+}
+
+static DAT_EVD_HANDLE evd_handle(struct dat_evd *evd)
+{
+	return evd ? evd->obj.handle : DAT_HANDLE_NULL;
+}
+
+/**
+ * kdapl_ep_query - the parameters of an EP
+ * @ep_handle: the EP
+ * @ep_param_mask: DAT_EP_FIELD_*; all are filled in
+ * @ep_param: out: the parameters; its pointers are valid until the EP is freed,
+ *	and that to the local address, which stays the same even if the IA gets another
+ *	address, until the IA is closed
+ *
+ * Specification: dat_ep_query().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN kdapl_ep_query(DAT_EP_HANDLE ep_handle,
+			  DAT_EP_PARAM_MASK ep_param_mask,
+			  DAT_EP_PARAM *ep_param)
+{
+	struct dat_object *obj;
+	struct dat_ep *ep;
+	DAT_RETURN ret;
+
+	might_sleep();
+	if (ep_param_mask & ~DAT_EP_FIELD_ALL)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!ep_param)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
+			       DAT_INVALID_HANDLE_EP, &ret);
+	if (!obj)
+		return ret;
+	ep = to_ep(obj);
+
+	/* If that fails, what is known will do. */
+	dat_addr_find(obj->ia);
+	mutex_lock(&ep->mutex);
+	*ep_param = (struct dat_ep_param){
+		.ia_handle = obj->ia->obj.handle,
+		.ep_state = dat_ep_state(ep),
+		.comm = ep->comm,
+		.local_ia_address_ptr = (DAT_SOCK_ADDR *)dat_addr(obj->ia),
+		.pz_handle = ep->pz ? ep->pz->obj.handle : DAT_HANDLE_NULL,
+		.recv_evd_handle = evd_handle(ep->recv_evd),
+		.request_evd_handle = evd_handle(ep->request_evd),
+		.connect_evd_handle = evd_handle(ep->connect_evd),
+		.srq_handle = ep->srq ? ep->srq->obj.handle : DAT_HANDLE_NULL,
+		.ep_attr = ep->attr,
+	};
+	ep_param->local_port_qual = ep->local_qual;
+	if (ep->cm_id) {
+		struct rdma_addr *addr = &ep->cm_id->route.addr;
+
+		ep_param->local_port_qual = dat_addr_port(&addr->src_addr);
+		ep->remote_addr = addr->dst_addr;
+	}
+	mutex_unlock(&ep->mutex);
+	ep_param->remote_port_qual = dat_addr_port(&ep->remote_addr);
+	ep_param->remote_ia_address_ptr = (DAT_SOCK_ADDR *)&ep->remote_addr;
+	dat_object_leave(obj);
+	return DAT_SUCCESS;
+}
+
+/**
+ * kdapl_ep_get_status - the state of an EP
+ * @ep_handle: the EP
+ * @ep_state: out: its state; may be NULL
+ * @recv_idle: out: no receive is outstanding; may be NULL
+ * @request_idle: out: nothing else is outstanding; may be NULL
+ *
+ * What has completed is known when its event has been dequeued or reported.
+ * Specification: dat_ep_get_status().
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN kdapl_ep_get_status(DAT_EP_HANDLE ep_handle,
+			       DAT_EP_STATE *ep_state,
+			       DAT_BOOLEAN *recv_idle,
+			       DAT_BOOLEAN *request_idle)
+{
+	struct dat_object *obj;
+	struct dat_ep *ep;
+
+	obj = dat_object_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	ep = to_ep(obj);
+	if (ep_state)
+		*ep_state = dat_ep_state(ep);
+	if (recv_idle)
+		*recv_idle = dat_workq_is_idle(&ep->rq);
+	if (request_idle)
+		*request_idle = dat_workq_is_idle(&ep->sq);
+	dat_object_put(obj);
+	return DAT_SUCCESS;
+}
+
+/**
+ * kdapl_ep_free - free an EP
+ * @ep_handle: the EP; neither RESERVED nor PASSIVE_ or
+ *	TENTATIVE_CONNECTION_PENDING
+ *
+ * A connection is ended abruptly. What was posted is flushed: when it returns,
+ * the device no longer touches the memory. Completions are dequeued as usual.
+ * Specification: dat_ep_free().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (a service point
+ * or a connection request has it).
+ */
+DAT_RETURN kdapl_ep_free(DAT_EP_HANDLE ep_handle)
+{
+	DAT_EP_STATE state = DAT_EP_STATE_RESERVED;
+	struct dat_object *obj;
+	DAT_RETURN in_use;
+
+	might_sleep();
+	/* If it is not used because of its state, it is used by a call. */
+	obj = dat_object_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (obj) {
+		state = dat_ep_state(to_ep(obj));
+		dat_object_put(obj);
+	}
+	if (!(BIT(state) & DAT_EP_BESPOKEN))
+		state = DAT_EP_STATE_RESERVED;
+	in_use = dat_ep_state_error(state);
+	return dat_object_free(ep_handle, DAT_HANDLE_TYPE_EP,
+			       DAT_INVALID_HANDLE_EP, DAT_GET_SUBTYPE(in_use));
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * ep.h - endpoints
+ */
+#ifndef _KDAPL_EP_H
+#define _KDAPL_EP_H
+
+#include <linux/mutex.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "base/object.h"
+#include "queue/dto.h"
+#include "queue/srq.h"
+
+struct dat_evd;
+struct dat_pz;
+struct dat_srq;
+
+/* The smallest of the transports' limits, in both directions. */
+#define DAT_MAX_PRIVATE_DATA	56
+
+/*
+ * How often the transport tries again before a connection is BROKEN. One less
+ * than the most, as rxe takes 7 to mean for ever, and would never tell of a
+ * peer that has vanished.
+ */
+#define DAT_EP_RETRIES	6
+
+/* What a peer may send at most. */
+#define DAT_PRIVATE_DATA_BUF	256
+
+/**
+ * struct dat_watermarks - how many receive buffers an EP may have
+ * @soft: more than that are an event, while @soft_armed
+ * @hard: more than that end the connection
+ * @soft_armed: the event has not come since @soft was set
+ * @trap: the lower of those that matter
+ * @watching: the receive EVD looks at its completions for our sake
+ * @work: tells the consumer of @soft
+ *
+ * Guarded by the lock of the receive EVD if the EP has an SRQ, else by that of
+ * the receive queue.
+ */
+struct dat_watermarks {
+	DAT_COUNT soft;
+	DAT_COUNT hard;
+	bool soft_armed;
+	bool watching;
+	u32 trap;
+	struct work_struct work;
+};
+
+/**
+ * struct dat_ep_parts - what of an EP can be changed before it has a connection
+ * @pz: its PZ, used; NULL if it is unconfigured
+ * @recv_evd: EVD of receives; a private one if the consumer wants none
+ * @request_evd: EVD of everything else that is posted; likewise
+ * @connect_evd: EVD of connection events, or NULL
+ * @recv_evd_is_private: the consumer did not give @recv_evd
+ * @request_evd_is_private: the consumer did not give @request_evd
+ * @srq: where it takes its receive buffers from, used, or NULL; never changes
+ * @attr: what the EP can do
+ * @flushing: it is notified of all receives, solicited or not
+ */
+struct dat_ep_parts {
+	struct dat_pz *pz;
+	struct dat_evd *recv_evd;
+	struct dat_evd *request_evd;
+	struct dat_evd *connect_evd;
+	bool recv_evd_is_private;
+	bool request_evd_is_private;
+	struct dat_srq *srq;
+	DAT_EP_ATTR attr;
+	bool flushing;
+};
+
+/**
+ * struct dat_ep - an endpoint
+ * @obj: head
+ * @pz: its PZ, used; NULL if the EP is unconfigured, and then it has no EVDs
+ *	for DTOs and no QP either
+ * @recv_evd: EVD of receives; a private one if the consumer wants none
+ * @request_evd: EVD of everything else that is posted; likewise
+ * @connect_evd: EVD of connection events, or NULL
+ * @recv_evd_is_private: the consumer did not give @recv_evd
+ * @request_evd_is_private: the consumer did not give @request_evd
+ * @srq: where it takes its receive buffers from, used; NULL for @rq
+ * @srq_ep: its attachment to @srq
+ * @watermarks: how many receive buffers it may have
+ * @attr: what the EP can do
+ * @reset_mutex: serialises calls of dat_ep_reset()
+ * @mutex: serialises connect, accept, disconnect, changes and the EP's end
+ * @state_lock: guards @state
+ * @state: where in its life the EP is
+ * @qp: the QP
+ * @qp_bytes: what the EP is charged for it and its queues, until it is destroyed
+ * @slot_bytes: what it is charged for the slots of @sq and @rq
+ * @cm_id: its connection; made under @mutex
+ * @old_id: an id that @timeout_work destroys. Its handler may drive @qp until this is
+ *	NULL; a change to NULL wakes up waiters of this variable.
+ * @sq: sends, RDMA, binds
+ * @rq: receives
+ * @error_work: ends a broken connection; see dat_ep_break_soon()
+ * @notify_work: tells rdma_cm that data has come
+ * @failed: a DTO has failed, or the device said so, before the connection ended
+ * @qp_failed: the QP is in the error state for good
+ * @flushing: its connection has ended: it is notified of all receives, solicited
+ *	or not
+ * @again_work: calls @connect_again
+ * @connect_again: tries to connect from another local port; set by dat_ep_connect()
+ * @port_tries: how often it has
+ * @tos: type of service of the connection
+ * @drain_work: ends a connection gracefully
+ * @settle_work: reports the end of a connection when its queues have been flushed
+ * @leave_work: disconnects a broken connection: see DAT_QUIRK_LATE_ANSWERS
+ * @idle_wq: woken up when nothing is outstanding, and when the end was reported
+ * @settle_deadline: when @settle_work stops waiting for completions, in jiffies
+ * @end_number: the event that @settle_work is to report; 0 for none. Guarded by
+ *	@state_lock
+ * @end_may_be_broken: if a DTO fails until then, the event is another
+ * @ending: from the end of a connection until it has been reported; likewise
+ * @watching: the EVDs of DTOs process completions for the sake of @idle_wq
+ * @leave_owed: @leave_work is to run yet; under @mutex
+ * @late_answers: DAT_QUIRK_LATE_ANSWERS
+ * @timeout_work: ends an attempt to connect
+ * @drain_deadline: when @drain_work gives up, in jiffies
+ * @farewell_owed: the peer may believe that it is connected, and has to be
+ *	told of the end; changes under the handler lock of @cm_id
+ * @passive: connects by accepting
+ * @heard: the peer has sent something, while it was COMPLETION_PENDING
+ * @iwarp: the transport is iWARP, which connects and disconnects QPs itself
+ * @has_atomics: the device has atomic operations
+ * @fences_reads: an RDMA read may have a fence
+ * @all_memory_lkey: what opens all of memory to requests on @qp
+ * @comm: the consumer's, for dat_ep_query()
+ * @conn: parameters of the connection
+ * @out_data: private data that goes to the peer
+ * @in_data: private data that came from the peer
+ * @in_data_len: bytes of @in_data
+ * @remote_addr: address of the peer, as far as it is known
+ * @local_qual: of a request: the connection qualifier that the peer named
+ */
+struct dat_ep {
+	struct dat_object obj;
+	struct dat_pz *pz;
+	struct dat_evd *recv_evd;
+	struct dat_evd *request_evd;
+	struct dat_evd *connect_evd;
+	bool recv_evd_is_private;
+	bool request_evd_is_private;
+	struct dat_srq *srq;
+	struct dat_srq_ep srq_ep;
+	struct dat_watermarks watermarks;
+	DAT_EP_ATTR attr;
+
+	struct mutex reset_mutex;
+	struct mutex mutex;
+	spinlock_t state_lock;
+	DAT_EP_STATE state;
+	struct ib_qp *qp;
+	size_t qp_bytes;
+	size_t slot_bytes;
+	struct rdma_cm_id *cm_id;
+	struct rdma_cm_id *old_id;
+	struct dat_workq sq;
+	struct dat_workq rq;
+
+	struct delayed_work error_work;
+	struct work_struct notify_work;
+	struct work_struct again_work;
+	void (*connect_again)(struct dat_ep *ep);
+	struct delayed_work drain_work;
+	struct delayed_work settle_work;
+	struct delayed_work leave_work;
+	wait_queue_head_t idle_wq;
+	unsigned long settle_deadline;
+	DAT_EVENT_NUMBER end_number;
+	bool ending;
+	bool end_may_be_broken;
+	unsigned long watching;
+	bool leave_owed;
+	bool late_answers;
+	struct delayed_work timeout_work;
+	unsigned long drain_deadline;
+
+	bool failed;
+	bool qp_failed;
+	bool flushing;
+	bool farewell_owed;
+	u8 port_tries;
+	u8 tos;
+	bool passive;
+	bool heard;
+	bool iwarp;
+	bool has_atomics;
+	bool fences_reads;
+	u32 all_memory_lkey;
+	DAT_COMM comm;
+	struct rdma_conn_param conn;
+	u8 out_data[DAT_MAX_PRIVATE_DATA];
+	u8 in_data[DAT_PRIVATE_DATA_BUF];
+	u8 in_data_len;
+	struct sockaddr_storage remote_addr;
+	DAT_CONN_QUAL local_qual;
+};
+
+static inline struct dat_ep *to_ep(struct dat_object *obj)
+{
+	return container_of(obj, struct dat_ep, obj);
+}
+
+/* On iWARP it is up to TCP to deliver it. */
+static inline void dat_ep_owe_farewell(struct dat_ep *ep)
+{
+	ep->farewell_owed = !ep->iwarp;
+}
+
+/* ep.c */
+DAT_RETURN dat_ep_make(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+		       DAT_EVD_HANDLE recv_evd_handle,
+		       DAT_EVD_HANDLE request_evd_handle,
+		       DAT_EVD_HANDLE connect_evd_handle,
+		       const DAT_SRQ_HANDLE *srq_handle,
+		       const DAT_EP_ATTR *ep_attributes,
+		       DAT_EP_HANDLE *ep_handle);
+void dat_ep_collect(struct dat_ep *ep);
+void dat_ep_drain(struct dat_ep *ep);
+struct dat_ep *dat_ep_new(struct dat_ia *ia);
+DAT_RETURN dat_ep_get_pz(struct dat_ia *ia, DAT_PZ_HANDLE handle,
+			 struct dat_pz **pzp);
+
+/* ep_parts.c */
+DAT_RETURN dat_ep_get_recv_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+			       DAT_EVD_HANDLE handle);
+DAT_RETURN dat_ep_get_request_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+				  DAT_EVD_HANDLE handle);
+DAT_RETURN dat_ep_get_connect_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+				  DAT_EVD_HANDLE handle);
+void dat_ep_leave_evd(struct dat_evd *evd, bool is_private);
+void dat_ep_unget_evd(struct dat_evd *evd, bool is_private);
+void dat_ep_add_streams(const struct dat_ep_parts *p);
+void dat_ep_remove_streams(const struct dat_ep_parts *p);
+void dat_ep_begin_flush(struct dat_ep *ep);
+void dat_ep_end_flush(struct dat_ep *ep);
+DAT_RETURN dat_ep_expect(const struct dat_ep_parts *p,
+			 const struct dat_ep_parts *than);
+void dat_ep_unexpect(const struct dat_ep_parts *p,
+		     const struct dat_ep_parts *than);
+struct dat_ep_parts dat_ep_parts(const struct dat_ep *ep);
+void dat_ep_set_parts(struct dat_ep *ep, const struct dat_ep_parts *p);
+
+/* ep_reserve.c */
+DAT_RETURN dat_ep_reserve(struct dat_ia *ia, DAT_EP_HANDLE handle,
+			  struct dat_ep **epp);
+DAT_RETURN dat_ep_provide(struct dat_ia *ia, DAT_EP_STATE state, u8 reads_in,
+			  u8 reads_out, struct dat_ep **epp);
+void dat_ep_set_peer(struct dat_ep *ep, const struct sockaddr_storage *peer,
+		     DAT_CONN_QUAL qual);
+bool dat_ep_now_pending(struct dat_ep *ep, const struct sockaddr_storage *peer,
+			DAT_CONN_QUAL qual);
+void dat_ep_unreserve(struct dat_ep *ep, bool is_ours);
+
+/* qos.c */
+bool dat_qos_tos(DAT_QOS qos, u8 *tos);
+
+/* ep_attr.c */
+DAT_RETURN dat_ep_attr_check(struct dat_ia *ia, const DAT_EP_ATTR *wanted,
+			     DAT_EP_ATTR *attr);
+u32 dat_ep_max_dtos(const struct ib_device *ibdev);
+DAT_RETURN dat_comm_check(const DAT_COMM *comm);
+
+/* ep_state.c */
+DAT_EP_STATE dat_ep_state(struct dat_ep *ep);
+bool dat_ep_move(struct dat_ep *ep, unsigned int from, DAT_EP_STATE to);
+void dat_ep_heard(struct dat_object *obj);
+bool dat_ep_may_answer(const struct dat_ep *ep, DAT_EP_STATE state);
+DAT_RETURN dat_ep_state_error(DAT_EP_STATE state);
+const char *dat_ep_state_name(DAT_EP_STATE state);
+#define EP_IN(state)	BIT(DAT_EP_STATE_##state)
+
+#define DAT_EP_UNCONFIGURED	(EP_IN(UNCONFIGURED_UNCONNECTED) | \
+				 EP_IN(UNCONFIGURED_RESERVED) | \
+				 EP_IN(UNCONFIGURED_PASSIVE) | \
+				 EP_IN(UNCONFIGURED_TENTATIVE))
+
+/* A service point or a connection request has it. */
+#define DAT_EP_BESPOKEN		(EP_IN(RESERVED) | \
+				 EP_IN(UNCONFIGURED_RESERVED) | \
+				 EP_IN(PASSIVE_CONNECTION_PENDING) | \
+				 EP_IN(UNCONFIGURED_PASSIVE) | \
+				 EP_IN(TENTATIVE_CONNECTION_PENDING) | \
+				 EP_IN(UNCONFIGURED_TENTATIVE))
+
+/* ep_srq.c */
+bool dat_ep_srq_suits(const struct dat_srq *srq, const struct dat_pz *pz);
+DAT_RETURN dat_ep_srq_join(struct dat_ia *ia, struct dat_ep_parts *p,
+			   DAT_SRQ_HANDLE handle);
+bool dat_ep_srq_is_quiet(const struct dat_ep *ep, unsigned int waited_ms);
+
+/* ep_end.c */
+void dat_ep_end_init(struct dat_ep *ep);
+void dat_ep_end_cancel(struct dat_ep *ep);
+void dat_ep_dto_failed(struct dat_object *obj, enum ib_wc_status status);
+void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number);
+void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number);
+void dat_ep_break(struct dat_ep *ep);
+void dat_ep_break_soon(struct dat_ep *ep);
+void dat_ep_drained(struct dat_object *obj);
+void dat_ep_await_end(struct dat_ep *ep);
+void dat_ep_watch(struct dat_ep *ep);
+void dat_ep_unwatch(struct dat_ep *ep);
+void dat_ep_hurry(struct dat_object *obj, unsigned int waited);
+void dat_ep_fail_qp(struct dat_ep *ep);
+
+/* ep_watermark.c */
+bool dat_watermark_is_valid(DAT_COUNT watermark);
+void dat_watermarks_init(struct dat_ep *ep);
+void dat_watermarks_preset(struct dat_ep *ep, DAT_COUNT soft);
+void dat_watermarks_start(struct dat_ep *ep);
+void dat_watermarks_stop(struct dat_ep *ep);
+void dat_watermarks_end(struct dat_ep *ep);
+void dat_watermarks_took(struct dat_object *obj);
+struct dat_dto *dat_watermarks_slot(struct dat_ep *ep);
+bool dat_watermarks_exceeded(struct dat_ep *ep);
+
+/* ep_qp.c */
+DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p);
+void dat_ep_qp_start(struct dat_ep *ep);
+bool dat_ep_is_idle(const struct dat_ep *ep);
+void dat_ep_qp_destroy(struct dat_ep *ep);
+int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id);
+
+#endif /* _KDAPL_EP_H */

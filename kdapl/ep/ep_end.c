@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ep_end.c - the ways in which a connection ends
+ */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/wait_bit.h>
+
+#include "base/calls.h"
+#include "base/stats.h"
+#include "dev/ia.h"
+#include "ep/ep.h"
+#include "ep/post.h"
+#include "queue/evd.h"
+
+/* What was posted may take this long before somebody may lose patience. */
+#define PATIENCE_MS	2000
+
+/*
+ * Completions wake up the waiters for the flush. No completion wakes it up if an EVD is
+ * full or the device loses completions: the interval of the check for a full EVD, and
+ * the time after which completions count as lost.
+ */
+#define SETTLE_INTERVAL	msecs_to_jiffies(20)
+#define SETTLE_TIMEOUT	(2 * HZ)
+
+/*
+ * DAT_QUIRK_LATE_ANSWERS: the QP stays alive for ANSWER_DELAY, so that it answers the
+ * peer. The DREQ is sent LEAVE_DELAY later, so that it does not overtake the answer.
+ */
+#define ANSWER_DELAY	(msecs_to_jiffies(2) + 1)
+#define LEAVE_DELAY	msecs_to_jiffies(100)
+
+/**
+ * dat_ep_fail_qp - take the QP to the error state; what is posted is flushed
+ * @ep: the EP
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_fail_qp(struct dat_ep *ep)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	if (!ib_modify_qp(ep->qp, &attr, IB_QP_STATE))
+		WRITE_ONCE(ep->qp_failed, true);
+	else
+		pr_warn_ratelimited("kdapl: %s: QP %u cannot be stopped\n",
+				    dev_name(&ep->qp->device->dev),
+				    ep->qp->qp_num);
+}
+
+/**
+ * dat_ep_connect_event - put an event on the EP's connect EVD
+ * @ep: the EP
+ * @number: the event
+ *
+ * Context: process or softirq.
+ */
+void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT_DATA data = {
+		.connect_event_data = { .ep_handle = ep->obj.handle },
+	};
+
+	if (number == DAT_CONNECTION_EVENT_BROKEN)
+		dat_stats_broken(&ep->obj);
+	if (!ep->connect_evd)
+		return;
+	if (number == DAT_CONNECTION_EVENT_ESTABLISHED ||
+	    number == DAT_CONNECTION_EVENT_PEER_REJECTED) {
+		data.connect_event_data.private_data_size = ep->in_data_len;
+		data.connect_event_data.private_data =
+			ep->in_data_len ? ep->in_data : NULL;
+	}
+	dat_evd_post(ep->connect_evd, number, &data);
+}
+
+/*
+ * A QP that is in the error state before anybody took leave tells that the
+ * connection broke: at our end, by an access that was refused, say. On iWARP,
+ * where no message takes leave, it is in that state in any case, and events of
+ * the QP or failed DTOs tell.
+ */
+static bool qp_has_failed(struct dat_ep *ep)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	if (READ_ONCE(ep->failed))
+		return true;
+	return !ep->iwarp && !ib_query_qp(ep->qp, &attr, IB_QP_STATE, &init) &&
+	       attr.qp_state == IB_QPS_ERR;
+}
+
+/**
+ * dat_ep_watch - have the completions of an EP processed as they come
+ * @ep: the EP, with a QP
+ *
+ * Then dat_ep_drained() is called for queues that are waited for, whether the consumer
+ * takes events out of the EVDs or not. Context: process.
+ */
+void dat_ep_watch(struct dat_ep *ep)
+{
+	if (test_and_set_bit(0, &ep->watching))
+		return;
+	WRITE_ONCE(ep->sq.waited, true);
+	WRITE_ONCE(ep->rq.waited, true);
+	dat_evd_watch(ep->request_evd);
+	if (ep->recv_evd != ep->request_evd)
+		dat_evd_watch(ep->recv_evd);
+}
+
+/**
+ * dat_ep_unwatch - the reverse of dat_ep_watch(), if that was done
+ * @ep: the EP
+ *
+ * Context: process.
+ */
+void dat_ep_unwatch(struct dat_ep *ep)
+{
+	if (!test_and_clear_bit(0, &ep->watching))
+		return;
+	if (ep->recv_evd != ep->request_evd)
+		dat_evd_unwatch(ep->recv_evd);
+	dat_evd_unwatch(ep->request_evd);
+}
+
+/**
+ * dat_ep_drained - nothing is outstanding on a queue that is waited for
+ * @obj: the EP
+ *
+ * Context: any; the lock of an EVD may be held.
+ */
+void dat_ep_drained(struct dat_object *obj)
+{
+	struct dat_ep *ep = to_ep(obj);
+
+	spin_lock_bh(&ep->state_lock);
+	/* Nothing is queued once it has left that state: see dat_ep_end_cancel(). */
+	if (ep->ending && dat_ep_is_idle(ep))
+		mod_delayed_work(dat_wq(&ep->obj), &ep->settle_work, 0);
+	else if (ep->state == DAT_EP_STATE_DISCONNECT_PENDING &&
+		 dat_workq_is_idle(&ep->sq))
+		mod_delayed_work(dat_wq(&ep->obj), &ep->drain_work, 0);
+	spin_unlock_bh(&ep->state_lock);
+	wake_up_all(&ep->idle_wq);
+}
+
+/* Has all completed, or will no more? */
+static bool has_settled(struct dat_ep *ep)
+{
+	return dat_ep_is_idle(ep) || dat_evd_is_full(ep->request_evd) ||
+	       dat_evd_is_full(ep->recv_evd) ||
+	       time_after(jiffies, ep->settle_deadline);
+}
+
+/* Reports the end, unless another thread does. */
+static void report_end(struct dat_ep *ep)
+{
+	DAT_EVENT_NUMBER number;
+
+	spin_lock_bh(&ep->state_lock);
+	number = ep->end_number;
+	ep->end_number = 0;
+	spin_unlock_bh(&ep->state_lock);
+	if (!number)
+		return;
+	if (number == DAT_CONNECTION_EVENT_DISCONNECTED &&
+	    ep->end_may_be_broken && READ_ONCE(ep->failed))
+		number = DAT_CONNECTION_EVENT_BROKEN;
+	dat_ep_unwatch(ep);
+	dat_ep_connect_event(ep, number);
+	spin_lock_bh(&ep->state_lock);
+	ep->ending = false;
+	spin_unlock_bh(&ep->state_lock);
+	wake_up_all(&ep->idle_wq);
+}
+
+static bool try_report_end(struct dat_ep *ep)
+{
+	dat_ep_collect(ep);
+	if (!has_settled(ep))
+		return false;
+	report_end(ep);
+	return true;
+}
+
+static void ep_settle_work(struct work_struct *work)
+{
+	struct dat_ep *ep = container_of(to_delayed_work(work), struct dat_ep,
+					 settle_work);
+
+	if (READ_ONCE(ep->ending) && !try_report_end(ep))
+		queue_delayed_work(dat_wq(&ep->obj), &ep->settle_work,
+				   SETTLE_INTERVAL);
+}
+
+/**
+ * dat_ep_await_end - wait until the end of a connection has been reported
+ * @ep: the EP
+ *
+ * An end that begins after the call is not waited for. The caller reports the end itself
+ * when the queues are flushed, so that an upcall may call this although upcalls occupy
+ * all workers.
+ *
+ * Context: process, may sleep, for as long as the device needs to flush the queues.
+ */
+void dat_ep_await_end(struct dat_ep *ep)
+{
+	while (READ_ONCE(ep->ending)) {
+		if (!try_report_end(ep))
+			wait_event_timeout(ep->idle_wq, !READ_ONCE(ep->ending) ||
+					   dat_ep_is_idle(ep),
+					   SETTLE_INTERVAL);
+		else
+			wait_event(ep->idle_wq, !READ_ONCE(ep->ending));
+	}
+}
+
+/*
+ * The QP is in the error state. rxe may still complete a request successfully. The event
+ * of the end follows all completions, unless an EVD is full. On iWARP requests need not
+ * complete in order, so that the event does not wait.
+ */
+static void ep_settle(struct dat_ep *ep, DAT_EVENT_NUMBER number,
+		      bool may_be_broken)
+{
+	ep->end_may_be_broken = may_be_broken;
+	ep->settle_deadline = jiffies + SETTLE_TIMEOUT;
+	spin_lock_bh(&ep->state_lock);
+	ep->end_number = number;
+	ep->ending = true;
+	spin_unlock_bh(&ep->state_lock);
+	if (ep->iwarp) {
+		report_end(ep);
+		return;
+	}
+	dat_ep_watch(ep);
+	/* The last ones may have succeeded without a completion. */
+	if (!dat_workq_is_idle(&ep->sq))
+		dat_post_marker(ep);
+	if (!try_report_end(ep))
+		queue_delayed_work(dat_wq(&ep->obj), &ep->settle_work,
+				   SETTLE_INTERVAL);
+}
+
+/**
+ * dat_ep_end - a connection, or the attempt to make one, has ended
+ * @ep: the EP
+ * @from: EP_IN() of the states in which this is news
+ * @number: the event that says so; that the peer has disconnected is told only
+ *	if the connection has not failed before
+ *
+ * The event is reported later, when the queues have been flushed.
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number)
+{
+	bool broken;
+
+	if (!dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED))
+		return;
+	broken = qp_has_failed(ep);
+	dat_ep_begin_flush(ep);
+	dat_ep_fail_qp(ep);
+	if (number == DAT_CONNECTION_EVENT_DISCONNECTED && broken)
+		number = DAT_CONNECTION_EVENT_BROKEN;
+	ep_settle(ep, number, true);
+}
+
+static void ep_disconnect(struct dat_ep *ep, unsigned int from,
+			  DAT_EVENT_NUMBER number)
+{
+	bool breaks = number == DAT_CONNECTION_EVENT_BROKEN;
+
+	mutex_lock(&ep->mutex);
+	if (ep->qp && dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED)) {
+		dat_ep_begin_flush(ep);
+		dat_ep_fail_qp(ep);
+		ep_settle(ep, number, false);
+		if (breaks && ep->late_answers && ep->cm_id) {
+			ep->leave_owed = true;
+			queue_delayed_work(dat_wq(&ep->obj), &ep->leave_work,
+					   LEAVE_DELAY);
+		} else if (ep->cm_id) {
+			rdma_disconnect(ep->cm_id);
+		}
+	}
+	mutex_unlock(&ep->mutex);
+}
+
+static void ep_leave_work(struct work_struct *work)
+{
+	struct dat_ep *ep = container_of(to_delayed_work(work), struct dat_ep,
+					 leave_work);
+
+	mutex_lock(&ep->mutex);
+	if (ep->leave_owed && ep->cm_id)
+		rdma_disconnect(ep->cm_id);
+	ep->leave_owed = false;
+	mutex_unlock(&ep->mutex);
+}
+
+/**
+ * dat_ep_break - end a connection that has failed
+ * @ep: the EP
+ *
+ * Context: process, may sleep; not from a handler of rdma_cm.
+ */
+void dat_ep_break(struct dat_ep *ep)
+{
+	ep_disconnect(ep, EP_IN(CONNECTED) | EP_IN(DISCONNECT_PENDING),
+		      DAT_CONNECTION_EVENT_BROKEN);
+}
+
+/**
+ * dat_ep_hurry - wait a little for what was posted, and then less patiently
+ * @obj: the EP
+ * @waited: how often that was done already
+ *
+ * For those who must not go before it has completed.
+ *
+ * Context: process, sleeps for a millisecond; once, when it loses patience, for a
+ * tenth of a second.
+ */
+void dat_ep_hurry(struct dat_object *obj, unsigned int waited)
+{
+	struct dat_ep *ep = to_ep(obj);
+
+	dat_ep_collect(ep);
+	if (waited == PATIENCE_MS)
+		dat_ep_break(ep);
+	/* A consumer that does not dequeue must not stop us for ever. */
+	if (waited > PATIENCE_MS)
+		dat_ep_drain(ep);
+	usleep_range(1000, 1500);
+}
+
+static void ep_again_work(struct work_struct *work)
+{
+	struct dat_ep *ep = container_of(work, struct dat_ep, again_work);
+
+	ep->connect_again(ep);
+}
+
+static void ep_error_work(struct work_struct *work)
+{
+	dat_ep_break(container_of(to_delayed_work(work), struct dat_ep,
+				  error_work));
+}
+
+/**
+ * dat_ep_break_soon - end a connection that has failed, by a work
+ * @ep: the EP
+ *
+ * With DAT_QUIRK_LATE_ANSWERS the work runs after ANSWER_DELAY.
+ *
+ * Context: any.
+ */
+void dat_ep_break_soon(struct dat_ep *ep)
+{
+	queue_delayed_work(dat_wq(&ep->obj), &ep->error_work,
+			   ep->late_answers ? ANSWER_DELAY : 0);
+}
+
+/* The transport wants to know, if the last message of the set-up was lost. */
+static void ep_notify_work(struct work_struct *work)
+{
+	struct dat_ep *ep = container_of(work, struct dat_ep, notify_work);
+
+	mutex_lock(&ep->mutex);
+	if (ep->cm_id)
+		rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
+	mutex_unlock(&ep->mutex);
+}
+
+/**
+ * dat_ep_dto_failed - a DTO or bind has failed: so has the connection
+ * @obj: the EP
+ * @status: how it failed
+ *
+ * Context: any.
+ */
+void dat_ep_dto_failed(struct dat_object *obj, enum ib_wc_status status)
+{
+	struct dat_ep *ep = to_ep(obj);
+	DAT_EP_STATE state = dat_ep_state(ep);
+
+	/* Ending it has the same effect, and on iWARP a peer that takes leave. */
+	if (status == IB_WC_WR_FLUSH_ERR &&
+	    (ep->iwarp || state == DAT_EP_STATE_DISCONNECTED))
+		return;
+	/* Should it be established yet, it has failed already. */
+	WRITE_ONCE(ep->failed, true);
+	if (state == DAT_EP_STATE_CONNECTED ||
+	    state == DAT_EP_STATE_DISCONNECT_PENDING)
+		dat_ep_break_soon(ep);
+}
+
+/* A graceful disconnect goes on when all that was posted has completed. */
+static void ep_drain_work(struct work_struct *work)
+{
+	struct dat_ep *ep = container_of(to_delayed_work(work), struct dat_ep,
+					 drain_work);
+
+	dat_ep_collect(ep);
+	if (dat_workq_is_idle(&ep->sq) ||
+	    time_after(jiffies, ep->drain_deadline))
+		ep_disconnect(ep, EP_IN(DISCONNECT_PENDING),
+			      DAT_CONNECTION_EVENT_DISCONNECTED);
+	else if (dat_ep_state(ep) == DAT_EP_STATE_DISCONNECT_PENDING)
+		queue_delayed_work(dat_wq(&ep->obj), &ep->drain_work,
+				   SETTLE_INTERVAL);
+}
+
+static void ep_timeout_work(struct work_struct *work)
+{
+	struct dat_ep *ep = container_of(to_delayed_work(work), struct dat_ep,
+					 timeout_work);
+	struct rdma_cm_id *id = NULL;
+
+	mutex_lock(&ep->mutex);
+	if (ep->qp && dat_ep_move(ep, EP_IN(ACTIVE_CONNECTION_PENDING),
+				  DAT_EP_STATE_DISCONNECTED)) {
+		swap(id, ep->cm_id);
+		WRITE_ONCE(ep->old_id, id);
+		dat_ep_fail_qp(ep);
+		dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	}
+	mutex_unlock(&ep->mutex);
+	if (!id)
+		return;
+	/*
+	 * Nobody answers the peer any more, should it answer. On iWARP this
+	 * waits until the attempt has run out by itself.
+	 */
+	rdma_destroy_id(id);
+	/* Pairs with ep_reset(): the handlers are done with the QP. */
+	smp_store_release(&ep->old_id, NULL);
+	/* Pairs with the barrier of wait_var_event() there. */
+	smp_mb();
+	wake_up_var(&ep->old_id);
+}
+
+/**
+ * dat_ep_end_init - prepare a new EP for its end
+ * @ep: the EP
+ */
+void dat_ep_end_init(struct dat_ep *ep)
+{
+	init_waitqueue_head(&ep->idle_wq);
+	INIT_DELAYED_WORK(&ep->error_work, ep_error_work);
+	INIT_WORK(&ep->notify_work, ep_notify_work);
+	INIT_WORK(&ep->again_work, ep_again_work);
+	INIT_DELAYED_WORK(&ep->drain_work, ep_drain_work);
+	INIT_DELAYED_WORK(&ep->settle_work, ep_settle_work);
+	INIT_DELAYED_WORK(&ep->leave_work, ep_leave_work);
+	INIT_DELAYED_WORK(&ep->timeout_work, ep_timeout_work);
+}
+
+/**
+ * dat_ep_end_cancel - none of the works runs when this returns
+ * @ep: the EP, whose mutex is not held
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_end_cancel(struct dat_ep *ep)
+{
+	cancel_delayed_work_sync(&ep->error_work);
+	cancel_work_sync(&ep->notify_work);
+	cancel_work_sync(&ep->again_work);
+	cancel_delayed_work_sync(&ep->drain_work);
+	cancel_delayed_work_sync(&ep->settle_work);
+	cancel_delayed_work_sync(&ep->leave_work);
+	cancel_delayed_work_sync(&ep->timeout_work);
+}
+
+#define ESTABLISHING	(EP_IN(ACTIVE_CONNECTION_PENDING) | \
+			 EP_IN(COMPLETION_PENDING))
+
+/* How long a graceful disconnect waits: longer than any transport retries. */
+#define DRAIN_TIMEOUT	(60 * HZ)
+
+static void disconnect_gracefully(struct dat_ep *ep)
+{
+	mutex_lock(&ep->mutex);
+	if (dat_ep_move(ep, EP_IN(CONNECTED),
+			DAT_EP_STATE_DISCONNECT_PENDING)) {
+		dat_ep_watch(ep);
+		/* Without it the last ones may complete and nobody know. */
+		if (!dat_workq_is_idle(&ep->sq))
+			dat_post_marker(ep);
+		ep->drain_deadline = jiffies + DRAIN_TIMEOUT;
+		queue_delayed_work(dat_wq(&ep->obj), &ep->drain_work, 0);
+	}
+	mutex_unlock(&ep->mutex);
+}
+
+/**
+ * kdapl_ep_disconnect - end a connection, or the attempt to make one
+ * @ep_handle: the EP
+ * @disconnect_flags: DAT_CLOSE_ABRUPT_FLAG, or DAT_CLOSE_GRACEFUL_FLAG to
+ *	complete first what was posted
+ *
+ * The end is told by DAT_CONNECTION_EVENT_DISCONNECTED on the connect EVD.
+ * Specification: dat_ep_disconnect().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS (also, without effect, if it is DISCONNECTED),
+ * DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE (UNCONNECTED),
+ * DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN kdapl_ep_disconnect(DAT_EP_HANDLE ep_handle,
+			       DAT_CLOSE_FLAGS disconnect_flags)
+{
+	struct dat_object *obj;
+	DAT_EP_STATE state;
+	struct dat_ep *ep;
+	DAT_RETURN ret;
+
+	might_sleep();
+	if (disconnect_flags != DAT_CLOSE_ABRUPT_FLAG &&
+	    disconnect_flags != DAT_CLOSE_GRACEFUL_FLAG)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
+			       DAT_INVALID_HANDLE_EP, &ret);
+	if (!obj)
+		return ret;
+	ep = to_ep(obj);
+
+	state = dat_ep_state(ep);
+	switch (state) {
+	case DAT_EP_STATE_DISCONNECTED:
+		break;
+	case DAT_EP_STATE_CONNECTED:
+	case DAT_EP_STATE_DISCONNECT_PENDING:
+	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
+	case DAT_EP_STATE_COMPLETION_PENDING:
+		if (disconnect_flags == DAT_CLOSE_GRACEFUL_FLAG &&
+		    !(ESTABLISHING & BIT(state)))
+			disconnect_gracefully(ep);
+		else
+			ep_disconnect(ep, ESTABLISHING | EP_IN(CONNECTED) |
+						  EP_IN(DISCONNECT_PENDING),
+				      DAT_CONNECTION_EVENT_DISCONNECTED);
+		/* The event is queued when the call returns. */
+		if (disconnect_flags == DAT_CLOSE_ABRUPT_FLAG)
+			dat_ep_await_end(ep);
+		break;
+	default:
+		ret = dat_ep_state_error(state);
+		break;
+	}
+	dat_object_leave(obj);
+	return ret;
+}

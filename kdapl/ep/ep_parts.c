@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ep_parts.c - the objects that an EP is put together from
+ */
+#include "dev/ia.h"
+#include "ep/ep.h"
+#include "queue/evd.h"
+#include "queue/srq.h"
+
+/**
+ * dat_ep_parts - what an EP is put together from
+ * @ep: the EP, whose mutex is held, or which nobody else knows
+ *
+ * Return: a copy; the EP keeps the references.
+ */
+struct dat_ep_parts dat_ep_parts(const struct dat_ep *ep)
+{
+	return (struct dat_ep_parts){
+		.pz = ep->pz,
+		.recv_evd = ep->recv_evd,
+		.request_evd = ep->request_evd,
+		.connect_evd = ep->connect_evd,
+		.recv_evd_is_private = ep->recv_evd_is_private,
+		.request_evd_is_private = ep->request_evd_is_private,
+		.srq = ep->srq,
+		.attr = ep->attr,
+		.flushing = ep->flushing,
+	};
+}
+
+/**
+ * dat_ep_set_parts - put an EP together
+ * @ep: the EP, whose mutex is held, or which nobody else knows
+ * @p: the parts; their references are the EP's now
+ */
+void dat_ep_set_parts(struct dat_ep *ep, const struct dat_ep_parts *p)
+{
+	/* Calls that post look at it without the mutex. */
+	WRITE_ONCE(ep->pz, p->pz);
+	WRITE_ONCE(ep->recv_evd, p->recv_evd);
+	WRITE_ONCE(ep->request_evd, p->request_evd);
+	ep->connect_evd = p->connect_evd;
+	ep->recv_evd_is_private = p->recv_evd_is_private;
+	ep->request_evd_is_private = p->request_evd_is_private;
+	ep->srq = p->srq;
+	ep->attr = p->attr;
+}
+
+/**
+ * dat_ep_leave_evd - an EP feeds an EVD no more
+ * @evd: the EVD, or NULL
+ * @is_private: it is the EP's alone
+ *
+ * The memory stays: calls that found the EP before look at its EVDs yet.
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_leave_evd(struct dat_evd *evd, bool is_private)
+{
+	if (!evd)
+		return;
+	if (is_private)
+		dat_object_shutdown(&evd->obj);
+	else
+		dat_object_unuse(&evd->obj);
+}
+
+/**
+ * dat_ep_unget_evd - dat_ep_leave_evd(), and give the reference back
+ * @evd: the EVD, or NULL
+ * @is_private: it is the EP's alone
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_unget_evd(struct dat_evd *evd, bool is_private)
+{
+	if (!evd)
+		return;
+	dat_ep_leave_evd(evd, is_private);
+	dat_object_put(&evd->obj);
+}
+
+static void drop_event(DAT_PVOID instance_data, const DAT_EVENT *event,
+		       DAT_BOOLEAN more_events)
+{
+}
+
+/* A bind takes two work requests, a graceful disconnect one. */
+static u32 request_completions(const DAT_EP_ATTR *attr)
+{
+	return 2 * attr->max_request_dtos + 1;
+}
+
+/* Completions that nobody wants must leave the CQ all the same. */
+static DAT_RETURN make_private_evd(struct dat_ia *ia, DAT_COUNT qlen,
+				   u32 completions, struct dat_evd **evdp)
+{
+	DAT_RETURN ret = dat_evd_new(ia, qlen, DAT_EVD_DTO_FLAG, completions,
+				     evdp);
+
+	if (ret)
+		return ret;
+	(*evdp)->upcall.upcall_func = drop_event;
+	(*evdp)->policy = DAT_UPCALL_SINGLE_INSTANCE;
+	ib_req_notify_cq((*evdp)->cq, IB_CQ_NEXT_COMP);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN use_evd(struct dat_ia *ia, DAT_EVD_HANDLE handle,
+			  DAT_EVD_FLAGS flag, DAT_RETURN_SUBTYPE subtype,
+			  struct dat_evd **evdp)
+{
+	struct dat_object *obj = dat_object_get(handle, DAT_HANDLE_TYPE_EVD);
+
+	if (obj && obj->ia == ia && to_evd(obj)->flags & flag &&
+	    dat_object_use(obj)) {
+		*evdp = to_evd(obj);
+		return DAT_SUCCESS;
+	}
+	if (obj)
+		dat_object_put(obj);
+	return DAT_ERROR(DAT_INVALID_HANDLE, subtype);
+}
+
+/**
+ * dat_ep_get_recv_evd - set the EVD of receives
+ * @ia: the IA
+ * @p: out: @p->recv_evd, used and referenced; not set if the call fails
+ * @handle: what the consumer passed; DAT_HANDLE_NULL for a private one
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN dat_ep_get_recv_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+			       DAT_EVD_HANDLE handle)
+{
+	p->recv_evd_is_private = !handle;
+	if (handle)
+		return use_evd(ia, handle, DAT_EVD_DTO_FLAG,
+			       DAT_INVALID_HANDLE_EVD_RECV, &p->recv_evd);
+	return make_private_evd(ia, p->attr.max_recv_dtos,
+				p->attr.max_recv_dtos, &p->recv_evd);
+}
+
+/**
+ * dat_ep_get_request_evd - set the EVD of all else that is posted
+ * @ia: the IA
+ * @p: out: @p->request_evd, used and referenced; not set if the call fails
+ * @handle: what the consumer passed; DAT_HANDLE_NULL for a private one
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN dat_ep_get_request_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+				  DAT_EVD_HANDLE handle)
+{
+	p->request_evd_is_private = !handle;
+	if (handle)
+		return use_evd(ia, handle, DAT_EVD_DTO_FLAG,
+			       DAT_INVALID_HANDLE_EVD_REQUEST,
+			       &p->request_evd);
+	return make_private_evd(ia, p->attr.max_request_dtos,
+				request_completions(&p->attr),
+				&p->request_evd);
+}
+
+/**
+ * dat_ep_get_connect_evd - set the EVD of connection events
+ * @ia: the IA
+ * @p: out: @p->connect_evd, used and referenced; not set if the call fails
+ * @handle: what the consumer passed; DAT_HANDLE_NULL for none
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN dat_ep_get_connect_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+				  DAT_EVD_HANDLE handle)
+{
+	if (!handle)
+		return DAT_SUCCESS;
+	return use_evd(ia, handle, DAT_EVD_CONNECTION_FLAG,
+		       DAT_INVALID_HANDLE_EVD_CONN, &p->connect_evd);
+}
+
+static bool is_solicited(const struct dat_ep_parts *p)
+{
+	return p->attr.recv_completion_flags &
+		       DAT_COMPLETION_SOLICITED_WAIT_FLAG && !p->flushing;
+}
+
+/**
+ * dat_ep_add_streams - tell the EVDs of DTOs who feeds them, and how
+ * @p: the EVDs and the completion flags; or an unconfigured EP's
+ *
+ * Context: process.
+ */
+void dat_ep_add_streams(const struct dat_ep_parts *p)
+{
+	if (!p->pz)
+		return;
+	dat_evd_add_stream(p->recv_evd, is_solicited(p));
+	dat_evd_add_stream(p->request_evd, false);
+}
+
+/**
+ * dat_ep_remove_streams - the reverse of dat_ep_add_streams()
+ * @p: likewise
+ *
+ * Context: process.
+ */
+void dat_ep_remove_streams(const struct dat_ep_parts *p)
+{
+	if (!p->pz)
+		return;
+	dat_evd_remove_stream(p->request_evd, false);
+	dat_evd_remove_stream(p->recv_evd, is_solicited(p));
+}
+
+/**
+ * dat_ep_begin_flush - the QP will be failed: nobody solicits what it flushes
+ * @ep: the EP, configured; only whoever ended its connection calls this
+ *
+ * To be notified of that all the same is up to devices, and not all do it.
+ *
+ * Context: process.
+ */
+void dat_ep_begin_flush(struct dat_ep *ep)
+{
+	struct dat_ep_parts parts = dat_ep_parts(ep);
+
+	if (!is_solicited(&parts))
+		return;
+	dat_evd_add_stream(ep->recv_evd, false);
+	dat_evd_remove_stream(ep->recv_evd, true);
+	ep->flushing = true;
+	/* Those that came without being solicited are told of as well. */
+	dat_evd_kick(ep->recv_evd);
+}
+
+/**
+ * dat_ep_end_flush - the EP has a new QP
+ * @ep: the EP, after dat_ep_begin_flush() or not
+ *
+ * Context: process.
+ */
+void dat_ep_end_flush(struct dat_ep *ep)
+{
+	if (!ep->flushing)
+		return;
+	ep->flushing = false;
+	dat_evd_remove_stream(ep->recv_evd, false);
+	dat_evd_add_stream(ep->recv_evd, true);
+}
+
+/* Completions that @p can have, beyond those that @than has on the same EVD. */
+static u32 beyond(const struct dat_evd *evd, u32 completions,
+		  const struct dat_evd *than_evd, u32 than)
+{
+	if (evd != than_evd)
+		return completions;
+	return completions > than ? completions - than : 0;
+}
+
+static u32 requests_beyond(const struct dat_ep_parts *p,
+			   const struct dat_ep_parts *than)
+{
+	return beyond(p->request_evd, request_completions(&p->attr),
+		      than->pz ? than->request_evd : NULL,
+		      request_completions(&than->attr));
+}
+
+static u32 receives_beyond(const struct dat_ep_parts *p,
+			   const struct dat_ep_parts *than)
+{
+	return beyond(p->recv_evd, p->attr.max_recv_dtos,
+		      than->pz ? than->recv_evd : NULL,
+		      than->attr.max_recv_dtos);
+}
+
+static void unexpect_receives(const struct dat_ep_parts *p,
+			      const struct dat_ep_parts *than)
+{
+	if (p->srq)
+		dat_srq_unfeed(p->srq, p->recv_evd);
+	else
+		dat_evd_unexpect(p->recv_evd, receives_beyond(p, than));
+}
+
+/**
+ * dat_ep_expect - let the EVDs of DTOs expect what an EP can have outstanding
+ * @p: the EVDs, and how much can be posted
+ * @than: what the EP is put together from so far: nothing of that is
+ *	outstanding, so its room is taken over where the EVDs are the same; or all
+ *	zero
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES as dat_evd_expect().
+ */
+DAT_RETURN dat_ep_expect(const struct dat_ep_parts *p,
+			 const struct dat_ep_parts *than)
+{
+	u32 requests = requests_beyond(p, than);
+	/* Only the first call can have the CQ replaced. */
+	u32 more = p->recv_evd == p->request_evd ? requests : 0;
+	DAT_RETURN ret;
+
+	if (p->srq)
+		ret = dat_srq_feed(p->srq, p->recv_evd, more);
+	else
+		ret = dat_evd_expect(p->recv_evd, receives_beyond(p, than),
+				     more);
+	if (ret)
+		return ret;
+	ret = dat_evd_expect(p->request_evd, requests, 0);
+	if (ret)
+		unexpect_receives(p, than);
+	return ret;
+}
+
+/**
+ * dat_ep_unexpect - the reverse of dat_ep_expect()
+ * @p: as for dat_ep_expect(); or an unconfigured EP's, which expects nothing
+ * @than: what the EP is put together from instead; or all zero
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_unexpect(const struct dat_ep_parts *p,
+		     const struct dat_ep_parts *than)
+{
+	if (!p->pz)
+		return;
+	unexpect_receives(p, than);
+	dat_evd_unexpect(p->request_evd, requests_beyond(p, than));
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ep_qp.c - the queue pair of an EP
+ */
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/wait.h>
+
+#include "base/account.h"
+#include "dev/device.h"
+#include "dev/ia.h"
+#include "ep/ep.h"
+#include "ep/post.h"
+#include "mem/pz.h"
+#include "queue/evd.h"
+#include "queue/srq.h"
+
+/* A QP in the error state flushes at once. After this, completions count as lost. */
+#define FLUSH_TIMEOUT		(5 * HZ)
+
+/*
+ * No completion wakes up the waiter if an EVD is full, or for buffers of an SRQ with
+ * DAT_QUIRK_NO_LAST_WQE: the interval of the check.
+ */
+#define FLUSH_INTERVAL		msecs_to_jiffies(8)
+
+static void qp_event(struct ib_event *event, void *context)
+{
+	struct dat_ep *ep = context;
+
+	switch (event->event) {
+	case IB_EVENT_COMM_EST:
+		queue_work(dat_wq(&ep->obj), &ep->notify_work);
+		break;
+	case IB_EVENT_QP_FATAL:
+	case IB_EVENT_QP_REQ_ERR:
+	case IB_EVENT_QP_ACCESS_ERR:
+		WRITE_ONCE(ep->failed, true);
+		dat_ep_break_soon(ep);
+		break;
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+		WRITE_ONCE(ep->srq_ep.last_wqe, true);
+		wake_up_all(&ep->idle_wq);
+		if (ep->srq && ep->srq->forgetful)
+			dat_srq_raise(ep->srq, DAT_SRQ_MISSING);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Receives may be posted before there is a connection; INIT allows them. */
+static int qp_to_init(struct dat_ep *ep, struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = ep->obj.ia->port,
+		.qp_access_flags = IB_ACCESS_REMOTE_READ |
+				   IB_ACCESS_REMOTE_WRITE,
+	};
+
+	if (dat_dev_has_atomics(qp->device))
+		attr.qp_access_flags |= IB_ACCESS_REMOTE_ATOMIC;
+
+	/* iWARP's QPs take receives from the start, and have no partitions. */
+	if (ep->iwarp)
+		return ib_modify_qp(qp, &attr,
+				    IB_QP_STATE | IB_QP_ACCESS_FLAGS);
+	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
+				       IB_QP_PORT | IB_QP_ACCESS_FLAGS);
+}
+
+/*
+ * Caches the properties of the device that posts depend on. A post may come after the
+ * removal of the device, so it must not follow a pointer to it.
+ */
+static void cache_caps(struct dat_ep *ep, const struct ib_qp *qp)
+{
+	ep->iwarp = rdma_protocol_iwarp(qp->device, ep->obj.ia->port);
+	ep->has_atomics = dat_dev_has_atomics(qp->device);
+	ep->fences_reads = !(dat_dev_quirks(qp->device) &
+			     DAT_QUIRK_NO_READ_FENCE);
+	ep->all_memory_lkey = qp->pd->local_dma_lkey;
+}
+
+static struct ib_qp *qp_make(struct dat_ep *ep, const struct dat_ep_parts *p)
+{
+	const DAT_EP_ATTR *attr = &p->attr;
+	struct ib_qp_init_attr init = {
+		.event_handler = qp_event,
+		.qp_context = ep,
+		.send_cq = p->request_evd->cq,
+		.recv_cq = p->recv_evd->cq,
+		.cap = {
+			/* A bind takes two, a graceful disconnect one. */
+			.max_send_wr = 2 * attr->max_request_dtos + 1,
+			.max_recv_wr = attr->max_recv_dtos,
+			.max_send_sge = max3(attr->max_request_iov,
+					     attr->max_rdma_read_iov,
+					     attr->max_rdma_write_iov),
+			.max_recv_sge = attr->max_recv_iov,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_qp *qp;
+
+	if (dat_dev_quirks(p->pz->pd->device) & DAT_QUIRK_SIGNAL_ALL)
+		init.sq_sig_type = IB_SIGNAL_ALL_WR;
+	if (p->srq) {
+		init.cap.max_recv_wr = 0;
+		init.cap.max_recv_sge = 0;
+		init.srq = p->srq->srq;
+	}
+	qp = ib_create_qp(p->pz->pd, &init);
+	if (IS_ERR(qp))
+		return NULL;
+	cache_caps(ep, qp);
+	if (qp_to_init(ep, qp)) {
+		ib_destroy_qp(qp);
+		return NULL;
+	}
+	return qp;
+}
+
+/* What the QP and its queues take. */
+static size_t qp_bytes(const struct dat_ep_parts *p)
+{
+	const DAT_EP_ATTR *attr = &p->attr;
+	u32 max_recv = p->srq ? 1 : attr->max_recv_dtos;
+	u32 iov = max3(attr->max_request_iov, attr->max_rdma_read_iov,
+		       attr->max_rdma_write_iov);
+
+	return DAT_BYTES_QP +
+	       dat_bytes_queue(2 * attr->max_request_dtos + 1, iov,
+			       DAT_BYTES_SEND_WQE) +
+	       dat_bytes_queue(max_recv, attr->max_recv_iov,
+			       DAT_BYTES_RECV_WQE);
+}
+
+/**
+ * dat_ep_qp_create - make the QP of an EP, and the slots of its queues
+ * @ep: the EP; it has no connection. A QP that it has is flushed and freed.
+ * @p: PZ, EVDs and attributes of the new QP
+ *
+ * Nothing can be posted until dat_ep_qp_start().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES, and then nothing has
+ * changed.
+ */
+DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
+{
+	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				   DAT_RESOURCE_MEMORY);
+	u32 max_send = p->attr.max_request_dtos;
+	u32 max_recv = p->srq ? 1 : p->attr.max_recv_dtos;
+	size_t slots = (roundup_pow_of_two(max_send + 1) +
+			roundup_pow_of_two(max_recv)) * sizeof(struct dat_dto);
+	struct dat_dto *sq = NULL, *rq = NULL;
+	size_t bytes = qp_bytes(p);
+	struct ib_qp *qp;
+
+	if (!dat_object_charge(&ep->obj, bytes + slots))
+		return ret;
+	sq = dat_workq_alloc(max_send + 1);
+	rq = dat_workq_alloc(max_recv);
+	if (!sq || !rq)
+		goto free;
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	/* A QP that replaces another takes over its charge. */
+	if (!ep->qp && !dat_object_charge_hca(&ep->obj, DAT_HCA_OBJECT, 1))
+		goto free;
+	qp = qp_make(ep, p);
+	if (!qp)
+		goto uncharge;
+	dat_ep_qp_destroy(ep);
+	dat_object_uncharge(&ep->obj, ep->qp_bytes + ep->slot_bytes);
+	ep->qp_bytes = bytes;
+	ep->slot_bytes = slots;
+	ep->qp = qp;
+	ep->late_answers = dat_dev_quirks(qp->device) & DAT_QUIRK_LATE_ANSWERS;
+	ep->sq.waited = false;
+	ep->rq.waited = false;
+	ep->srq_ep.may_receive = false;
+	ep->srq_ep.last_wqe = false;
+	if (p->srq)
+		dat_srq_attach(&ep->srq_ep, ep->srq, &ep->rq, ep->recv_evd,
+			       ep->qp);
+	dat_workq_set(&ep->sq, sq, max_send + 1);
+	dat_workq_set(&ep->rq, rq, max_recv);
+	/* The last slot of the send queue is the disconnect's. */
+	ep->sq.max = max_send;
+	ep->sq.unordered = dat_dev_quirks(qp->device) & DAT_QUIRK_UNORDERED;
+	return DAT_SUCCESS;
+
+uncharge:
+	if (!ep->qp)
+		dat_object_uncharge_hca(&ep->obj);
+free:
+	kvfree(sq);
+	kvfree(rq);
+	dat_object_uncharge(&ep->obj, bytes + slots);
+	return ret;
+}
+
+static void workq_use(struct dat_workq *wq, struct ib_qp *qp)
+{
+	spin_lock_bh(&wq->lock);
+	wq->qp = qp;
+	spin_unlock_bh(&wq->lock);
+}
+
+/**
+ * dat_ep_qp_start - allow posting
+ * @ep: the EP, from dat_ep_qp_create(), with the PZ and EVDs of its QP; its mutex
+ *	is held, or nobody else knows it
+ *
+ * Context: process.
+ */
+void dat_ep_qp_start(struct dat_ep *ep)
+{
+	dat_watermarks_start(ep);
+	workq_use(&ep->sq, ep->qp);
+	workq_use(&ep->rq, ep->qp);
+}
+
+/**
+ * dat_ep_is_idle - has all that was posted completed?
+ * @ep: the EP
+ *
+ * What came from an SRQ is dat_ep_srq_is_quiet()'s. Context: any.
+ */
+bool dat_ep_is_idle(const struct dat_ep *ep)
+{
+	return dat_workq_is_idle(&ep->sq) && dat_workq_is_idle(&ep->rq);
+}
+
+static void wait_for_flush(struct dat_ep *ep)
+{
+	unsigned long begin = jiffies;
+	bool quiet;
+
+	for (;;) {
+		/* Asked first: what is there by then is drained. */
+		quiet = dat_ep_srq_is_quiet(ep, jiffies_to_msecs(jiffies - begin));
+		dat_ep_drain(ep);
+		if ((dat_ep_is_idle(ep) && quiet) ||
+		    time_after(jiffies, begin + FLUSH_TIMEOUT))
+			return;
+		wait_event_timeout(ep->idle_wq, dat_ep_is_idle(ep) &&
+				   dat_ep_srq_is_quiet(ep, 0), FLUSH_INTERVAL);
+	}
+}
+
+static void reap(struct dat_ep *ep, struct dat_workq *wq, struct dat_evd *evd,
+		 u32 qpn)
+{
+	u32 lost = dat_workq_reap(wq, evd);
+
+	if (!lost)
+		return;
+	pr_err("kdapl: %s: QP %u lost %u completions; their memory is kept\n",
+	       dev_name(&dat_ia_ibdev(ep->obj.ia)->dev), qpn, lost);
+	dat_workq_keep(wq);
+}
+
+/**
+ * dat_ep_qp_destroy - flush and free the QP
+ * @ep: the EP, which has no connection any more
+ *
+ * Waits until everything that was posted has completed, so that nothing looks
+ * at the slots afterwards. If the device loses completions, destroying the QP stops the
+ * device; the slots, which a late completion might name, are kept.
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_qp_destroy(struct dat_ep *ep)
+{
+	u32 qpn;
+
+	if (!ep->qp)
+		return;
+	dat_ep_fail_qp(ep);
+	/*
+	 * The last ones may have succeeded without a completion. A QP in the
+	 * error state gives one for whatever is posted now.
+	 */
+	if (!dat_workq_is_idle(&ep->sq))
+		dat_post_marker(ep);
+	workq_use(&ep->sq, NULL);
+	workq_use(&ep->rq, NULL);
+	dat_ep_watch(ep);
+	wait_for_flush(ep);
+	dat_ep_unwatch(ep);
+	qpn = ep->qp->qp_num;
+	if (ib_destroy_qp(ep->qp))
+		pr_err("kdapl: %s: QP %u cannot be destroyed\n",
+		       dev_name(&ep->qp->device->dev), qpn);
+	ep->qp = NULL;
+
+	dat_ep_drain(ep);
+	if (ep->srq)
+		dat_srq_detach(&ep->srq_ep);
+	reap(ep, &ep->sq, ep->request_evd, qpn);
+	reap(ep, &ep->rq, ep->recv_evd, qpn);
+}
+
+/**
+ * dat_ep_qp_connect - take the QP to RTR and RTS, as the connection demands
+ * @ep: the EP
+ * @id: the connection
+ *
+ * On iWARP the connection does that itself.
+ *
+ * Context: process, may sleep; the lock of @id's handler is held.
+ * Return: 0 or a negative errno.
+ */
+int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id)
+{
+	static const enum ib_qp_state steps[] = {
+		IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS,
+	};
+	size_t i;
+
+	WRITE_ONCE(ep->srq_ep.may_receive, true);
+	if (ep->iwarp)
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		struct ib_qp_attr attr = { .qp_state = steps[i] };
+		int mask, ret;
+
+		ret = rdma_init_qp_attr(id, &attr, &mask);
+		if (ret)
+			return ret;
+		if (ep->passive && steps[i] == IB_QPS_RTR)
+			attr.max_dest_rd_atomic = ep->conn.responder_resources;
+		if (ep->passive && steps[i] == IB_QPS_RTS)
+			attr.max_rd_atomic = ep->conn.initiator_depth;
+		/* The peer may have asked for more. */
+		if (mask & IB_QP_RETRY_CNT)
+			attr.retry_cnt = min_t(u8, attr.retry_cnt,
+					       DAT_EP_RETRIES);
+		ret = ib_modify_qp(ep->qp, &attr, mask);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ep_reset.c - making a disconnected EP fit for another connection
+ */
+#include <linux/kernel.h>
+#include <linux/wait_bit.h>
+
+#include "base/calls.h"
+#include "dev/farewell.h"
+#include "dev/ia.h"
+#include "ep/ep.h"
+
+/* A new QP: its number is none that the old peer may still be sending to. */
+static DAT_RETURN replace_qp(struct dat_ep *ep)
+{
+	struct dat_ep_parts parts = dat_ep_parts(ep);
+	struct rdma_cm_id *id = NULL;
+	DAT_RETURN ret;
+
+	/* Its handlers look at the EP, and on iWARP it holds the QP. */
+	swap(id, ep->cm_id);
+	if (id)
+		dat_farewell(id, ep->obj.owner->user, &ep->farewell_owed,
+			     ep->leave_owed);
+	ep->leave_owed = false;
+	/* That of the old connection comes before all of the next. */
+	dat_ep_await_end(ep);
+	ret = dat_ep_qp_create(ep, &parts);
+	if (ret)
+		return ret;
+	ep->failed = false;
+	ep->qp_failed = false;
+	dat_ep_end_flush(ep);
+	ep->farewell_owed = false;
+	ep->passive = false;
+	ep->in_data_len = 0;
+	dat_ep_set_peer(ep, NULL, 0);
+	return DAT_SUCCESS;
+}
+
+/*
+ * Takes the mutex when no handler of an id that the EP has given up can run: it may
+ * be driving the QP that is to be replaced. Not by waiting under the mutex, as on
+ * iWARP it may take as long as TCP tries to connect.
+ */
+static void lock_when_unattended(struct dat_ep *ep)
+{
+	for (;;) {
+		mutex_lock(&ep->mutex);
+		/* Pairs with ep_timeout_work(). */
+		if (!smp_load_acquire(&ep->old_id))
+			return;
+		mutex_unlock(&ep->mutex);
+		wait_var_event(&ep->old_id, !READ_ONCE(ep->old_id));
+	}
+}
+
+static DAT_RETURN ep_reset(struct dat_ep *ep)
+{
+	DAT_EP_STATE state;
+	DAT_RETURN ret;
+
+	lock_when_unattended(ep);
+	state = dat_ep_state(ep);
+	if (state == DAT_EP_STATE_DISCONNECTED)
+		ret = replace_qp(ep);
+	else if (state == DAT_EP_STATE_UNCONNECTED)
+		ret = DAT_SUCCESS;
+	else
+		ret = dat_ep_state_error(state);
+	mutex_unlock(&ep->mutex);
+	if (ret || state == DAT_EP_STATE_UNCONNECTED)
+		return ret;
+
+	/* The works are about the old connection, and take the mutex. */
+	dat_ep_end_cancel(ep);
+	mutex_lock(&ep->mutex);
+	if (dat_ep_move(ep, EP_IN(DISCONNECTED), DAT_EP_STATE_UNCONNECTED)) {
+		ep->failed = false;
+		dat_ep_qp_start(ep);
+	}
+	mutex_unlock(&ep->mutex);
+	return DAT_SUCCESS;
+}
+
+/**
+ * kdapl_ep_reset - make a DISCONNECTED EP UNCONNECTED again
+ * @ep_handle: the EP, DISCONNECTED or UNCONNECTED; the latter stays as it is,
+ *	with its receives
+ *
+ * What was posted is flushed, and its events are dequeued as usual: those that
+ * the EVD has room for. Specification: dat_ep_reset().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE,
+ * DAT_INSUFFICIENT_RESOURCES (it is still DISCONNECTED), DAT_INTERNAL_ERROR
+ * (the device has gone).
+ */
+DAT_RETURN kdapl_ep_reset(DAT_EP_HANDLE ep_handle)
+{
+	struct dat_object *obj;
+	DAT_RETURN ret;
+
+	might_sleep();
+	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
+			       DAT_INVALID_HANDLE_EP, &ret);
+	if (!obj)
+		return ret;
+	/* It must not be freed while the mutex is not held. */
+	if (dat_object_use(obj)) {
+		/* One at a time, or it cancels works of the next connection. */
+		mutex_lock(&to_ep(obj)->reset_mutex);
+		ret = ep_reset(to_ep(obj));
+		mutex_unlock(&to_ep(obj)->reset_mutex);
+		dat_object_unuse(obj);
+	} else {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	}
+	dat_object_leave(obj);
+	return ret;
+}

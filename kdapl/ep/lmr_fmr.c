@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * lmr_fmr.c - posting the registration and the invalidation of an LMR
+ */
+#include "base/calls.h"
+#include "dev/device.h"
+#include "dev/ia.h"
+#include "ep/ep.h"
+#include "ep/post.h"
+#include "mem/fmr.h"
+#include "mem/lmr.h"
+#include "mem/pz.h"
+
+#define FMR_FLAGS		(DAT_COMPLETION_SUPPRESS_FLAG | \
+				 DAT_COMPLETION_UNSIGNALLED_FLAG | \
+				 DAT_COMPLETION_BARRIER_FENCE_FLAG)
+#define INVALIDATE_FLAGS	(FMR_FLAGS | \
+				 DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG)
+
+/* The QP does nothing any more, but flush: writes no byte to nowhere. */
+static DAT_RETURN post_nop(struct dat_ep *ep, struct dat_post *post)
+{
+	struct ib_rdma_wr nop = { .wr.opcode = IB_WR_RDMA_WRITE };
+
+	post->bind = DAT_FMR_NO_SLOT;
+	return dat_post_send_queue(ep, post, &nop.wr, &nop.wr);
+}
+
+/*
+ * An invalidation goes in front for the sake of DAT_QUIRK_INVALIDATE_FIRST, of
+ * the key that is dead already.
+ */
+static DAT_RETURN post_fmr(struct dat_ep *ep, struct dat_post *post,
+			   const struct dat_fmr_slot *slot, int access)
+{
+	struct ib_reg_wr reg = {
+		.wr.opcode = IB_WR_REG_MR,
+		.mr = slot->mr,
+		.key = slot->mr->rkey,
+		.access = access,
+	};
+	struct ib_send_wr inv = {
+		.next = &reg.wr,
+		.opcode = IB_WR_LOCAL_INV,
+		.ex.invalidate_rkey = slot->dead_key,
+	};
+	bool inv_first = dat_dev_quirks(slot->mr->device) &
+			 DAT_QUIRK_INVALIDATE_FIRST;
+
+	return dat_post_send_queue(ep, post, inv_first ? &inv : &reg.wr,
+				   &reg.wr);
+}
+
+/*
+ * Verbs have a fence that waits for RDMA reads, and none that waits for all
+ * else. But a peer answers a read after it has carried out what came before, so
+ * a fenced invalidation behind a read of nothing waits for everything. iWARP
+ * goes on to the next request when the one before is done with the memory, and
+ * who has DAT_QUIRK_INVALIDATE_FIRST fences all invalidations.
+ */
+static DAT_RETURN post_invalidate(struct dat_ep *ep, struct dat_post *post,
+				  const struct dat_fmr_slot *slot)
+{
+	struct ib_send_wr inv = {
+		.opcode = IB_WR_LOCAL_INV,
+		.ex.invalidate_rkey = slot->mr->rkey,
+	};
+	struct ib_rdma_wr read = {
+		.wr.next = &inv,
+		.wr.opcode = IB_WR_RDMA_READ,
+	};
+	bool fence = post->flags & DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG;
+	bool needs_read = fence && !ep->iwarp &&
+			  !(dat_dev_quirks(slot->mr->device) &
+			    DAT_QUIRK_INVALIDATE_FIRST);
+
+	if (fence)
+		inv.send_flags = IB_SEND_FENCE;
+	if (needs_read && !ep->attr.max_rdma_read_out)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_CREDITS);
+	return dat_post_send_queue(ep, post, needs_read ? &read.wr : &inv,
+				   &inv);
+}
+
+static void slot_posted(struct dat_lmr *lmr, struct dat_fmr_slot *slot,
+			struct dat_ep *ep)
+{
+	kref_get(&lmr->obj.ref);
+	if (!slot->pending++) {
+		kref_get(&ep->obj.ref);
+		slot->ep = &ep->obj;
+	}
+}
+
+static void show_memory(struct dat_fmr *fmr, unsigned int i,
+			struct dat_fmr_memory *mem)
+{
+	struct dat_fmr_slot *slot = &fmr->slots[i];
+	struct dat_lmr *lmr = fmr->lmr;
+
+	slot->state = DAT_FMR_VALID;
+	slot->dead_key = slot->mr->rkey;
+	fmr->current_slot = i;
+	lmr->mem_type = mem->mem_type;
+	lmr->region = *mem->region;
+	lmr->address = mem->address;
+	lmr->length = mem->length;
+	lmr->region_length = mem->num_pages;
+	lmr->va_type = mem->va_type;
+	lmr->privileges = mem->privileges;
+	lmr->sgt = slot->sgt;
+	lmr->dma_dir = slot->dma_dir;
+	lmr->pages = dat_lmr_new_pages();
+	mem->lkey = slot->mr->lkey;
+	mem->rkey = slot->mr->rkey;
+	WRITE_ONCE(lmr->rkey, mem->rkey);
+	/* Whoever finds the context finds the memory; pairs with use_lmr(). */
+	smp_store_release(&lmr->lkey, mem->lkey);
+}
+
+static DAT_RETURN in_use(void)
+{
+	return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+}
+
+/* The lock is held. */
+static DAT_RETURN register_memory(struct dat_fmr *fmr, struct dat_ep *ep,
+				  struct dat_fmr_memory *mem,
+				  struct dat_post *post)
+{
+	struct dat_fmr_slot *slot;
+	DAT_RETURN ret;
+
+	/* Also if the RMRs are bound to what it was before. */
+	if (fmr->current_slot != DAT_FMR_NO_SLOT ||
+	    atomic_read(&fmr->lmr->obj.users) > 0)
+		return in_use();
+	if (READ_ONCE(ep->qp_failed)) {
+		ret = post_nop(ep, post);
+		if (!ret)
+			kref_get(&fmr->lmr->obj.ref);
+		return ret;
+	}
+	post->bind = dat_fmr_idle_slot(fmr);
+	if (post->bind == DAT_FMR_NO_SLOT)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY_REGION);
+	slot = &fmr->slots[post->bind];
+	ret = dat_fmr_map(fmr, slot, mem);
+	if (ret)
+		return ret;
+	ret = post_fmr(ep, post, slot, dat_lmr_access(mem->privileges));
+	if (ret) {
+		dat_fmr_unmap(fmr, slot);
+		return ret;
+	}
+	slot_posted(fmr->lmr, slot, ep);
+	show_memory(fmr, post->bind, mem);
+	return DAT_SUCCESS;
+}
+
+/* The lock is held. */
+static DAT_RETURN invalidate_memory(struct dat_fmr *fmr, struct dat_ep *ep,
+				    struct dat_post *post)
+{
+	struct dat_lmr *lmr = fmr->lmr;
+	struct dat_fmr_slot *slot;
+	DAT_RETURN ret;
+	u32 lkey = lmr->lkey;
+
+	if (fmr->current_slot == DAT_FMR_NO_SLOT)
+		return DAT_ERROR(DAT_INVALID_STATE,
+				 DAT_INVALID_STATE_LMR_FREE);
+	slot = &fmr->slots[fmr->current_slot];
+	/* Only one send queue puts it behind the registration. */
+	if (atomic_read(&lmr->obj.users) > 0 ||
+	    (slot->pending && slot->ep != &ep->obj))
+		return in_use();
+	if (READ_ONCE(ep->qp_failed)) {
+		ret = post_nop(ep, post);
+		if (!ret)
+			kref_get(&lmr->obj.ref);
+		return ret;
+	}
+
+	WRITE_ONCE(lmr->lkey, 0);
+	/* Either a bind sees the context go, or this sees its use. */
+	smp_mb();
+	post->bind = fmr->current_slot;
+	ret = atomic_read(&lmr->obj.users) > 0 ?
+		      in_use() : post_invalidate(ep, post, slot);
+	if (ret) {
+		WRITE_ONCE(lmr->lkey, lkey);
+		return ret;
+	}
+	slot_posted(lmr, slot, ep);
+	slot->state = DAT_FMR_INVALIDATING;
+	dat_fmr_forget(fmr);
+	return DAT_SUCCESS;
+}
+
+/* With @mem the LMR is registered, without it is invalidated. */
+static DAT_RETURN try_post(struct dat_lmr *lmr, struct dat_ep *ep,
+			   struct dat_fmr_memory *mem, struct dat_post *post)
+{
+	DAT_RETURN ret;
+
+	spin_lock_bh(&lmr->fmr->lock);
+	/* A freed LMR has been claimed; it may have no MRs any more. */
+	if (atomic_read(&lmr->obj.users) < 0)
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	else if (lmr->obj.is_down)
+		ret = DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+	else if (mem)
+		ret = register_memory(lmr->fmr, ep, mem, post);
+	else
+		ret = invalidate_memory(lmr->fmr, ep, post);
+	spin_unlock_bh(&lmr->fmr->lock);
+	return ret;
+}
+
+static DAT_RETURN find_both(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
+			    struct dat_lmr **lmrp, struct dat_ep **epp)
+{
+	struct dat_object *obj;
+
+	obj = dat_object_peek(lmr_handle, DAT_HANDLE_TYPE_LMR);
+	if (!obj || !to_lmr(obj)->fmr)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	*lmrp = to_lmr(obj);
+	obj = dat_object_peek(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	*epp = to_ep(obj);
+	if ((*epp)->pz != (*lmrp)->pz)
+		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
+	return dat_post_check_state(*epp);
+}
+
+static DAT_RETURN post_on_ep(DAT_LMR_HANDLE lmr_handle,
+			     DAT_EP_HANDLE ep_handle,
+			     struct dat_fmr_memory *mem, struct dat_post *post,
+			     DAT_RETURN bad_flags)
+{
+	struct dat_lmr *lmr;
+	struct dat_ep *ep;
+	DAT_RETURN ret;
+
+	rcu_read_lock();
+	ret = find_both(lmr_handle, ep_handle, &lmr, &ep);
+	if (!ret && !dat_post_allows(ep, post->flags))
+		ret = bad_flags;
+	if (ret)
+		goto unlock_rcu;
+
+	post->lmr = lmr;
+	ret = try_post(lmr, ep, mem, post);
+	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES) {
+		/* What was posted before may be done, and nobody have looked. */
+		dat_ep_collect(ep);
+		ret = try_post(lmr, ep, mem, post);
+	}
+unlock_rcu:
+	rcu_read_unlock();
+	return ret;
+}
+
+/**
+ * kdapl_lmr_fmr - register memory by posting
+ * @lmr_handle: an LMR from dat_lmr_allocate() that has no memory: it is new, or
+ *	has been invalidated
+ * @mem_type: DAT_MEM_TYPE_VIRTUAL: kmalloc() or vmalloc() memory, from for_va
+ *	to the end of the last page; DAT_MEM_TYPE_PLATFORM: likewise of a
+ *	&struct dat_platform_region; DAT_MEM_TYPE_PHYSICAL: for_physical are the
+ *	physical addresses of pages; DAT_MEM_TYPE_PHYSICAL_VAR_PAGES: for_array
+ *	are those of larger pages; DAT_MEM_TYPE_IA: for_ia is a DMA address
+ * @region_description: the memory
+ * @num_pages: its pages; in all no more than the LMR was allocated for
+ * @mem_privileges: what it may be used for
+ * @va_type: DAT_VA_TYPE_VA: triplets address it by the consumer's addresses, or
+ *	by the address of its first page if that has no other;
+ *	DAT_VA_TYPE_ZB: by offsets from its first byte, which begins a page
+ * @ep_handle: the EP to post it on, CONNECTED or DISCONNECTED; of the same PZ
+ * @user_cookie: comes back in the completion event
+ * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, _UNSIGNALLED_FLAG,
+ *	_BARRIER_FENCE_FLAG
+ * @lmr_context: out: for local buffers of DTOs, and for binds
+ * @rmr_context: out: for a peer; 0 without remote privileges; may be NULL
+ *
+ * The contexts can be used at once for what is posted behind it on the same EP,
+ * and everywhere when it has completed, with a DTO event whose operation is
+ * DAT_DTO_LMR_FMR, on the EP's request EVD. The memory must stay until the
+ * LMR's invalidation has completed successfully, or dat_lmr_free() has
+ * returned. Of a registration that fails the LMR has no memory either.
+ *
+ * On a DISCONNECTED EP it is flushed at once and changes nothing.
+ *
+ * An LMR can be registered behind its own invalidation. Two of either can be
+ * under way, a third finds no MR.
+ *
+ * Specification: dat_lmr_fmr(), kDAPL; kdat.h of DAT 2.0 forgets that the
+ * contexts come out through pointers, kdat_redirection.h has them.
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE (also: the LMR is not from
+ * dat_lmr_allocate()), DAT_INVALID_PARAMETER, DAT_INVALID_STATE (of the EP, or
+ * the LMR has memory, or RMRs are bound to what it had),
+ * DAT_PROTECTION_VIOLATION (LMR and EP are not in the same PZ),
+ * DAT_MODEL_NOT_SUPPORTED, DAT_INSUFFICIENT_RESOURCES (the send queue is full,
+ * or both MRs busy), DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN kdapl_lmr_fmr(DAT_LMR_HANDLE lmr_handle,
+			 DAT_MEM_TYPE mem_type,
+			 DAT_REGION_DESCRIPTION region_description,
+			 DAT_VLEN num_pages,
+			 DAT_MEM_PRIV_FLAGS mem_privileges,
+			 DAT_VA_TYPE va_type,
+			 DAT_EP_HANDLE ep_handle,
+			 DAT_LMR_COOKIE user_cookie,
+			 DAT_COMPLETION_FLAGS completion_flags,
+			 DAT_LMR_CONTEXT *lmr_context,
+			 DAT_RMR_CONTEXT *rmr_context)
+{
+	DAT_RETURN bad_flags = DAT_ERROR(DAT_INVALID_PARAMETER,
+					 DAT_INVALID_ARG9);
+	struct dat_fmr_memory mem = {
+		.mem_type = mem_type,
+		.region = &region_description,
+		.num_pages = num_pages,
+		.privileges = mem_privileges,
+		.va_type = va_type,
+	};
+	struct dat_post p = {
+		.op = DAT_DTO_LMR_FMR,
+		.flags = completion_flags,
+		.cookie = user_cookie,
+	};
+	DAT_RETURN ret;
+
+	if (mem_privileges & ~DAT_MEM_PRIV_ALL_FLAG)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+	if (completion_flags & ~FMR_FLAGS)
+		return bad_flags;
+	if (!lmr_context)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG10);
+
+	ret = post_on_ep(lmr_handle, ep_handle, &mem, &p, bad_flags);
+	if (unlikely(ret))
+		return ret;
+	*lmr_context = mem.lkey;
+	if (rmr_context)
+		*rmr_context = mem_privileges & DAT_MEM_PRIV_REMOTE_FLAGS ?
+				       mem.rkey : 0;
+	return DAT_SUCCESS;
+}
+
+/**
+ * kdapl_lmr_invalidate - end the registration of memory by posting
+ * @lmr_handle: an LMR that dat_lmr_fmr() has registered
+ * @ep_handle: the EP to post it on, CONNECTED or DISCONNECTED; of the same PZ,
+ *	and that of the registration if that has not completed
+ * @user_cookie: comes back in the completion event
+ * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, _UNSIGNALLED_FLAG,
+ *	_BARRIER_FENCE_FLAG; _LMR_INVALIDATE_FENCE_FLAG to wait until all
+ *	requests that were posted on the EP before it have completed
+ *
+ * Without the fence it may overtake them on some devices, and they fail.
+ *
+ * The lmr_context can no longer be posted. When it has completed, with a DTO
+ * event whose operation is DAT_DTO_LMR_INVALIDATE, peers cannot use the
+ * rmr_context, and the memory belongs to the consumer again. If it fails, that
+ * is only so after dat_lmr_free().
+ *
+ * On a DISCONNECTED EP it is flushed at once and changes nothing; another EP of
+ * the PZ, or dat_lmr_free(), does it then.
+ *
+ * Specification: dat_lmr_invalidate(), kDAPL.
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE (also: the LMR is not from
+ * dat_lmr_allocate()), DAT_INVALID_PARAMETER, DAT_INVALID_STATE (of the EP;
+ * DAT_INVALID_STATE_LMR_FREE: the LMR has no memory, or a peer has invalidated
+ * it; DAT_INVALID_STATE_LMR_IN_USE: an RMR is bound to it, or its registration
+ * is under way on another EP), DAT_PROTECTION_VIOLATION (LMR and EP are not in
+ * the same PZ), DAT_INSUFFICIENT_RESOURCES (the send queue is full, or a fence
+ * takes an RDMA read and the EP was made for none), DAT_INTERNAL_ERROR (the
+ * device has gone).
+ */
+DAT_RETURN kdapl_lmr_invalidate(DAT_LMR_HANDLE lmr_handle,
+				DAT_EP_HANDLE ep_handle,
+				DAT_LMR_COOKIE user_cookie,
+				DAT_COMPLETION_FLAGS completion_flags)
+{
+	DAT_RETURN bad_flags = DAT_ERROR(DAT_INVALID_PARAMETER,
+					 DAT_INVALID_ARG4);
+	struct dat_post p = {
+		.op = DAT_DTO_LMR_INVALIDATE,
+		.flags = completion_flags,
+		.cookie = user_cookie,
+	};
+	DAT_RETURN ret;
+
+	if (completion_flags & ~INVALIDATE_FLAGS)
+		return bad_flags;
+	ret = post_on_ep(lmr_handle, ep_handle, NULL, &p, bad_flags);
+	return ret;
+}

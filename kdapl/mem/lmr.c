@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * lmr.c - making, querying and freeing local memory regions
+ */
+#include <linux/kernel.h>
+#include <linux/slab.h>
+
+#include "base/account.h"
+#include "base/calls.h"
+#include "dev/device.h"
+#include "dev/ia.h"
+#include "mem/lmr.h"
+#include "mem/pz.h"
+#include "mem/rmr.h"
+
+static void lmr_shutdown(struct dat_object *obj)
+{
+	struct dat_lmr *lmr = to_lmr(obj);
+
+	/* Not there yet if it could not be inserted. */
+	dat_lmr_remove(lmr);
+	dat_lmr_wait_for_syncs(lmr);
+	if (lmr->mr)
+		dat_dev_dereg_mr(lmr->mr);
+	dat_lmr_unmap(lmr);
+	dat_lmr_let_go_of_base(lmr);
+	dat_object_unuse(&lmr->pz->obj);
+}
+
+static void lmr_release(struct dat_object *obj)
+{
+	struct dat_lmr *lmr = to_lmr(obj);
+
+	if (lmr->base)
+		dat_object_put(&lmr->base->obj);
+	dat_object_put(&lmr->pz->obj);
+	kfree(lmr);
+}
+
+static const struct dat_object_ops lmr_ops = {
+	.shutdown = lmr_shutdown,
+	.release = lmr_release,
+};
+
+/* Its pages in an MR, and in a table if that is its own. */
+static DAT_RETURN lmr_charge(struct dat_lmr *lmr)
+{
+	u64 pages = PFN_UP(offset_in_page(lmr->start) + lmr->length);
+	u64 bytes = sizeof(*lmr) + DAT_BYTES_HANDLE + dat_bytes_mr(pages);
+
+	if (!lmr->is_lent && lmr->mapped == lmr)
+		bytes += (u64)lmr->sgt.orig_nents * DAT_BYTES_SG;
+	if (bytes > LONG_MAX || !dat_object_charge(&lmr->obj, bytes))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	if (!dat_object_charge_hca(&lmr->obj, DAT_HCA_OBJECT, 1))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY_REGION);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN register_error(const struct dat_lmr *lmr, int err)
+{
+	switch (err) {
+	case -ESTALE:
+		return lmr->base ?
+		       DAT_ERROR(DAT_INVALID_STATE, DAT_NO_SUBTYPE) :
+		       DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	case -EINTR:
+		return DAT_ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
+	default:
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY_REGION);
+	}
+}
+
+static DAT_RETURN lmr_register(struct dat_lmr *lmr)
+{
+	DAT_RETURN ret;
+	int err;
+
+	ret = dat_lmr_map(lmr);
+	if (ret)
+		return ret;
+	if (lmr->mem_type == DAT_MEM_TYPE_BYPASS) {
+		lmr->lkey = lmr->pz->pd->local_dma_lkey;
+		return DAT_SUCCESS;
+	}
+	ret = lmr_charge(lmr);
+	if (ret) {
+		dat_lmr_unmap(lmr);
+		return ret;
+	}
+	err = dat_lmr_register(lmr);
+	if (!err)
+		return DAT_SUCCESS;
+	dat_object_uncharge_hca(&lmr->obj);
+	dat_lmr_unmap(lmr);
+	return register_error(lmr, err);
+}
+
+/* The PZ must be of the same IA. */
+static struct dat_object *enter_pz(DAT_PZ_HANDLE handle, struct dat_ia *ia,
+				   DAT_RETURN *ret)
+{
+	struct dat_object *obj = dat_object_get(handle, DAT_HANDLE_TYPE_PZ);
+
+	if (obj && obj->ia == ia && dat_object_use(obj))
+		return obj;
+	if (obj)
+		dat_object_put(obj);
+	*ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	return NULL;
+}
+
+static DAT_RMR_CONTEXT lmr_rmr_context(const struct dat_lmr *lmr)
+{
+	return lmr->privileges & DAT_MEM_PRIV_REMOTE_FLAGS ? lmr->rkey : 0;
+}
+
+/* An LMR in a PZ, for lmr_discard(). */
+static struct dat_lmr *lmr_new(struct dat_ia *ia, DAT_PZ_HANDLE pz,
+			       DAT_RETURN *ret)
+{
+	struct dat_object *pz_obj;
+	struct dat_lmr *lmr;
+
+	pz_obj = enter_pz(pz, ia, ret);
+	if (!pz_obj)
+		return NULL;
+	lmr = kzalloc(sizeof(*lmr), GFP_KERNEL_ACCOUNT);
+	if (!lmr) {
+		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+		dat_object_unuse(pz_obj);
+		dat_object_put(pz_obj);
+		return NULL;
+	}
+	dat_object_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, &ia->owner, &lmr_ops);
+	lmr->pz = to_pz(pz_obj);
+	return lmr;
+}
+
+/* The reverse of lmr_new(), for an LMR that has not been registered. */
+static void lmr_discard(struct dat_lmr *lmr)
+{
+	dat_lmr_let_go_of_base(lmr);
+	dat_object_unuse(&lmr->pz->obj);
+	dat_object_put(&lmr->obj);
+}
+
+static DAT_RETURN lmr_publish(struct dat_lmr *lmr)
+{
+	DAT_RETURN ret = dat_object_publish(&lmr->obj);
+
+	if (ret) {
+		dat_object_shutdown(&lmr->obj);
+		dat_object_put(&lmr->obj);
+		return ret;
+	}
+	/* Last: whoever guesses the context may use it at once. */
+	if (!dat_lmr_insert(lmr))
+		return DAT_SUCCESS;
+	dat_object_claim(&lmr->obj);
+	dat_object_retire(&lmr->obj);
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
+#define OPTIMIZE_FLAGS	(DAT_MEM_OPTIMIZE_IA | \
+			 DAT_MEM_OPTIMIZE_MIN_EXPOSURE | \
+			 DAT_MEM_OPTIMIZE_EXACT_EXPOSURE)
+
+#define PRIV_FLAGS	(DAT_MEM_PRIV_ALL_FLAG | DAT_MEM_PRIV_RELAXED_FLAG | \
+			 DAT_IB_MEM_PRIV_REMOTE_ATOMIC)
+
+/**
+ * kdapl_lmr_kcreate - register memory
+ * @ia_handle: the IA
+ * @mem_type: how @region_description describes the memory; see below
+ * @region_description: the description
+ * @length: its length, at least 1; at most max_lmr_block_size of the IA will
+ *	always do
+ * @pz_handle: the PZ; of the same IA
+ * @mem_privileges: what it may be used for
+ * @va_type: DAT_VA_TYPE_VA, or DAT_VA_TYPE_ZB: triplets count from 0. Unless the
+ *	device takes lists of pieces instead of pages (IB_MR_TYPE_SG_GAPS), that
+ *	can be had only for memory that begins with a page.
+ * @mem_optimization: DAT_MEM_OPTIMIZE_IA: let the device have the fewest, that
+ *	is the largest, pages to look up, where the memory allows. The others make
+ *	no difference: not a byte is registered beyond those asked for.
+ * @lmr_handle: out: the handle
+ * @lmr_context: out: for local buffers of DTOs, and for binds
+ * @rmr_context: out: for a peer; 0 without remote privileges; may be NULL
+ * @registered_size: out: bytes registered; may be NULL
+ * @registered_address: out: the address, for triplets, of the first byte; may
+ *	be NULL
+ *
+ * The memory types, with what a description of each is, what @length counts,
+ * and what the memory begins with in triplets (for DAT_VA_TYPE_VA):
+ *
+ * DAT_MEM_TYPE_VIRTUAL: for_va, an address of kmalloc(), vmalloc() or page
+ * allocator memory, not of a stack and not of a module; bytes; that address.
+ *
+ * DAT_MEM_TYPE_PHYSICAL: for_physical, the physical addresses of pages of
+ * PAGE_SIZE; pages; the address of the first page. The array is not used after
+ * the call.
+ *
+ * DAT_MEM_TYPE_PHYSICAL_VAR_PAGES: for_array, the same with pages of another
+ * size, a multiple of PAGE_SIZE.
+ *
+ * DAT_MEM_TYPE_PLATFORM: for_platform, a &struct dat_platform_region: pages that
+ * somebody else has pinned; bytes; its virtual_address.
+ *
+ * DAT_MEM_TYPE_IA: for_ia, an address by which the device knows the memory, as
+ * from ib_dma_map_single(); bytes; that address.
+ *
+ * DAT_MEM_TYPE_BYPASS: for_ia, likewise. Nothing is registered: @lmr_context is
+ * the key that the device has for local access to all of memory, and DTOs are
+ * held to the LMR's extent and privileges when they are posted. There are no
+ * remote privileges, for the same key would open all of memory to a peer.
+ * dat_lmr_free() ends no DTO that has been posted before.
+ *
+ * DAT_MEM_TYPE_LMR: for_lmr_handle, an LMR of the same IA: its memory with
+ * another PZ and other privileges; @length is ignored; where that LMR begins.
+ * The other LMR cannot be freed before this one. Pages that a
+ * DAT_MEM_TYPE_PLATFORM registered without write privileges get none here.
+ *
+ * A region is one registration. If that takes more pages than the device can
+ * list, its memory has to be contiguous, on the bus, in larger pages, to which
+ * its address must be aligned as its memory is; for vmalloc() memory beyond
+ * max_lmr_block_size there is no way. dat_ia_memtype_hint() tells the alignment.
+ * Memory of the calling process is registered whatever it is like, if the
+ * &struct dat_platform_region says that it is; so is an LMR over it. The device
+ * then looks the pages up by their address, so the process must still have the
+ * same pages mapped there.
+ *
+ * The memory must stay until dat_lmr_free() has returned. Specification:
+ * dat_lmr_kcreate(), kDAPL; dat_lmr_create(), uDAPL.
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INVALID_STATE (an LMR of dat_lmr_allocate(); or the process has other pages
+ * mapped where the LMR's were), DAT_INSUFFICIENT_RESOURCES (also: it does not fit
+ * into one registration), DAT_MODEL_NOT_SUPPORTED (remote privileges or
+ * DAT_VA_TYPE_ZB where they cannot be had), DAT_INTERRUPTED_CALL (a signal came;
+ * only for memory of a process), DAT_INTERNAL_ERROR (the device is removed).
+ */
+DAT_RETURN kdapl_lmr_kcreate(DAT_IA_HANDLE ia_handle,
+			     DAT_MEM_TYPE mem_type,
+			     DAT_REGION_DESCRIPTION region_description,
+			     DAT_VLEN length, DAT_PZ_HANDLE pz_handle,
+			     DAT_MEM_PRIV_FLAGS mem_privileges,
+			     DAT_VA_TYPE va_type,
+			     DAT_MEM_OPTIMIZE_FLAGS mem_optimization,
+			     DAT_LMR_HANDLE *lmr_handle,
+			     DAT_LMR_CONTEXT *lmr_context,
+			     DAT_RMR_CONTEXT *rmr_context,
+			     DAT_VLEN *registered_size,
+			     DAT_VADDR *registered_address)
+{
+	struct dat_object *ia_obj;
+	struct dat_lmr *lmr;
+	DAT_RETURN ret;
+
+	might_sleep();
+	if (mem_privileges & ~PRIV_FLAGS || !dat_lmr_priv_agree(mem_privileges))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+	if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+	if (mem_optimization & ~OPTIMIZE_FLAGS)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
+	if (!lmr_handle)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG9);
+	if (!lmr_context)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG10);
+
+	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
+				  DAT_INVALID_HANDLE_IA, &ret);
+	if (!ia_obj)
+		return ret;
+	lmr = lmr_new(to_ia(ia_obj), pz_handle, &ret);
+	if (!lmr)
+		goto leave;
+	lmr->mem_type = mem_type;
+	lmr->region = region_description;
+	lmr->region_length = length;
+	lmr->privileges = mem_privileges;
+	lmr->va_type = va_type;
+	lmr->optimization = mem_optimization;
+	ret = dat_dev_check_priv(dat_ia_ibdev(to_ia(ia_obj)), mem_privileges) ?:
+	      dat_lmr_describe(lmr);
+	if (!ret)
+		ret = lmr_register(lmr);
+	if (ret) {
+		lmr_discard(lmr);
+		goto leave;
+	}
+	ret = lmr_publish(lmr);
+	if (ret)
+		goto leave;
+
+	*lmr_handle = lmr->obj.handle;
+	*lmr_context = lmr->lkey;
+	if (rmr_context)
+		*rmr_context = lmr_rmr_context(lmr);
+	if (registered_size)
+		*registered_size = lmr->length;
+	if (registered_address)
+		*registered_address = lmr->address;
+leave:
+	dat_object_leave(ia_obj);
+	return ret;
+}
+
+/**
+ * kdapl_lmr_query - the parameters of an LMR
+ * @lmr_handle: the LMR
+ * @lmr_param_mask: DAT_LMR_FIELD_*; all are filled in
+ * @lmr_param: out: the parameters
+ *
+ * Specification: dat_lmr_query().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN kdapl_lmr_query(DAT_LMR_HANDLE lmr_handle,
+			   DAT_LMR_PARAM_MASK lmr_param_mask,
+			   DAT_LMR_PARAM *lmr_param)
+{
+	struct dat_object *obj;
+	struct dat_lmr *lmr;
+	DAT_RETURN ret;
+
+	might_sleep();
+	if (lmr_param_mask & ~DAT_LMR_FIELD_ALL)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!lmr_param)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	obj = dat_object_enter(lmr_handle, DAT_HANDLE_TYPE_LMR,
+			       DAT_INVALID_HANDLE_LMR, &ret);
+	if (!obj)
+		return ret;
+
+	lmr = to_lmr(obj);
+	*lmr_param = (struct dat_lmr_param){
+		.ia_handle = obj->ia->obj.handle,
+		.mem_type = lmr->mem_type,
+		.region_desc = lmr->region,
+		.length = lmr->region_length,
+		.pz_handle = dat_lmr_is_reserved(lmr) ?
+			DAT_HANDLE_NULL : lmr->pz->obj.handle,
+		.mem_priv = lmr->privileges,
+		.va_type = lmr->va_type,
+		.lmr_context = lmr->lkey,
+		.rmr_context = lmr_rmr_context(lmr),
+		.registered_size = lmr->length,
+		.registered_address = lmr->address,
+		.lmr_state = {
+			.fmr_support = lmr->fmr ? DAT_TRUE : DAT_FALSE,
+			.bound = atomic_read(&obj->users) >
+				 atomic_read(&lmr->over),
+		},
+	};
+	dat_object_leave(obj);
+	return DAT_SUCCESS;
+}
+
+/**
+ * kdapl_lmr_free - end the registration of memory
+ * @lmr_handle: the LMR
+ *
+ * When it returns, neither of the LMR's contexts gives access any more, and
+ * the device no longer touches the memory. Specification: dat_lmr_free().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an RMR is bound
+ * to it, or there is an LMR over it), DAT_RESERVED_LMR (it goes with the IA).
+ */
+DAT_RETURN kdapl_lmr_free(DAT_LMR_HANDLE lmr_handle)
+{
+	struct dat_object *obj;
+	bool reserved = false;
+
+	might_sleep();
+	obj = dat_object_get(lmr_handle, DAT_HANDLE_TYPE_LMR);
+	if (obj) {
+		reserved = dat_lmr_is_reserved(to_lmr(obj));
+		dat_rmr_wait_for_repair(to_lmr(obj));
+		dat_object_put(obj);
+	}
+	if (reserved)
+		return DAT_ERROR(DAT_RESERVED_LMR, DAT_NO_SUBTYPE);
+	return dat_object_free(lmr_handle, DAT_HANDLE_TYPE_LMR,
+			       DAT_INVALID_HANDLE_LMR,
+			       DAT_INVALID_STATE_LMR_IN_USE);
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * lmr_desc.c - what a consumer's description of memory means
+ */
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/sched.h>
+
+#include "dev/ia.h"
+#include "mem/lmr.h"
+
+static DAT_RETURN bad_region(void)
+{
+	return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+}
+
+/* Is the table the region, without gaps and in segments that the device takes? */
+static bool is_whole_table(const struct dat_lmr *lmr,
+			   const struct dat_platform_region *p)
+{
+	u32 most = ib_dma_max_seg_size(dat_ia_ibdev(lmr->obj.ia));
+	const unsigned int begin = p->first_offset;
+	unsigned int i;
+	struct scatterlist *sg;
+	u64 length = 0;
+
+	for_each_sgtable_sg(p->table, sg, i) {
+		/* The one before has ended with a page, and this begins one. */
+		if (i && offset_in_page(begin + length))
+			return false;
+		if (offset_in_page(sg->offset) != (i ? 0 : begin) ||
+		    !sg_page(sg) || !sg->length || sg->length > most)
+			return false;
+		length += sg->length;
+	}
+	return length == lmr->region_length;
+}
+
+static DAT_RETURN describe_platform(struct dat_lmr *lmr)
+{
+	const struct dat_platform_region *p = lmr->region.for_platform;
+
+	if (!p || !p->pages == !p->table || p->first_offset >= PAGE_SIZE ||
+	    offset_in_page(p->virtual_address) != p->first_offset ||
+	    (p->table && !p->is_whole && !is_whole_table(lmr, p)))
+		return bad_region();
+	lmr->start = p->virtual_address;
+	lmr->length = lmr->region_length;
+	lmr->user_mm = p->is_user ? current->mm : NULL;
+	return DAT_SUCCESS;
+}
+
+/* Physical memory has no address but that of its first page. */
+static DAT_RETURN describe_physical(struct dat_lmr *lmr,
+				    const DAT_PADDR *pages, u64 page_size)
+{
+	/* No page list can hold pieces that are smaller. */
+	if (!pages || !page_size || !PAGE_ALIGNED(page_size))
+		return bad_region();
+	if (!lmr->region_length ||
+	    check_mul_overflow(lmr->region_length, page_size, &lmr->length))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	lmr->start = pages[0];
+	return DAT_SUCCESS;
+}
+
+/*
+ * What a device's address leads to is for the consumer to know, but a device
+ * that is software follows it.
+ */
+static bool bus_memory_exists(const struct dat_lmr *lmr)
+{
+	u64 page;
+
+	if (!ib_uses_virt_dma(dat_ia_ibdev(lmr->obj.ia)))
+		return true;
+	for (page = lmr->start & PAGE_MASK; page < lmr->start + lmr->length;
+	     page += PAGE_SIZE)
+		if (!virt_addr_valid((void *)(uintptr_t)page))
+			return false;
+	return true;
+}
+
+static DAT_RETURN use_base(struct dat_lmr *lmr)
+{
+	struct dat_object *obj = dat_object_get(lmr->region.for_lmr_handle,
+						DAT_HANDLE_TYPE_LMR);
+
+	if (obj && obj->ia == lmr->obj.ia && dat_object_use(obj)) {
+		lmr->base = to_lmr(obj);
+		atomic_inc(&lmr->base->over);
+		return DAT_SUCCESS;
+	}
+	if (obj)
+		dat_object_put(obj);
+	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+}
+
+static bool is_for_writing(const struct dat_lmr *lmr)
+{
+	return lmr->privileges & DAT_MEM_PRIV_WRITE_FLAG;
+}
+
+/* Pages that somebody pinned in order to read them are not to be written. */
+static bool is_read_only(const struct dat_lmr *lmr)
+{
+	while (lmr->base)
+		lmr = lmr->base;
+	return lmr->mem_type == DAT_MEM_TYPE_PLATFORM && !is_for_writing(lmr);
+}
+
+static DAT_RETURN describe_base(struct dat_lmr *lmr)
+{
+	DAT_RETURN ret = use_base(lmr);
+
+	if (ret)
+		return ret;
+	/* What is registered by posting comes and goes. */
+	if (lmr->base->fmr)
+		return DAT_ERROR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	if (dat_lmr_is_reserved(lmr->base))
+		return bad_region();
+	if (is_for_writing(lmr) && is_read_only(lmr->base))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+	lmr->start = lmr->base->start;
+	lmr->length = lmr->base->length;
+	lmr->user_mm = lmr->base->user_mm;
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_lmr_let_go_of_base - the reverse of what dat_lmr_describe() did to a base
+ * @lmr: the LMR
+ *
+ * The reference is kept until the LMR itself is released.
+ */
+void dat_lmr_let_go_of_base(struct dat_lmr *lmr)
+{
+	if (!lmr->base)
+		return;
+	atomic_dec(&lmr->base->over);
+	dat_object_unuse(&lmr->base->obj);
+}
+
+static DAT_RETURN describe(struct dat_lmr *lmr)
+{
+	switch (lmr->mem_type) {
+	case DAT_MEM_TYPE_VIRTUAL:
+		lmr->start = (uintptr_t)lmr->region.for_va;
+		lmr->length = lmr->region_length;
+		return DAT_SUCCESS;
+	case DAT_MEM_TYPE_PLATFORM:
+		return describe_platform(lmr);
+	case DAT_MEM_TYPE_PHYSICAL:
+		return describe_physical(lmr, lmr->region.for_physical,
+					 PAGE_SIZE);
+	case DAT_MEM_TYPE_PHYSICAL_VAR_PAGES:
+		return describe_physical(lmr, lmr->region.for_array.pages,
+					 lmr->region.for_array.page_size);
+	case DAT_MEM_TYPE_IA:
+	case DAT_MEM_TYPE_BYPASS:
+		lmr->start = lmr->region.for_ia;
+		lmr->length = lmr->region_length;
+		return DAT_SUCCESS;
+	case DAT_MEM_TYPE_LMR:
+		return describe_base(lmr);
+	default:
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	}
+}
+
+/*
+ * A device that takes lists of pages counts from the beginning of a page, so
+ * what is there has the address 0, whatever lies in front of the region.
+ */
+static bool zero_is_at_a_page(const struct dat_lmr *lmr)
+{
+	const struct ib_device_attr *dev =
+		&dat_ia_ibdev(lmr->obj.ia)->attrs;
+
+	return !offset_in_page(lmr->start) ||
+	       dev->kernel_cap_flags & IBK_SG_GAPS_REG;
+}
+
+/*
+ * All that verbs have for memory that is not registered is a key for all of it.
+ * Local use is checked against the LMR when a DTO is posted. A peer's cannot be,
+ * and the device does not translate.
+ */
+static bool is_supported(const struct dat_lmr *lmr)
+{
+	if (lmr->mem_type == DAT_MEM_TYPE_BYPASS)
+		return !(lmr->privileges & DAT_MEM_PRIV_REMOTE_FLAGS) &&
+		       lmr->va_type == DAT_VA_TYPE_VA;
+	return lmr->va_type == DAT_VA_TYPE_VA || zero_is_at_a_page(lmr);
+}
+
+/**
+ * dat_lmr_describe - check the description of a new LMR, find its extent
+ * @lmr: the LMR, with all that the consumer gave; @start, @address, @length
+ *	and @base are filled in
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE,
+ * DAT_INVALID_STATE, DAT_INSUFFICIENT_RESOURCES (too large for any device),
+ * DAT_MODEL_NOT_SUPPORTED.
+ */
+DAT_RETURN dat_lmr_describe(struct dat_lmr *lmr)
+{
+	DAT_RETURN ret = describe(lmr);
+	u64 end;
+
+	if (ret)
+		return ret;
+	if (!lmr->length || check_add_overflow(lmr->start, lmr->length, &end))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	/* A segment of a triplet can be no longer; a process may have several. */
+	if (lmr->length > U32_MAX && !lmr->user_mm)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY_REGION);
+	if ((lmr->mem_type == DAT_MEM_TYPE_IA ||
+	     lmr->mem_type == DAT_MEM_TYPE_BYPASS) && !bus_memory_exists(lmr))
+		return bad_region();
+	if (!is_supported(lmr))
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+
+	lmr->address = lmr->va_type == DAT_VA_TYPE_ZB ? 0 : lmr->start;
+	lmr->dma_dir = is_for_writing(lmr) ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * lmr_map.c - the pages of an LMR, as the device sees them
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "dev/device.h"
+#include "dev/ia.h"
+#include "mem/lmr.h"
+
+/* The consumer has mapped it, or says that it needs no mapping. */
+static bool is_bus_memory(const struct dat_lmr *lmr)
+{
+	return lmr->mem_type == DAT_MEM_TYPE_IA ||
+	       lmr->mem_type == DAT_MEM_TYPE_BYPASS;
+}
+
+static DAT_RETURN no_memory(void)
+{
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
+static DAT_RETURN map_bus_memory(struct dat_lmr *lmr)
+{
+	if (sg_alloc_table(&lmr->sgt, 1, GFP_KERNEL_ACCOUNT))
+		return no_memory();
+	sg_dma_address(lmr->sgt.sgl) = lmr->start;
+	sg_dma_len(lmr->sgt.sgl) = lmr->length;
+	return DAT_SUCCESS;
+}
+
+/* The consumer's table of its pages, or NULL. */
+static const struct sg_table *lent_table(const struct dat_lmr *lmr)
+{
+	const struct dat_platform_region *p = lmr->region.for_platform;
+
+	return lmr->mem_type == DAT_MEM_TYPE_PLATFORM ? p->table : NULL;
+}
+
+static DAT_RETURN make_table(struct dat_lmr *lmr)
+{
+	struct ib_device *ibdev = dat_ia_ibdev(lmr->obj.ia);
+	u64 num = PFN_UP(offset_in_page(lmr->start) + lmr->length);
+	struct page **pages;
+	DAT_RETURN ret;
+	int err;
+
+	/* What scatterlists count in. */
+	if (num > INT_MAX)
+		return no_memory();
+	pages = dat_lmr_pages(lmr, num, &ret);
+	if (!pages)
+		return ret;
+	err = sg_alloc_table_from_pages_segment(&lmr->sgt, pages, num,
+						offset_in_page(lmr->start),
+						lmr->length,
+						ib_dma_max_seg_size(ibdev),
+						GFP_KERNEL_ACCOUNT);
+	dat_lmr_put_pages(lmr, pages);
+	return err ? no_memory() : DAT_SUCCESS;
+}
+
+static void free_table(struct dat_lmr *lmr)
+{
+	if (!lmr->is_lent)
+		sg_free_table(&lmr->sgt);
+}
+
+static DAT_RETURN map_pages(struct dat_lmr *lmr)
+{
+	const struct sg_table *lent = lent_table(lmr);
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	lmr->is_lent = lent;
+	if (lent)
+		lmr->sgt = *lent;
+	else
+		ret = make_table(lmr);
+	if (ret)
+		return ret;
+	if (ib_dma_map_sgtable_attrs(dat_ia_ibdev(lmr->obj.ia), &lmr->sgt,
+				     lmr->dma_dir, 0)) {
+		free_table(lmr);
+		return no_memory();
+	}
+	return DAT_SUCCESS;
+}
+
+static void unmap_pages(struct dat_lmr *lmr)
+{
+	ib_dma_unmap_sgtable_attrs(dat_ia_ibdev(lmr->obj.ia), &lmr->sgt,
+				   lmr->dma_dir, 0);
+}
+
+/*
+ * Binds and syncs begin at any byte, and may run in softirq: they cannot walk a list of
+ * a million segments.
+ */
+static int make_index(struct dat_lmr *lmr)
+{
+	unsigned int i, num = DIV_ROUND_UP(lmr->sgt.nents, DAT_SG_STEP);
+	struct scatterlist *sg;
+	u64 offset = 0;
+
+	lmr->index = NULL;
+	if (num <= 1)
+		return 0;
+	lmr->index = kvmalloc_array(num, sizeof(*lmr->index),
+				    GFP_KERNEL_ACCOUNT);
+	if (!lmr->index)
+		return -ENOMEM;
+	for_each_sgtable_dma_sg(&lmr->sgt, sg, i) {
+		if (i % DAT_SG_STEP == 0)
+			lmr->index[i / DAT_SG_STEP] =
+				(struct dat_sg_mark){ offset, sg };
+		offset += sg_dma_len(sg);
+	}
+	return 0;
+}
+
+/**
+ * dat_lmr_new_pages - a number for pages that are mapped for a device
+ *
+ * Context: any.
+ * Return: the number.
+ */
+u64 dat_lmr_new_pages(void)
+{
+	static atomic64_t last;
+
+	return atomic64_inc_return(&last);
+}
+
+/* Can what the device may do with the base's mapping be done to this LMR? */
+static bool can_share(const struct dat_lmr *lmr)
+{
+	return lmr->base && (is_bus_memory(lmr->base->mapped) ||
+			     lmr->base->dma_dir == DMA_BIDIRECTIONAL ||
+			     lmr->dma_dir == DMA_TO_DEVICE);
+}
+
+static void share_mapping(struct dat_lmr *lmr)
+{
+	struct dat_lmr *from = lmr->base->mapped;
+
+	atomic_inc(&from->mappings);
+	lmr->mapped = from;
+	lmr->sgt = from->sgt;
+	lmr->index = from->index;
+	lmr->dma_dir = from->dma_dir;
+}
+
+/**
+ * dat_lmr_map - find the pages of a new LMR and map them for its device
+ * @lmr: the LMR, from dat_lmr_describe()
+ *
+ * An LMR over another one shares its mapping, unless it is for writing and the
+ * mapping is not.
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (there is no memory),
+ * DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN dat_lmr_map(struct dat_lmr *lmr)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	lmr->pages = dat_lmr_new_pages();
+	if (can_share(lmr)) {
+		share_mapping(lmr);
+		return DAT_SUCCESS;
+	}
+	ret = is_bus_memory(lmr) ? map_bus_memory(lmr) : map_pages(lmr);
+	if (ret)
+		return ret;
+	if (make_index(lmr)) {
+		if (!is_bus_memory(lmr))
+			unmap_pages(lmr);
+		free_table(lmr);
+		return no_memory();
+	}
+	lmr->mapped = lmr;
+	atomic_set(&lmr->mappings, 1);
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_lmr_unmap - the reverse of dat_lmr_map()
+ * @lmr: the LMR
+ *
+ * When an IA is closed LMRs end in any order, so that one may end before those
+ * over it. The mapping ends with the last. Context: process, may sleep.
+ */
+void dat_lmr_unmap(struct dat_lmr *lmr)
+{
+	struct dat_lmr *mapped = lmr->mapped;
+
+	if (!atomic_dec_and_test(&mapped->mappings))
+		return;
+	kvfree(mapped->index);
+	if (!is_bus_memory(mapped))
+		unmap_pages(mapped);
+	free_table(mapped);
+}
+
+/* The last mark at or in front of a byte. */
+static unsigned int find_mark(const struct dat_lmr *lmr, u64 offset)
+{
+	unsigned int low = 0, high = DIV_ROUND_UP(lmr->sgt.nents, DAT_SG_STEP);
+
+	while (high - low > 1) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (lmr->index[middle].offset <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/**
+ * dat_lmr_find_sg - find the DMA segment that holds a byte of an LMR
+ * @lmr: the LMR
+ * @offset: of the byte from the LMR's beginning; within the LMR
+ * @sg_offset: out: of the byte from the segment's beginning
+ * @nents: out: segments from this one to the last
+ *
+ * Takes O(log n) for n segments. Context: any.
+ * Return: the segment.
+ */
+struct scatterlist *dat_lmr_find_sg(const struct dat_lmr *lmr, u64 offset,
+				    u32 *sg_offset, unsigned int *nents)
+{
+	struct scatterlist *sg = lmr->sgt.sgl;
+	unsigned int left = lmr->sgt.nents;
+
+	if (lmr->index) {
+		unsigned int mark = find_mark(lmr, offset);
+
+		sg = lmr->index[mark].sg;
+		offset -= lmr->index[mark].offset;
+		left -= mark * DAT_SG_STEP;
+	}
+	while (offset >= sg_dma_len(sg)) {
+		offset -= sg_dma_len(sg);
+		sg = sg_next(sg);
+		left--;
+	}
+	*sg_offset = offset;
+	*nents = left;
+	return sg;
+}
+
+/*
+ * Copies DMA segments from one on, cut to a range at both ends; how many, or 0 if
+ * there are more than @most.
+ */
+static unsigned int cut_sg(struct scatterlist *to, unsigned int most,
+			   struct scatterlist *from, u32 offset, u32 length)
+{
+	unsigned int num;
+
+	for (num = 0; length && num < most; num++) {
+		u32 len = min(length, sg_dma_len(from) - offset);
+
+		to[num].page_link = 0;
+		sg_dma_address(&to[num]) = sg_dma_address(from) + offset;
+		sg_dma_len(&to[num]) = len;
+		length -= len;
+		offset = 0;
+		from = sg_next(from);
+	}
+	sg_mark_end(&to[num - 1]);
+	return length ? 0 : num;
+}
+
+/*
+ * How many DMA segments a range is, if it ends with one; 0 if it does not, or if there
+ * are more than @most.
+ */
+static unsigned int whole_sg(struct scatterlist *sg, u32 length,
+			     unsigned int most)
+{
+	unsigned int num;
+
+	for (num = 0; length; num++) {
+		if (sg_dma_len(sg) > length || num == most)
+			return 0;
+		length -= sg_dma_len(sg);
+		sg = sg_next(sg);
+	}
+	return num;
+}
+
+/* For more pages than an MR has room for. It must not sleep. */
+static u32 larger_pages(struct ib_device *ibdev, struct scatterlist *sgl,
+			unsigned int num, u64 address, u32 length)
+{
+	struct dat_lmr_fit fit;
+
+	if (dat_lmr_fit(ibdev, dat_dev_max_pages(ibdev), false, sgl, num,
+			address, length, &fit) ||
+	    fit.type != IB_MR_TYPE_MEM_REG ||
+	    (fit.page_size != dat_dev_page_size(ibdev) &&
+	     dat_dev_quirks(ibdev) & DAT_QUIRK_LARGE_PAGES_SLEEP))
+		return 0;
+	return fit.page_size;
+}
+
+static int map_pieces(struct ib_mr *mr, struct scatterlist *sgl,
+		      unsigned int num, u64 address, u32 length)
+{
+	u32 page_size = dat_dev_page_size(mr->device);
+	u64 num_pages = ((address & (page_size - 1)) + length + page_size - 1) >>
+			ilog2(page_size);
+	int mapped;
+
+	/* The region counts from 0, but no list of pages does. */
+	if (unlikely((address ^ sg_dma_address(sgl)) & (page_size - 1)))
+		return -EINVAL;
+	if (unlikely(num_pages > dat_dev_max_pages(mr->device)))
+		page_size = larger_pages(mr->device, sgl, num, address, length);
+	if (unlikely(!page_size))
+		return -E2BIG;
+	/* Not an offset: there are drivers that overlook it. */
+	mapped = ib_map_mr_sg(mr, sgl, num, NULL, page_size);
+	if (mapped == num)
+		return 0;
+	return mapped < 0 ? mapped : -ENOMEM;
+}
+
+/* Enough for memory that is in one or two pieces. */
+#define FEW_SEGMENTS	4
+
+/**
+ * dat_lmr_map_mr - map a range of an LMR into an MR that nobody uses
+ * @lmr: the LMR
+ * @mr: the MR, for dat_dev_max_pages(); its key is moved on, so that what it
+ *	was before stays dead
+ * @address: where the range begins; within the LMR
+ * @length: bytes, not 0
+ * @iova: what peers shall call its first byte
+ *
+ * Context: any.
+ * Return: 0 or a negative errno; -EINVAL if @iova is elsewhere in its page than
+ * the byte is.
+ */
+int dat_lmr_map_mr(const struct dat_lmr *lmr, struct ib_mr *mr, u64 address,
+		   u32 length, u64 iova)
+{
+	struct scatterlist few[FEW_SEGMENTS], *sgl = few, *first, *many = NULL;
+	unsigned int num, most, left;
+	u32 sg_offset, page_offset;
+	int err;
+
+	first = dat_lmr_find_sg(lmr, address - lmr->address, &sg_offset, &left);
+	/*
+	 * None but the first and the last is less than a page, and a list never has
+	 * fewer entries than the range has segments: no more than it can have are
+	 * looked at.
+	 */
+	page_offset = offset_in_page(sg_dma_address(first) + sg_offset);
+	most = min3(PFN_UP(page_offset + (u64)length), (u64)left,
+		    (u64)dat_dev_max_pages(mr->device));
+	num = cut_sg(few, FEW_SEGMENTS, first, sg_offset, length);
+	if (!num && !sg_offset) {
+		sgl = first;
+		num = whole_sg(first, length, most);
+	}
+	if (!num) {
+		many = kmalloc_array(most, sizeof(*many),
+				     GFP_ATOMIC | __GFP_ACCOUNT);
+		if (!many)
+			return -ENOMEM;
+		sgl = many;
+		num = cut_sg(many, most, first, sg_offset, length);
+	}
+	if (!num) {
+		kfree(many);
+		return -E2BIG;
+	}
+	err = map_pieces(mr, sgl, num, iova, length);
+	kfree(many);
+	if (err)
+		return err;
+
+	mr->iova = iova;
+	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * post_wr.h - the only way from the engine to ib_post_*()
+ *
+ * A segment that a consumer supplied is in a work request only if its context was
+ * looked up, which iov.c does, and if it has bytes: to some devices a length of 0
+ * means 2 GiB. Kernels for debugging check the second half here, in front of the
+ * device, whatever path the request has taken.
+ */
+#ifndef _KDAPL_POST_WR_H
+#define _KDAPL_POST_WR_H
+
+#include <linux/bug.h>
+#include <rdma/ib_verbs.h>
+
+#define DAT_DEBUG	(IS_ENABLED(CONFIG_KASAN) || \
+			 IS_ENABLED(CONFIG_PROVE_LOCKING) || \
+			 IS_ENABLED(CONFIG_KCSAN))
+
+/* A read of nothing has an empty segment where the device wants one: it is ours. */
+static inline bool dat_sge_is_ours(const struct ib_sge *sge)
+{
+	return !sge->addr && !sge->length && !sge->lkey;
+}
+
+static inline void dat_wr_check(const struct ib_sge *sgl, int num)
+{
+	int i;
+
+	for (i = 0; DAT_DEBUG && i < num; i++)
+		WARN_ONCE(!sgl[i].length && !dat_sge_is_ours(&sgl[i]),
+			  "kdapl: segment %d of %d has no bytes\n", i, num);
+}
+
+static inline int dat_wr_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
+				   const struct ib_send_wr **bad)
+{
+	const struct ib_send_wr *w;
+
+	for (w = wr; DAT_DEBUG && w; w = w->next)
+		dat_wr_check(w->sg_list, w->num_sge);
+	return ib_post_send(qp, wr, bad);
+}
+
+static inline int dat_wr_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr)
+{
+	dat_wr_check(wr->sg_list, wr->num_sge);
+	return ib_post_recv(qp, wr, NULL);
+}
+
+static inline int dat_wr_post_srq_recv(struct ib_srq *srq,
+				       const struct ib_recv_wr *wr)
+{
+	dat_wr_check(wr->sg_list, wr->num_sge);
+	return ib_post_srq_recv(srq, wr, NULL);
+}
+
+#endif /* _KDAPL_POST_WR_H */

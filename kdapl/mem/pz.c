@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * pz.c - protection zones
+ */
+#include <linux/kernel.h>
+#include <linux/slab.h>
+
+#include "base/account.h"
+#include "base/calls.h"
+#include "dev/ia.h"
+#include "mem/pz.h"
+
+static void pz_shutdown(struct dat_object *obj)
+{
+	struct dat_pz *pz = to_pz(obj);
+
+	dat_regqp_destroy(&pz->reg);
+	ib_dealloc_pd(pz->pd);
+}
+
+static void pz_release(struct dat_object *obj)
+{
+	kfree(to_pz(obj));
+}
+
+static const struct dat_object_ops pz_ops = {
+	.shutdown = pz_shutdown,
+	.release = pz_release,
+};
+
+static bool is_iwarp(struct dat_ia *ia)
+{
+	return rdma_protocol_iwarp(dat_ia_ibdev(ia), ia->port);
+}
+
+/* With the hidden QP and its CQ; on iWARP that has a peer, and a connection. */
+static size_t pz_bytes(struct dat_ia *ia)
+{
+	size_t qp = DAT_BYTES_QP + 2 * PAGE_SIZE;
+
+	return sizeof(struct dat_pz) + DAT_BYTES_HANDLE + DAT_BYTES_PD +
+	       DAT_BYTES_CQ + PAGE_SIZE +
+	       (is_iwarp(ia) ? 2 * qp + 3 * DAT_BYTES_CM_ID : qp);
+}
+
+/* All that it can come to have, so that no registration is refused for it. */
+static DAT_RETURN pz_make(struct dat_pz *pz, struct dat_ia *ia)
+{
+	if (!dat_object_charge(&pz->obj, pz_bytes(ia)))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	if (!dat_object_charge_hca(&pz->obj, DAT_HCA_OBJECT,
+				   is_iwarp(ia) ? 4 : 3))
+		goto no_pd;
+	pz->pd = ib_alloc_pd(dat_ia_ibdev(ia), 0);
+	if (!IS_ERR(pz->pd)) {
+		dat_regqp_init(&pz->reg, ia, pz->pd);
+		return DAT_SUCCESS;
+	}
+	dat_object_uncharge_hca(&pz->obj);
+no_pd:
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+			 DAT_RESOURCE_PROTECTION_DOMAIN);
+}
+
+/**
+ * kdapl_pz_create - make a protection zone
+ * @ia_handle: the IA
+ * @pz_handle: out: the handle
+ *
+ * Specification: dat_pz_create().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device has gone).
+ */
+DAT_RETURN kdapl_pz_create(DAT_IA_HANDLE ia_handle,
+			   DAT_PZ_HANDLE *pz_handle)
+{
+	struct dat_object *ia_obj;
+	struct dat_pz *pz;
+	DAT_RETURN ret;
+
+	might_sleep();
+	if (!pz_handle)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
+				  DAT_INVALID_HANDLE_IA, &ret);
+	if (!ia_obj)
+		return ret;
+
+	pz = kzalloc(sizeof(*pz), GFP_KERNEL_ACCOUNT);
+	if (!pz) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				DAT_RESOURCE_MEMORY);
+		goto leave;
+	}
+	dat_object_init(&pz->obj, DAT_HANDLE_TYPE_PZ, ia_obj->owner, &pz_ops);
+	ret = pz_make(pz, to_ia(ia_obj));
+	if (ret) {
+		dat_object_put(&pz->obj);
+		goto leave;
+	}
+
+	ret = dat_object_publish(&pz->obj);
+	if (ret) {
+		dat_object_shutdown(&pz->obj);
+		dat_object_put(&pz->obj);
+		goto leave;
+	}
+	*pz_handle = pz->obj.handle;
+leave:
+	dat_object_leave(ia_obj);
+	return ret;
+}
+
+/**
+ * kdapl_pz_query - what a protection zone belongs to
+ * @pz_handle: the PZ
+ * @pz_param_mask: DAT_PZ_FIELD_*
+ * @pz_param: out: the parameters
+ *
+ * Specification: dat_pz_query().
+ *
+ * Context: any; does not sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
+ */
+DAT_RETURN kdapl_pz_query(DAT_PZ_HANDLE pz_handle,
+			  DAT_PZ_PARAM_MASK pz_param_mask,
+			  DAT_PZ_PARAM *pz_param)
+{
+	struct dat_object *obj;
+
+	if (pz_param_mask & ~DAT_PZ_FIELD_ALL)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!pz_param)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+
+	obj = dat_object_get(pz_handle, DAT_HANDLE_TYPE_PZ);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	pz_param->ia_handle = obj->ia->obj.handle;
+	dat_object_put(obj);
+	return DAT_SUCCESS;
+}
+
+/**
+ * kdapl_pz_free - free a protection zone
+ * @pz_handle: the PZ
+ *
+ * Specification: dat_pz_free().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an LMR, RMR or
+ * EP is in it).
+ */
+DAT_RETURN kdapl_pz_free(DAT_PZ_HANDLE pz_handle)
+{
+	might_sleep();
+	return dat_object_free(pz_handle, DAT_HANDLE_TYPE_PZ,
+			       DAT_INVALID_HANDLE_PZ,
+			       DAT_INVALID_STATE_PZ_IN_USE);
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * regqp.c - registers memory through a QP that is connected to itself
+ *
+ * A fast registration is a work request, so it takes a QP in the PD of the
+ * memory. This one belongs to the PZ and carries nothing else. It can die like
+ * any other (a link event, a reset of the device); the registration under way
+ * then fails or runs into its deadline, and the next one gets a new QP.
+ *
+ * On iWARP, where no QP can be its own peer, it has another one for a peer.
+ */
+#include <linux/completion.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
+#include <rdma/ib_cache.h>
+
+#include "dev/ia.h"
+#include "mem/loopback.h"
+#include "mem/post_wr.h"
+#include "mem/regqp.h"
+
+#define REG_TIMEOUT	(5 * HZ)
+#define REG_SPIN_US	50
+#define REG_QUEUE_LEN	4
+
+/**
+ * dat_regqp_init - prepare; the QP is made when it is needed
+ * @reg: to be filled in
+ * @ia: the IA
+ * @pd: the PD
+ */
+void dat_regqp_init(struct dat_regqp *reg, struct dat_ia *ia, struct ib_pd *pd)
+{
+	mutex_init(&reg->lock);
+	init_completion(&reg->done);
+	reg->ia = ia;
+	reg->pd = pd;
+}
+
+static void regqp_drop(struct dat_regqp *reg)
+{
+	dat_loopback_drop(reg->loopback);
+	if (reg->far_qp)
+		ib_destroy_qp(reg->far_qp);
+	if (reg->qp)
+		ib_destroy_qp(reg->qp);
+	if (reg->cq)
+		ib_destroy_cq(reg->cq);
+	reg->loopback = NULL;
+	reg->far_qp = NULL;
+	reg->qp = NULL;
+	reg->cq = NULL;
+}
+
+/**
+ * dat_regqp_destroy - free the QP
+ * @reg: as from dat_regqp_init()
+ *
+ * Context: process, may sleep.
+ */
+void dat_regqp_destroy(struct dat_regqp *reg)
+{
+	mutex_lock(&reg->lock);
+	regqp_drop(reg);
+	mutex_unlock(&reg->lock);
+}
+
+/* A GID of the port itself; on RoCE one with a network device behind it. */
+static const struct ib_gid_attr *own_gid(struct ib_device *ibdev, u32 port)
+{
+	const struct ib_gid_attr *gid;
+	int i;
+
+	for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++) {
+		gid = rdma_get_gid_attr(ibdev, port, i);
+		if (IS_ERR(gid))
+			continue;
+		if (!rdma_protocol_roce(ibdev, port) ||
+		    gid->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP)
+			return gid;
+		rdma_put_gid_attr(gid);
+	}
+	return NULL;
+}
+
+/* The address handle that leads from the port back to it. */
+static int own_address(struct ib_device *ibdev, u32 port, u16 lid,
+		       struct rdma_ah_attr *ah)
+{
+	const struct ib_gid_attr *gid = own_gid(ibdev, port);
+	int ret = 0;
+
+	if (!gid)
+		return -ENETUNREACH;
+	ah->type = rdma_ah_find_type(ibdev, port);
+	rdma_ah_set_port_num(ah, port);
+	rdma_ah_set_grh(ah, (union ib_gid *)&gid->gid, 0, gid->index, 64, 0);
+	if (ah->type == RDMA_AH_ATTR_TYPE_ROCE)
+		ret = rdma_read_gid_l2_fields(gid, NULL, ah->roce.dmac);
+	else
+		rdma_ah_set_dlid(ah, lid);
+	rdma_put_gid_attr(gid);
+	return ret;
+}
+
+static int connect_to_itself(struct dat_regqp *reg, struct ib_qp *qp)
+{
+	struct ib_device *ibdev = reg->pd->device;
+	u32 portnum = reg->ia->port;
+	struct ib_qp_attr attr = {};
+	struct ib_port_attr port;
+	int ret;
+
+	ret = ib_query_port(ibdev, portnum, &port);
+	if (ret)
+		return ret;
+
+	attr.qp_state = IB_QPS_INIT;
+	attr.port_num = portnum;
+	ret = ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
+				      IB_QP_PORT | IB_QP_ACCESS_FLAGS);
+	if (ret)
+		return ret;
+
+	attr.qp_state = IB_QPS_RTR;
+	attr.path_mtu = port.active_mtu;
+	attr.dest_qp_num = qp->qp_num;
+	attr.min_rnr_timer = 12;
+	ret = own_address(ibdev, portnum, port.lid, &attr.ah_attr);
+	if (ret)
+		return ret;
+	ret = ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_AV |
+				      IB_QP_PATH_MTU | IB_QP_DEST_QPN |
+				      IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
+				      IB_QP_MIN_RNR_TIMER);
+	if (ret)
+		return ret;
+
+	attr.qp_state = IB_QPS_RTS;
+	attr.timeout = 14;
+	attr.retry_cnt = 7;
+	attr.rnr_retry = 7;
+	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT |
+				       IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+				       IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
+}
+
+static struct ib_qp *regqp_create_qp(struct dat_regqp *reg)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq = reg->cq,
+		.recv_cq = reg->cq,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+		.cap = {
+			.max_send_wr = REG_QUEUE_LEN,
+			.max_recv_wr = 1,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+
+	return ib_create_qp(reg->pd, &init);
+}
+
+static int connect_to_far_qp(struct dat_regqp *reg, struct ib_qp *qp)
+{
+	struct dat_loopback *loopback;
+	struct ib_qp *far;
+
+	far = regqp_create_qp(reg);
+	if (IS_ERR(far))
+		return PTR_ERR(far);
+	reg->far_qp = far;
+	loopback = dat_loopback_make(reg->ia, qp, far);
+	if (IS_ERR(loopback))
+		return PTR_ERR(loopback);
+	reg->loopback = loopback;
+	return 0;
+}
+
+static void reg_done(struct ib_cq *cq, void *context)
+{
+	struct dat_regqp *reg = context;
+
+	complete(&reg->done);
+}
+
+static int regqp_make(struct dat_regqp *reg)
+{
+	struct ib_cq_init_attr attr = { .cqe = 2 * REG_QUEUE_LEN };
+	struct ib_qp *qp;
+	int ret;
+
+	reg->cq = ib_create_cq(reg->pd->device, reg_done, NULL, reg, &attr);
+	if (IS_ERR(reg->cq)) {
+		ret = PTR_ERR(reg->cq);
+		reg->cq = NULL;
+		return ret;
+	}
+	qp = regqp_create_qp(reg);
+	if (IS_ERR(qp)) {
+		ret = PTR_ERR(qp);
+		goto drop;
+	}
+	reg->qp = qp;
+	if (rdma_protocol_iwarp(qp->device, reg->ia->port))
+		ret = connect_to_far_qp(reg, qp);
+	else
+		ret = connect_to_itself(reg, qp);
+	if (!ret)
+		return 0;
+drop:
+	regqp_drop(reg);
+	return ret;
+}
+
+/* The status of the next completion, as soon as it is there; or -EAGAIN. */
+static int regqp_spin(struct dat_regqp *reg)
+{
+	ktime_t end = ktime_add_us(ktime_get(), REG_SPIN_US);
+	struct ib_wc wc;
+
+	do {
+		if (ib_poll_cq(reg->cq, 1, &wc) > 0)
+			return wc.status;
+		cpu_relax();
+	} while (!need_resched() && ktime_before(ktime_get(), end));
+	return -EAGAIN;
+}
+
+/*
+ * A context that polls for whoever waits would have to be scheduled first, and so
+ * would he. A registration takes less than that, most of the time.
+ * Return: the status of the next completion, or -ETIMEDOUT.
+ */
+static int regqp_poll(struct dat_regqp *reg)
+{
+	unsigned long left = REG_TIMEOUT;
+	struct ib_wc wc;
+	int ret;
+
+	ret = regqp_spin(reg);
+	if (ret != -EAGAIN)
+		return ret;
+	reinit_completion(&reg->done);
+	for (;;) {
+		ib_req_notify_cq(reg->cq, IB_CQ_NEXT_COMP);
+		/* What came before that is not told of. */
+		if (ib_poll_cq(reg->cq, 1, &wc) > 0)
+			return wc.status;
+		if (!left)
+			return -ETIMEDOUT;
+		left = wait_for_completion_timeout(&reg->done, left);
+	}
+}
+
+static int regqp_post(struct dat_regqp *reg, struct ib_mr *mr, int access)
+{
+	struct ib_reg_wr wr = {
+		.wr = {
+			.opcode = IB_WR_REG_MR,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.mr = mr,
+		.key = mr->rkey,
+		.access = access,
+	};
+	int ret;
+
+	/* With bottom halves off a software device is run when they come on. */
+	local_bh_disable();
+	ret = dat_wr_post_send(reg->qp, &wr.wr, NULL);
+	local_bh_enable();
+	if (ret)
+		return ret;
+
+	ret = regqp_poll(reg);
+	/* The next one would take it for its own. */
+	if (ret == -ETIMEDOUT)
+		regqp_drop(reg);
+	return ret > 0 ? -EIO : ret;
+}
+
+/**
+ * dat_regqp_register - register memory
+ * @reg: the QP to do it through
+ * @mr: an MR with its pages mapped and its key updated
+ * @access: IB_ACCESS_*
+ *
+ * Context: process, sleeps for as long as the device needs, at most some
+ * seconds.
+ * Return: 0 or a negative errno; then @mr may be registered or not, and the
+ * caller frees it.
+ */
+int dat_regqp_register(struct dat_regqp *reg, struct ib_mr *mr, int access)
+{
+	int ret, tries;
+
+	mutex_lock(&reg->lock);
+	/* A QP that died since it was last used shows at the first try. */
+	for (tries = 0; tries < 2; tries++) {
+		ret = reg->qp ? 0 : regqp_make(reg);
+		if (ret)
+			break;
+		ret = regqp_post(reg, mr, access);
+		if (!ret || ret == -ETIMEDOUT)
+			break;
+		regqp_drop(reg);
+	}
+	mutex_unlock(&reg->lock);
+	return ret;
+}

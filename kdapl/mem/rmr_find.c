@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * rmr_find.c - from an rmr_context to what it opens to peers
+ *
+ * As for LMRs, each open IA has its own table. An MR has one index for both its
+ * keys, so LMRs are found in theirs.
+ */
+#include "dev/ia.h"
+#include "mem/fmr.h"
+#include "mem/lmr.h"
+#include "mem/rmr.h"
+
+/**
+ * dat_rmr_insert_key - make an RMR known by the index part of a context
+ * @rmr: the RMR
+ * @key: any context with that index
+ *
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int dat_rmr_insert_key(struct dat_rmr *rmr, u32 key)
+{
+	return xa_insert_bh(&rmr->obj.ia->rmrs, dat_key_index(key), rmr,
+			    GFP_KERNEL_ACCOUNT);
+}
+
+/**
+ * dat_rmr_remove_key - the reverse of dat_rmr_insert_key()
+ * @rmr: the RMR
+ * @key: what was given then
+ *
+ * Context: process.
+ */
+void dat_rmr_remove_key(struct dat_rmr *rmr, u32 key)
+{
+	xa_erase_bh(&rmr->obj.ia->rmrs, dat_key_index(key));
+}
+
+static struct dat_lmr *find_lmr(struct dat_ia *ia, DAT_RMR_CONTEXT context)
+{
+	struct dat_lmr *lmr = xa_load(&ia->lmrs, dat_key_index(context));
+
+	return lmr && READ_ONCE(lmr->rkey) == context ? lmr : NULL;
+}
+
+static struct dat_rmr *find_rmr(struct dat_ia *ia, DAT_RMR_CONTEXT context)
+{
+	return xa_load(&ia->rmrs, dat_key_index(context));
+}
+
+/**
+ * dat_context_revoked - a peer has invalidated a context
+ * @ia: the IA
+ * @context: the rmr_context of an LMR or an RMR
+ *
+ * Context: any.
+ */
+void dat_context_revoked(struct dat_ia *ia, DAT_RMR_CONTEXT context)
+{
+	struct dat_lmr *lmr;
+	struct dat_rmr *rmr;
+
+	rcu_read_lock();
+	lmr = find_lmr(ia, context);
+	rmr = find_rmr(ia, context);
+	if (rmr)
+		dat_rmr_revoke(rmr, context);
+	else if (lmr && lmr->fmr)
+		dat_fmr_revoke(lmr, context);
+	else if (lmr)
+		/* The device takes its lmr_context no more than the other. */
+		dat_lmr_remove_key(lmr, lmr->lkey);
+	rcu_read_unlock();
+}
+
+/* No sum of an address and a length: that may wrap around. */
+static bool window_covers(const struct dat_window *w,
+			  const DAT_RMR_TRIPLET *triplet)
+{
+	u64 offset = triplet->virtual_address - w->address;
+	u64 length = w->triplet.segment_length;
+
+	return triplet->virtual_address >= w->address && offset <= length &&
+	       triplet->segment_length <= length - offset;
+}
+
+/* Is it within the open window? */
+static DAT_RETURN check_rmr(struct dat_rmr *rmr, const DAT_RMR_TRIPLET *triplet,
+			    DAT_MEM_PRIV_FLAGS privilege, u32 *lkey)
+{
+	struct dat_window *w;
+	DAT_RETURN ret;
+
+	spin_lock_bh(&rmr->lock);
+	w = &rmr->windows[rmr->current_window];
+	if (rmr->obj.is_down || rmr->current_window == DAT_RMR_NO_WINDOW ||
+	    w->dead_key != triplet->rmr_context) {
+		ret = DAT_ERROR(DAT_PROTECTION_VIOLATION,
+				DAT_PROTECTION_RDMA_WRITE);
+	} else if (!window_covers(w, triplet)) {
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	} else if (!(w->privileges & privilege)) {
+		ret = DAT_ERROR(DAT_PRIVILEGES_VIOLATION,
+				DAT_PRIVILEGES_RDMA_WRITE);
+	} else {
+		*lkey = w->mr->lkey;
+		ret = DAT_SUCCESS;
+	}
+	spin_unlock_bh(&rmr->lock);
+	return ret;
+}
+
+static DAT_RETURN check_lmr(const struct dat_lmr *lmr, const struct dat_pz *pz,
+			    const DAT_RMR_TRIPLET *triplet,
+			    DAT_MEM_PRIV_FLAGS privilege)
+{
+	if (lmr->pz != pz)
+		return DAT_ERROR(DAT_PROTECTION_VIOLATION,
+				 DAT_PROTECTION_RDMA_WRITE);
+	if (!dat_lmr_covers(lmr, triplet->virtual_address,
+			    triplet->segment_length))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!(lmr->privileges & privilege))
+		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION,
+				 DAT_PRIVILEGES_RDMA_WRITE);
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_remote_check - may a DTO use memory that is open to peers?
+ * @ia: the IA
+ * @pz: PZ of the EP
+ * @triplet: the memory; its context is that of an RMR, or of an LMR with remote
+ *	privileges
+ * @privilege: what must be open
+ * @lkey: out: for a work request
+ *
+ * Context: any; in an RCU read-side section.
+ * Return: DAT_SUCCESS, DAT_PROTECTION_VIOLATION (nothing of this PZ has such a
+ * context), DAT_INVALID_PARAMETER (outside), DAT_PRIVILEGES_VIOLATION.
+ */
+DAT_RETURN dat_remote_check(struct dat_ia *ia, const struct dat_pz *pz,
+			    const DAT_RMR_TRIPLET *triplet,
+			    DAT_MEM_PRIV_FLAGS privilege, u32 *lkey)
+{
+	struct dat_rmr *rmr = find_rmr(ia, triplet->rmr_context);
+	struct dat_lmr *lmr;
+
+	if (rmr && rmr->pz == pz)
+		return check_rmr(rmr, triplet, privilege, lkey);
+	lmr = find_lmr(ia, triplet->rmr_context);
+	if (!lmr)
+		return DAT_ERROR(DAT_PROTECTION_VIOLATION,
+				 DAT_PROTECTION_RDMA_WRITE);
+	*lkey = lmr->lkey;
+	return check_lmr(lmr, pz, triplet, privilege);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * dto.h - the DTOs and binds that are posted on an EP
+ */
+#ifndef _KDAPL_DTO_H
+#define _KDAPL_DTO_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "base/object.h"
+
+struct dat_evd;
+struct dat_evd_entry;
+struct dat_lmr;
+struct dat_rmr;
+struct dat_workq;
+
+/**
+ * struct dat_dto - a slot for one posted DTO or bind
+ * @wq: the queue it is in
+ * @cookie: the consumer's
+ * @rmr: the RMR of a bind, referenced; NULL for what concerns no memory
+ * @lmr: the LMR of a DAT_DTO_LMR_FMR or _INVALIDATE, referenced
+ * @length: bytes of all segments
+ * @op: what it is
+ * @suppress: makes no event if it succeeds
+ * @silent: makes an event without notification
+ * @marker: never makes an event
+ * @done: has completed, in front of one that was posted before it
+ * @bind: the windows of a bind, for dat_rmr_bound(); the slot of an LMR, for
+ *	dat_fmr_done()
+ * @first_status: how the first of a bind's two work requests failed
+ */
+struct dat_dto {
+	struct dat_workq *wq;
+	DAT_CONTEXT cookie;
+	union {
+		struct dat_rmr *rmr;
+		struct dat_lmr *lmr;
+	};
+	u32 length;
+	u8 op;
+	bool suppress : 1;
+	bool silent : 1;
+	bool marker : 1;
+	bool done : 1;
+	u8 bind;
+	u8 first_status;
+};
+
+/* In wr_id, beside the address of the slot: not the last request of the DTO. */
+#define DAT_DTO_WR_FIRST	BIT(0)
+
+/**
+ * struct dat_workq_ops - functions of the EP of a queue
+ * @failed: a request has failed, and with it the connection
+ * @heard: a receive has completed before the connection was established
+ * @took: a message took a buffer of the SRQ
+ * @drained: nothing is outstanding on a queue whose @waited is set
+ *
+ * Called with the lock of the EVD held.
+ */
+struct dat_workq_ops {
+	void (*failed)(struct dat_object *ep, enum ib_wc_status status);
+	void (*heard)(struct dat_object *ep);
+	void (*took)(struct dat_object *ep);
+	void (*drained)(struct dat_object *ep);
+};
+
+/**
+ * struct dat_workq - the send or the receive queue of an EP
+ * @ep: the EP; NULL for the queue of an SRQ
+ * @state: state of the EP
+ * @ops: functions of the EP
+ * @lock: serialises posts
+ * @qp: the QP; NULL when the EP can no longer post
+ * @slots: the ring of slots
+ * @mask: slots in the ring - 1
+ * @max: how many may be in use at once
+ * @head: slots ever taken; written under @lock
+ * @tail: slots ever given back; written by whoever processes completions,
+ *	under the lock of the EVD
+ * @unordered: DAT_QUIRK_UNORDERED; or @shared
+ * @shared: not the queue of an EP but that of an SRQ, see struct dat_srq
+ * @waited: call ops->drained() when nothing is outstanding
+ * @unsignalled: work requests since the last that will complete for sure
+ */
+struct dat_workq {
+	struct dat_object *ep;
+	const DAT_EP_STATE *state;
+	const struct dat_workq_ops *ops;
+	spinlock_t lock;
+	struct ib_qp *qp;
+	struct dat_dto *slots;
+	u32 mask;
+	u32 max;
+	u32 head;
+	u32 tail;
+	u32 unsignalled;
+	bool unordered;
+	bool shared;
+	bool waited;
+};
+
+struct dat_dto *dat_workq_alloc(u32 max);
+void dat_workq_set(struct dat_workq *wq, struct dat_dto *slots, u32 max);
+int dat_workq_init(struct dat_workq *wq, struct dat_object *ep,
+		   const DAT_EP_STATE *state, const struct dat_workq_ops *ops,
+		   u32 max);
+void dat_workq_destroy(struct dat_workq *wq);
+u32 dat_workq_reap(struct dat_workq *wq, struct dat_evd *evd);
+void dat_workq_keep(struct dat_workq *wq);
+void dat_workq_exit(void);
+bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry);
+
+/**
+ * dat_workq_slot - the slot of the next DTO
+ * @wq: the queue; its lock is held
+ *
+ * The slot is taken when the caller raises wq->head, after it has posted.
+ *
+ * Context: any.
+ * Return: the slot, with no flags, its contents otherwise old; NULL if the queue is
+ * full.
+ */
+static inline struct dat_dto *dat_workq_slot(struct dat_workq *wq)
+{
+	struct dat_dto *dto;
+
+	/* Pairs with workq_advance(): the slot has been read for the last time. */
+	if (unlikely(wq->head - smp_load_acquire(&wq->tail) >= wq->max))
+		return NULL;
+	dto = &wq->slots[wq->head & wq->mask];
+	dto->wq = wq;
+	dto->rmr = NULL;
+	dto->suppress = false;
+	dto->silent = false;
+	dto->marker = false;
+	dto->done = false;
+	dto->first_status = IB_WC_SUCCESS;
+	return dto;
+}
+
+/**
+ * dat_workq_is_idle - is nothing outstanding?
+ * @wq: the queue
+ *
+ * Return: true if every DTO has completed, as far as completions have been
+ * processed.
+ */
+static inline bool dat_workq_is_idle(const struct dat_workq *wq)
+{
+	/* Pairs with the release of the slots: what they hold is done with. */
+	return READ_ONCE(wq->head) == smp_load_acquire(&wq->tail);
+}
+
+/**
+ * dat_dto_wr_id - the wr_id of the last work request of a DTO
+ * @dto: the slot
+ */
+static inline u64 dat_dto_wr_id(const struct dat_dto *dto)
+{
+	return (uintptr_t)dto;
+}
+
+#endif /* _KDAPL_DTO_H */

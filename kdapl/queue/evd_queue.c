@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * evd_queue.c - the queue of an EVD: a ring and, behind it, a CQ
+ *
+ * Completions wait in the CQ until somebody takes them out. Everything else
+ * waits in the ring. Whatever is in the ring is older than what is in the CQ.
+ */
+#include "base/calls.h"
+#include "dev/ia.h"
+#include "queue/dto.h"
+#include "queue/evd.h"
+#include "queue/srq.h"
+
+static bool ring_is_full(const struct dat_evd *evd)
+{
+	return READ_ONCE(evd->tail) - READ_ONCE(evd->head) >
+	       evd->mask - evd->spare;
+}
+
+/*
+ * Says once that events are being lost. The asynchronous EVD of an IA, where
+ * others say so, has an entry in reserve for its own losses: it is free
+ * whenever it is needed, as taking an event out makes room for one more.
+ */
+static void ring_overflow(struct dat_evd *evd)
+{
+	struct dat_evd_entry entry = {
+		.number = DAT_ASYNC_ERROR_EVD_OVERFLOW,
+		.data.asynch_error_event_data = {
+			.dat_handle = evd->obj.handle,
+			.reason = DAT_EVD_OVERFLOW_ERROR,
+		},
+	};
+
+	if (evd->overflown)
+		return;
+	evd->overflown = true;
+	if (!evd->spare || READ_ONCE(evd->obj.ia->async_evd) != &evd->obj) {
+		dat_evd_overflow(evd);
+		return;
+	}
+	evd->ring[evd->tail++ & evd->mask] = entry;
+	evd->notify++;
+}
+
+static bool ring_push(struct dat_evd *evd, const struct dat_evd_entry *entry)
+{
+	lockdep_assert_held(&evd->lock);
+	if (ring_is_full(evd)) {
+		ring_overflow(evd);
+		return false;
+	}
+	evd->ring[evd->tail++ & evd->mask] = *entry;
+	if (!entry->silent)
+		evd->notify++;
+	if (unlikely(entry->shared))
+		dat_srq_ringed(entry, 1);
+	return true;
+}
+
+static bool ring_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
+{
+	lockdep_assert_held(&evd->lock);
+	if (evd->head == evd->tail)
+		return false;
+	*entry = evd->ring[evd->head++ & evd->mask];
+	evd->overflown = false;
+	if (!entry->silent)
+		evd->notify--;
+	if (unlikely(entry->shared))
+		dat_srq_ringed(entry, -1);
+	return true;
+}
+
+/* Takes up to @max completions out of the CQ; how many there were. */
+static u32 cq_poll(struct dat_evd *evd, u32 max)
+{
+	int num = ib_poll_cq(evd->cq, max, evd->wcs);
+
+	evd->next_wc = 0;
+	evd->end_wc = num > 0 ? num : 0;
+	return evd->end_wc;
+}
+
+/* The next completion that makes an event; every DTO comes through here. */
+static __always_inline bool cq_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
+{
+	lockdep_assert_held(&evd->lock);
+	if (unlikely(!evd->cq))
+		return false;
+	while (evd->next_wc != evd->end_wc || cq_poll(evd, 1))
+		if (dat_dto_complete(&evd->wcs[evd->next_wc++], entry))
+			return true;
+	return false;
+}
+
+/* As cq_pop(), but does not ask the CQ again that had fewer than it could. */
+static bool cq_pop_batch(struct dat_evd *evd, struct dat_evd_entry *entry,
+			 bool *drained)
+{
+	if (evd->next_wc == evd->end_wc) {
+		if (*drained || unlikely(!evd->cq))
+			return false;
+		*drained = cq_poll(evd, DAT_EVD_BATCH) < DAT_EVD_BATCH;
+		if (evd->next_wc == evd->end_wc)
+			return false;
+	}
+	return cq_pop(evd, entry);
+}
+
+/* One completion from the CQ into the ring, as long as there is room. */
+static bool cq_to_ring(struct dat_evd *evd)
+{
+	struct dat_evd_entry entry;
+
+	return !ring_is_full(evd) && cq_pop(evd, &entry) &&
+	       ring_push(evd, &entry);
+}
+
+/**
+ * dat_evd_post - queue an event that is not a completion
+ * @evd: the EVD
+ * @number: what happened
+ * @data: the details
+ *
+ * Completions that are there already stay in front of it.
+ *
+ * Context: process or softirq.
+ * Return: false if the queue was full; that is reported as an asynchronous
+ * event.
+ */
+bool dat_evd_post(struct dat_evd *evd, DAT_EVENT_NUMBER number,
+		  const DAT_EVENT_DATA *data)
+{
+	struct dat_evd_entry entry = { .number = number, .data = *data };
+	bool ok;
+
+	spin_lock_bh(&evd->lock);
+	while (cq_to_ring(evd))
+		;
+	ok = ring_push(evd, &entry);
+	spin_unlock_bh(&evd->lock);
+	dat_evd_kick(evd);
+	return ok;
+}
+
+/**
+ * dat_evd_post_unless_full - queue an event, or else forget it
+ * @evd: the EVD
+ * @number: what happened
+ * @data: the details
+ *
+ * Unlike dat_evd_post() it keeps to the length that the consumer asked for,
+ * and who is refused knows it: that is no overflow.
+ *
+ * Context: process or softirq.
+ * Return: false if the queue was full.
+ */
+bool dat_evd_post_unless_full(struct dat_evd *evd, DAT_EVENT_NUMBER number,
+			      const DAT_EVENT_DATA *data)
+{
+	struct dat_evd_entry entry = { .number = number, .data = *data };
+	bool ok;
+
+	spin_lock_bh(&evd->lock);
+	while (cq_to_ring(evd))
+		;
+	ok = evd->tail - evd->head < evd->qlen && ring_push(evd, &entry);
+	spin_unlock_bh(&evd->lock);
+	dat_evd_kick(evd);
+	return ok;
+}
+
+/* Events that are moved at once, with bottom halves off: some 10 us. */
+#define SWAP_BATCH	256
+
+/*
+ * Copies some of what waits to where it will be in a ring of @entries, from what
+ * event @from waits there on, or from the first. Entries do not change in a ring, so
+ * what is copied stays good. Returns up to which event it has come.
+ */
+static u32 copy_some(const struct dat_evd *evd, struct dat_evd_entry *ring,
+		     u32 entries, u32 from)
+{
+	u32 num, i;
+
+	if ((s32)(evd->head - from) > 0)
+		from = evd->head;
+	num = min_t(u32, evd->tail - from, SWAP_BATCH);
+	for (i = from; i != from + num; i++)
+		ring[i & (entries - 1)] = evd->ring[i & evd->mask];
+	return i;
+}
+
+static bool gather_some(struct dat_evd *evd)
+{
+	unsigned int num = 0;
+
+	/* Fewer than are copied, so that the copying gets ahead. */
+	while (num < SWAP_BATCH / 2 && cq_to_ring(evd))
+		num++;
+	return num == SWAP_BATCH / 2;
+}
+
+/**
+ * dat_evd_swap_ring - give an EVD another ring
+ * @evd: the EVD
+ * @ring: the new ring
+ * @entries: entries in it, a power of 2
+ * @qlen: events that it is to hold, at most @entries - evd->spare
+ *
+ * All events that are queued stay so, in their order. They move in batches, between
+ * which others may queue events and take them out.
+ *
+ * Context: process, may sleep; the caller holds evd->size_lock.
+ * Return: the ring that has become superfluous: the old one, or @ring if more
+ * than @qlen events are queued.
+ */
+struct dat_evd_entry *dat_evd_swap_ring(struct dat_evd *evd,
+					struct dat_evd_entry *ring,
+					u32 entries, DAT_COUNT qlen)
+{
+	u32 copied;
+	bool more;
+
+	spin_lock_bh(&evd->lock);
+	copied = evd->head;
+	for (;;) {
+		more = gather_some(evd);
+		if (evd->tail - evd->head > qlen)
+			goto unlock;
+		copied = copy_some(evd, ring, entries, copied);
+		if (!more && copied == evd->tail)
+			break;
+		spin_unlock_bh(&evd->lock);
+		cond_resched();
+		spin_lock_bh(&evd->lock);
+	}
+	swap(evd->ring, ring);
+	evd->mask = entries - 1;
+	evd->qlen = qlen;
+unlock:
+	spin_unlock_bh(&evd->lock);
+	/* Completions have moved: whoever is owed an upcall gets it. */
+	dat_evd_kick(evd);
+	return ring;
+}
+
+/**
+ * dat_evd_gather - dat_evd_collect() for whoever makes the upcalls
+ * @evd: the EVD
+ *
+ * Context: process or softirq.
+ */
+void dat_evd_gather(struct dat_evd *evd)
+{
+	spin_lock_bh(&evd->lock);
+	while (cq_to_ring(evd))
+		;
+	spin_unlock_bh(&evd->lock);
+}
+
+/**
+ * dat_evd_collect - process the completions that are there by now
+ * @evd: the EVD
+ *
+ * For those who must know how far an EP has come although its consumer does
+ * not look. The events wait for the consumer in the ring. Context: process.
+ */
+void dat_evd_collect(struct dat_evd *evd)
+{
+	dat_evd_gather(evd);
+	dat_evd_kick(evd);
+}
+
+/**
+ * dat_evd_drain - process the completions that are there by now, all of them
+ * @evd: the EVD
+ *
+ * Events that the ring has no room for are lost, and reported as an overflow.
+ * Context: process.
+ */
+void dat_evd_drain(struct dat_evd *evd)
+{
+	struct dat_evd_entry entry;
+
+	spin_lock_bh(&evd->lock);
+	while (cq_pop(evd, &entry))
+		ring_push(evd, &entry);
+	spin_unlock_bh(&evd->lock);
+	dat_evd_kick(evd);
+}
+
+/* The first event, if there is one; bottom halves are off. */
+static __always_inline bool evd_pop(struct dat_evd *evd, DAT_EVD_HANDLE handle,
+				    DAT_EVENT *event)
+{
+	struct dat_evd_entry *entry = &evd->popped;
+	bool ok;
+
+	spin_lock(&evd->lock);
+	ok = evd->head != evd->tail ? ring_pop(evd, entry) : cq_pop(evd, entry);
+	if (ok)
+		dat_evd_event(entry, handle, event);
+	spin_unlock(&evd->lock);
+	return ok;
+}
+
+/**
+ * kdapl_evd_dequeue - take the first event out of an EVD
+ * @evd_handle: the EVD
+ * @event: out: the event; event_extension_data is left alone but by
+ *	DAT_IB_DTO_EVENT
+ *
+ * Specification: dat_evd_dequeue().
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_QUEUE_EMPTY (on an EVD of another provider also: there is no memory to
+ * take a connection request).
+ */
+DAT_RETURN kdapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+{
+	struct dat_object *obj;
+	bool popped;
+
+	if (unlikely(!event))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+
+	rcu_read_lock_bh();
+	obj = dat_object_peek(evd_handle, DAT_HANDLE_TYPE_EVD);
+	popped = obj && evd_pop(to_evd(obj), evd_handle, event);
+	rcu_read_unlock_bh();
+	if (likely(popped))
+		return DAT_SUCCESS;
+	return obj ? DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE) :
+		     DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+}
+
+/**
+ * dat_evd_pop_for_upcall - take the first event out if an upcall is due
+ * @evd: the EVD
+ * @entry: out: the event
+ * @upcall: out: whom to call
+ * @more: out: whether another is known to follow
+ * @drained: in, out: the CQ had no more when it was last asked; false at first
+ *
+ * Silent events wait until one comes that is not.
+ *
+ * Context: process or softirq.
+ * Return: false if no upcall is due.
+ */
+bool dat_evd_pop_for_upcall(struct dat_evd *evd, struct dat_evd_entry *entry,
+			    DAT_UPCALL_OBJECT *upcall, bool *more,
+			    bool *drained)
+{
+	bool ok = false;
+
+	spin_lock_bh(&evd->lock);
+	if (!dat_evd_makes_upcalls(evd))
+		goto unlock;
+	*upcall = evd->upcall;
+	if (evd->deliver_silent) {
+		ok = ring_pop(evd, entry) || cq_pop(evd, entry);
+		evd->deliver_silent = ok;
+	} else if (likely(evd->head == evd->tail)) {
+		/* The common case: no detour through the ring. */
+		if (!cq_pop_batch(evd, entry, drained))
+			goto unlock;
+		ok = !entry->silent;
+		if (!ok)
+			ring_push(evd, entry);
+	}
+	if (!ok) {
+		while (!evd->notify && cq_to_ring(evd))
+			;
+		/* A ring full of silent events must not stand still. */
+		ok = (evd->notify || ring_is_full(evd)) && ring_pop(evd, entry);
+	}
+	/* Others can only help with what is known to be there. */
+	if (unlikely(evd->policy == DAT_UPCALL_MANY))
+		while (ok && !evd->notify && cq_to_ring(evd))
+			;
+unlock:
+	*more = evd->notify;
+	spin_unlock_bh(&evd->lock);
+	return ok;
+}
+
+/**
+ * dat_evd_owes_upcall - is there something to make an upcall for, but in the CQ?
+ * @evd: the EVD, which makes upcalls
+ *
+ * Without its lock: for whoever will look again when something is queued.
+ *
+ * Context: any.
+ * Return: true if dat_evd_pop_for_upcall() would find it.
+ */
+bool dat_evd_owes_upcall(const struct dat_evd *evd)
+{
+	bool is_empty = READ_ONCE(evd->tail) == READ_ONCE(evd->head);
+
+	if (unlikely(READ_ONCE(evd->next_wc) != READ_ONCE(evd->end_wc)))
+		return true;
+	return !is_empty &&
+	       (READ_ONCE(evd->notify) || READ_ONCE(evd->deliver_silent) ||
+		ring_is_full(evd));
+}
+
+/**
+ * dat_evd_look_again - has something completed while the CQ was being armed?
+ * @evd: the EVD
+ *
+ * For devices of which @evd->may_miss says that they do not know. To poll takes the
+ * lock of the CQ: whoever has it afterwards sees that the CQ is armed.
+ *
+ * Context: process or softirq.
+ * Return: true if dat_evd_dequeue() would find it.
+ */
+bool dat_evd_look_again(struct dat_evd *evd)
+{
+	bool found;
+
+	spin_lock_bh(&evd->lock);
+	found = evd->next_wc != evd->end_wc ||
+		(evd->cq && cq_poll(evd, DAT_EVD_BATCH));
+	spin_unlock_bh(&evd->lock);
+	return found;
+}
+
+/**
+ * dat_evd_is_full - is there no room for another event?
+ * @evd: the EVD
+ *
+ * Context: process or softirq.
+ * Return: true if the next dat_evd_post() would overflow.
+ */
+bool dat_evd_is_full(struct dat_evd *evd)
+{
+	bool full;
+
+	spin_lock_bh(&evd->lock);
+	full = evd->tail - evd->head >= evd->qlen;
+	spin_unlock_bh(&evd->lock);
+	return full;
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * srq_ep.c - the EPs that are attached to an SRQ, and their EVDs
+ *
+ * A completion names the QP that took a buffer. The SRQ finds the EP by it. An EVD of the
+ * EPs must hold as many completions as the SRQ has buffers.
+ */
+#include <linux/hash.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+
+#include "queue/evd.h"
+#include "queue/srq.h"
+
+static struct dat_srq_feed *find_feed(struct dat_srq *srq,
+				      const struct dat_evd *evd)
+{
+	struct dat_srq_feed *feed;
+
+	lockdep_assert_held(&srq->mutex);
+	list_for_each_entry(feed, &srq->feeds, node)
+		if (feed->evd == evd)
+			return feed;
+	return NULL;
+}
+
+/**
+ * dat_srq_feed - the receives of an EP are about to feed its EVD
+ * @srq: the SRQ of the EP
+ * @evd: the EVD
+ * @more: completions that the EP will expect on it next
+ *
+ * Whatever number of EPs shares an EVD, it gets no more completions at once
+ * than there are buffers.
+ *
+ * Context: process, may sleep.
+ * Return: as dat_evd_expect().
+ */
+DAT_RETURN dat_srq_feed(struct dat_srq *srq, struct dat_evd *evd, u32 more)
+{
+	struct dat_srq_feed *feed;
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	mutex_lock(&srq->mutex);
+	feed = find_feed(srq, evd);
+	if (feed) {
+		feed->eps++;
+		goto unlock;
+	}
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	feed = kzalloc(sizeof(*feed), GFP_KERNEL_ACCOUNT);
+	if (!feed)
+		goto unlock;
+	ret = dat_evd_expect(evd, srq->num_slots, more);
+	if (ret) {
+		kfree(feed);
+		goto unlock;
+	}
+	feed->evd = evd;
+	feed->eps = 1;
+	list_add_tail(&feed->node, &srq->feeds);
+unlock:
+	mutex_unlock(&srq->mutex);
+	return ret;
+}
+
+/**
+ * dat_srq_unfeed - the reverse of dat_srq_feed()
+ * @srq: the SRQ of the EP
+ * @evd: the EVD
+ *
+ * Context: process, may sleep.
+ */
+void dat_srq_unfeed(struct dat_srq *srq, struct dat_evd *evd)
+{
+	struct dat_srq_feed *feed;
+
+	mutex_lock(&srq->mutex);
+	feed = find_feed(srq, evd);
+	if (!--feed->eps) {
+		dat_evd_unexpect(feed->evd, srq->num_slots);
+		list_del(&feed->node);
+		kfree(feed);
+	}
+	mutex_unlock(&srq->mutex);
+}
+
+static struct hlist_head *qp_bucket(struct dat_srq *srq,
+				    const struct ib_qp *qp)
+{
+	return &srq->eps[hash_ptr(qp, DAT_SRQ_HASH_BITS)];
+}
+
+/**
+ * dat_srq_attach - the QP of an EP can take buffers from now on
+ * @at: the attachment, zeroed or detached
+ * @srq: the SRQ of the EP
+ * @wq: receive queue of the EP
+ * @evd: receive EVD of the EP
+ * @qp: the QP
+ *
+ * Context: process.
+ */
+void dat_srq_attach(struct dat_srq_ep *at, struct dat_srq *srq,
+		    struct dat_workq *wq, struct dat_evd *evd, struct ib_qp *qp)
+{
+	spin_lock_bh(&srq->wq.lock);
+	at->srq = srq;
+	at->wq = wq;
+	at->evd = evd;
+	at->qp = qp;
+	/* Other QPs took the buffers with lower numbers. */
+	at->number = srq->num_taken;
+	hlist_add_head(&at->node, qp_bucket(srq, qp));
+	spin_unlock_bh(&srq->wq.lock);
+}
+
+/**
+ * dat_srq_detach - none of the completions of an EP's QP is left
+ * @at: the attachment
+ *
+ * Context: process.
+ */
+void dat_srq_detach(struct dat_srq_ep *at)
+{
+	struct dat_srq *srq = at->srq;
+
+	spin_lock_bh(&srq->wq.lock);
+	hlist_del_init(&at->node);
+	at->qp = NULL;
+	srq->num_ringed -= at->ringed;
+	at->ringed = 0;
+	spin_unlock_bh(&srq->wq.lock);
+	if (srq->forgetful)
+		dat_srq_ep_ended(at);
+}
+
+/**
+ * dat_srq_find_ep - find the EP to which a completion belongs
+ * @srq: the SRQ; its lock is held
+ * @qp: the QP; it may have been destroyed since, so nobody looks into it
+ *
+ * Context: any.
+ * Return: its attachment, or NULL.
+ */
+struct dat_srq_ep *dat_srq_find_ep(struct dat_srq *srq, const struct ib_qp *qp)
+{
+	struct dat_srq_ep *at;
+
+	hlist_for_each_entry(at, qp_bucket(srq, qp), node)
+		if (at->qp == qp)
+			return at;
+	return NULL;
+}
+
+/**
+ * dat_srq_ringed - a receive waits in the ring of its EVD, or no longer does
+ * @entry: its event
+ * @num: 1 or -1
+ *
+ * Until the consumer has dequeued it, its buffer counts as the SRQ's and as the
+ * EP's. Once the EP has lost its QP it is nobody's.
+ *
+ * Context: any; the lock of the EVD is held.
+ */
+void dat_srq_ringed(const struct dat_evd_entry *entry, int num)
+{
+	struct dat_object *obj;
+	struct dat_srq_ep *at;
+	struct dat_srq *srq;
+
+	rcu_read_lock();
+	obj = dat_object_peek(entry->data.dto_completion_event_data.ep_handle,
+			      DAT_HANDLE_TYPE_EP);
+	if (!obj)
+		goto unlock;
+	at = obj->ops->srq_ep(obj);
+	srq = at->srq;
+	spin_lock(&srq->wq.lock);
+	/* Or the receive is of an earlier QP of the EP. */
+	if (at->qp && (num > 0 || at->ringed)) {
+		at->ringed += num;
+		srq->num_ringed += num;
+	}
+	spin_unlock(&srq->wq.lock);
+unlock:
+	rcu_read_unlock();
+}
+
+/**
+ * dat_srq_collect - process what has completed on any of the EPs
+ * @srq: the SRQ; its mutex is held
+ *
+ * Context: process.
+ */
+void dat_srq_collect(struct dat_srq *srq)
+{
+	struct dat_srq_feed *feed;
+
+	lockdep_assert_held(&srq->mutex);
+	list_for_each_entry(feed, &srq->feeds, node)
+		dat_evd_collect(feed->evd);
+}
+

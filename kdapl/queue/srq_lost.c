@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * srq_lost.c - buffers of a shared receive queue that a device has forgotten
+ *
+ * When a connection ends while a message comes in, rxe of 6.12 does not
+ * complete the buffer that the message was coming into. But it takes buffers in
+ * the order posted, one at a time for each QP, and can tell of every one that
+ * it takes. So a buffer that was taken and that none of the QPs which are alive
+ * can have any more, as each has completed a later one, is lost, and is flushed
+ * here.
+ */
+#include "dev/ia.h"
+#include "queue/evd.h"
+#include "queue/srq.h"
+
+/* Numbers wrap around. */
+static bool is_before(u32 a, u32 b)
+{
+	return (s32)(a - b) < 0;
+}
+
+/**
+ * dat_srq_watch_takes - let the device tell when the next buffer is taken
+ * @srq: the SRQ
+ *
+ * Context: any in which rxe tells of events.
+ */
+void dat_srq_watch_takes(struct dat_srq *srq)
+{
+	/* There are never as many left as there can be. */
+	struct ib_srq_attr attr = { .srq_limit = READ_ONCE(srq->num_slots) };
+
+	ib_modify_srq(srq->srq, &attr, IB_SRQ_LIMIT);
+}
+
+/**
+ * dat_srq_taken - a buffer has been taken
+ * @srq: the SRQ
+ *
+ * Should another be taken before the device has been asked to tell again, its
+ * completion makes up for that, see dat_srq_remember().
+ *
+ * Context: process or softirq.
+ */
+void dat_srq_taken(struct dat_srq *srq)
+{
+	spin_lock_bh(&srq->wq.lock);
+	if (!srq->inexact)
+		srq->num_taken++;
+	if (srq->next_number - srq->num_taken < READ_ONCE(srq->low_watermark))
+		dat_srq_raise(srq, DAT_SRQ_LW_REACHED);
+	spin_unlock_bh(&srq->wq.lock);
+	dat_srq_watch_takes(srq);
+}
+
+/* The number of the first that has not completed. */
+static u32 first_number(const struct dat_srq *srq)
+{
+	if (list_empty(&srq->posted))
+		return srq->next_number;
+	return list_first_entry(&srq->posted, struct dat_srq_slot,
+				node)->number;
+}
+
+/**
+ * dat_srq_remember - which buffers have been taken, when one has completed
+ * @srq: the SRQ; its lock is held
+ * @at: the EP that had it
+ * @number: its number
+ *
+ * A QP tells of a buffer before it completes it. If others have completed that
+ * were not told of, they never will be, or just now: nothing is counted until
+ * all that have been taken have completed. Rather too few than too many.
+ *
+ * Context: any.
+ */
+void dat_srq_remember(struct dat_srq *srq, struct dat_srq_ep *at, u32 number)
+{
+	at->number = number + 1;
+	if (is_before(srq->num_taken, number + 1)) {
+		srq->num_taken = number + 1;
+		srq->inexact = true;
+	}
+	if (!is_before(first_number(srq), srq->num_taken))
+		srq->inexact = false;
+	if (srq->missing)
+		dat_srq_raise(srq, DAT_SRQ_MISSING);
+}
+
+/* Has anybody the buffer who may complete it yet? If not, who had it? */
+static bool is_lost(struct dat_srq *srq, u32 number,
+		    struct dat_srq_ep **owner)
+{
+	struct dat_srq_ep *at;
+	size_t i;
+
+	*owner = NULL;
+	for (i = 0; i < ARRAY_SIZE(srq->eps); i++) {
+		hlist_for_each_entry(at, &srq->eps[i], node) {
+			if (!READ_ONCE(at->may_receive) ||
+			    is_before(number, at->number))
+				continue;
+			if (!READ_ONCE(at->last_wqe))
+				return false;
+			*owner = at;
+		}
+	}
+	return *owner || srq->lost_evd;
+}
+
+/* Takes a lost buffer out; the event that gives it back, and where it goes. */
+static struct dat_evd *take_lost(struct dat_srq *srq, DAT_EVENT_DATA *data)
+{
+	struct dat_srq_slot *slot;
+	struct dat_srq_ep *at;
+	struct dat_evd *evd;
+
+	list_for_each_entry(slot, &srq->posted, node) {
+		if (!is_before(slot->number, srq->num_taken))
+			break;
+		if (!is_lost(srq, slot->number, &at))
+			continue;
+		evd = at ? at->evd : srq->lost_evd;
+		kref_get(&evd->obj.ref);
+		data->dto_completion_event_data =
+			(DAT_DTO_COMPLETION_EVENT_DATA){
+				.ep_handle = at ? at->wq->ep->handle : srq->lost_ep,
+				.user_cookie = slot->dto.cookie,
+				.status = DAT_DTO_ERR_FLUSHED,
+				.operation = DAT_DTO_RECEIVE,
+			};
+		list_move(&slot->node, &srq->free);
+		srq->num_posted--;
+		return evd;
+	}
+	if (!is_before(first_number(srq), srq->num_taken))
+		srq->missing = false;
+	return NULL;
+}
+
+/* What has completed must not be mistaken for lost. */
+static bool all_is_collected(struct dat_srq *srq)
+{
+	struct dat_srq_feed *feed;
+
+	dat_srq_collect(srq);
+	list_for_each_entry(feed, &srq->feeds, node)
+		if (dat_evd_is_full(feed->evd))
+			return false;
+	return true;
+}
+
+/**
+ * dat_srq_find_lost - flush the buffers that can no longer complete
+ * @srq: the SRQ
+ *
+ * Context: process, may sleep.
+ */
+void dat_srq_find_lost(struct dat_srq *srq)
+{
+	DAT_EVENT_DATA data = {};
+	struct dat_evd *evd;
+
+	mutex_lock(&srq->mutex);
+	while (all_is_collected(srq)) {
+		spin_lock_bh(&srq->wq.lock);
+		evd = take_lost(srq, &data);
+		spin_unlock_bh(&srq->wq.lock);
+		if (!evd)
+			break;
+		dat_evd_post(evd, DAT_DTO_COMPLETION_EVENT, &data);
+		dat_object_put(&evd->obj);
+	}
+	mutex_unlock(&srq->mutex);
+}
+
+/**
+ * dat_srq_ep_ended - the QP of an EP is gone
+ * @at: the EP
+ *
+ * What it may have lost is looked for until it is found, or all is there.
+ *
+ * Context: process, may sleep.
+ */
+void dat_srq_ep_ended(struct dat_srq_ep *at)
+{
+	struct dat_srq *srq = at->srq;
+	struct dat_evd *old;
+
+	kref_get(&at->evd->obj.ref);
+	spin_lock_bh(&srq->wq.lock);
+	old = srq->lost_evd;
+	srq->lost_evd = at->evd;
+	srq->lost_ep = at->wq->ep->handle;
+	srq->missing = true;
+	spin_unlock_bh(&srq->wq.lock);
+	if (old)
+		dat_object_put(&old->obj);
+	dat_srq_find_lost(srq);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * srq_resize.c - changing how many buffers a shared receive queue can hold
+ */
+#include <linux/kernel.h>
+
+#include "base/calls.h"
+#include "dev/ia.h"
+#include "queue/evd.h"
+#include "queue/srq.h"
+
+/* Makes room for @max buffers, in the device and on the EVDs of the EPs. */
+static DAT_RETURN srq_grow(struct dat_srq *srq, u32 max)
+{
+	struct ib_srq_attr attr = { .max_wr = max };
+	u32 more = max - srq->num_slots;
+	size_t bytes = dat_srq_bytes(srq, max) -
+		       dat_srq_bytes(srq, srq->num_slots);
+	struct dat_srq_feed *feed;
+	DAT_RETURN ret;
+
+	lockdep_assert_held(&srq->mutex);
+	/* Not given back before the SRQ is freed, as the memory is not. */
+	if (!dat_object_charge(&srq->obj, bytes))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	list_for_each_entry(feed, &srq->feeds, node) {
+		ret = dat_evd_expect(feed->evd, more, 0);
+		if (ret)
+			goto undo;
+	}
+	if (ib_modify_srq(srq->srq, &attr, IB_SRQ_MAX_WR)) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+		goto undo;
+	}
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (!dat_srq_add_slots(srq, more))
+		return DAT_SUCCESS;
+
+undo:
+	dat_object_uncharge(&srq->obj, bytes);
+	list_for_each_entry_continue_reverse(feed, &srq->feeds, node)
+		dat_evd_unexpect(feed->evd, more);
+	return ret;
+}
+
+/* Buffers that are on their way count as well as those that wait. */
+static DAT_RETURN srq_resize(struct dat_srq *srq, u32 max)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	dat_srq_collect(srq);
+	if (max > srq->num_slots)
+		ret = srq_grow(srq, max);
+	if (ret)
+		return ret;
+
+	spin_lock_bh(&srq->wq.lock);
+	if (max < srq->low_watermark ||
+	    max < srq->num_posted + srq->num_ringed)
+		ret = DAT_ERROR(DAT_INVALID_STATE,
+				DAT_INVALID_STATE_SRQ_IN_USE);
+	else
+		srq->max = max;
+	spin_unlock_bh(&srq->wq.lock);
+	return ret;
+}
+
+/**
+ * kdapl_srq_resize - change how many buffers an SRQ can hold
+ * @srq_handle: the SRQ
+ * @srq_max_recv_dto: how many, at least 1
+ *
+ * What an SRQ has grown to once is kept, so it can always grow back to that.
+ * Beyond that it is up to the device: rxe can, siw and many adapters cannot. The
+ * receive EVDs of its EPs must have room for the completions.
+ * Specification: dat_srq_resize().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (more than the
+ * IA supports), DAT_INVALID_STATE (fewer than the low watermark, or than are
+ * outstanding: not completed or not dequeued), DAT_INSUFFICIENT_RESOURCES
+ * (also: the device cannot do it, DAT_RESOURCE_SRQ, or a receive EVD has no room,
+ * DAT_RESOURCE_TEVD), DAT_INTERNAL_ERROR (the device is removed).
+ */
+DAT_RETURN kdapl_srq_resize(DAT_SRQ_HANDLE srq_handle,
+			    DAT_COUNT srq_max_recv_dto)
+{
+	struct dat_object *obj;
+	struct dat_srq *srq;
+	DAT_RETURN ret;
+
+	might_sleep();
+	obj = dat_object_enter(srq_handle, DAT_HANDLE_TYPE_SRQ,
+			       DAT_INVALID_HANDLE_SRQ, &ret);
+	if (!obj)
+		return ret;
+	srq = to_srq(obj);
+	if (srq_max_recv_dto < 1 ||
+	    srq_max_recv_dto > dat_srq_max_dtos(dat_ia_ibdev(obj->ia))) {
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		goto leave;
+	}
+	mutex_lock(&srq->mutex);
+	ret = srq_resize(srq, srq_max_recv_dto);
+	mutex_unlock(&srq->mutex);
+leave:
+	dat_object_leave(obj);
+	return ret;
+}
