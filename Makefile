@@ -26,7 +26,7 @@ endif
 
 .PHONY: all modules tools demo-programs selftests selftest-modules demo test check bench
 .PHONY: selftest-forms test-debug test-debug-all
-.PHONY: install modules_install clean mirror
+.PHONY: install modules_install html clean mirror
 
 all: modules tools
 
@@ -89,6 +89,11 @@ check:
 
 bench:
 	tools/vm/bench.sh 6.1 6.12
+
+# Needs python3-sphinx.
+html:
+	sphinx-build -q -n -b html -d $(BUILD_DIR)/doctrees Documentation $(BUILD_DIR)/html
+	@echo "html: $(BUILD_DIR)/html/index.html"
 
 install: tools
 	$(MAKE) -C tools/libdat O=$(BUILD_DIR)/libdat DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install

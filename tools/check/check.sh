@@ -41,4 +41,5 @@ step 'codespell' "$check_dir/spelling.sh"
 step 'shellcheck' "$check_dir/shell.sh"
 step 'exported calls' "$check_dir/exports.sh"
 step 'man pages' "$check_dir/man.sh"
+step 'documents' "$check_dir/docs.sh"
 exit $status

@@ -33,7 +33,7 @@ packages() {
 	check)
 		# The source package has checkpatch.
 		printf '%s\n' "${build[@]}" "${headers[@]}" "${foreign[@]}" linux-source-6.12 \
-			sparse codespell shellcheck mandoc git xz-utils perl
+			sparse codespell shellcheck mandoc python3-sphinx git xz-utils perl
 		;;
 	*) die "unknown task '$1': demo, test, check, debug or bench" ;;
 	esac
