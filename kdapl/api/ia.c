@@ -67,7 +67,13 @@ invalid:
 	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
 }
 
-/* The reference that ia->async_evd stands for. */
+/* False if the consumer passed the EVD of another IA. */
+static bool owns_async_evd(const struct dat_ia *ia)
+{
+	return ia->async_evd->ia == ia;
+}
+
+/* Returns the reference of ia->async_evd. */
 static void ia_put_async_evd(struct dat_ia *ia)
 {
 	struct dat_object *evd;
@@ -77,7 +83,7 @@ static void ia_put_async_evd(struct dat_ia *ia)
 	ia->async_evd = NULL;
 	spin_unlock_bh(&ia->owner.lock);
 
-	if (!evd->implicit)
+	if (evd->ia != ia)
 		dat_object_unuse(evd);
 	dat_object_put(evd);
 }
@@ -161,7 +167,7 @@ DAT_RETURN kdapl_ia_openv(const DAT_NAME_PTR ia_name,
 	ret = ia_set_async_evd(ia, async_evd_min_qlen, *async_evd_handle);
 	if (ret)
 		goto del_ia;
-	if (ia->async_evd->implicit) {
+	if (owns_async_evd(ia)) {
 		ret = dat_object_publish(ia->async_evd);
 		if (ret)
 			goto put_evd;
@@ -272,7 +278,7 @@ static DAT_RETURN set_account(struct dat_ia *ia, struct dat_account *account)
 		return DAT_ERROR(DAT_INVALID_STATE,
 				 DAT_INVALID_STATE_IA_IN_USE);
 	bytes = atomic_long_read(&ia->obj.charged);
-	if (ia->async_evd->implicit)
+	if (owns_async_evd(ia))
 		bytes += atomic_long_read(&ia->async_evd->charged);
 	if (!dat_account_charge(account, bytes))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
