@@ -214,12 +214,12 @@ static bool renew(struct kside *side)
 
 static bool attempt_that_timed_out_can_be_reset_at_once(void)
 {
-	/* siw's end when TCP gives up. */
+	/* On siw an attempt ends when TCP gives up, after seconds. */
 	int i, timeouts = 0, rounds = kpair_is_siw() ? 5 : 300;
 	DAT_IA_ADDRESS_PTR to;
 	DAT_EVENT event;
 
-	if (kpair_thorough)
+	if (kpair_thorough && !kpair_is_siw())
 		rounds = 1000;
 	CHECK(kpair_reopen(&pair));
 	to = address();

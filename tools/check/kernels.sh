@@ -25,12 +25,14 @@ done | awk -F '\t' '
 		for (i = 1; i <= n; i++)
 			printf("%s%s (%s)", (i > 1 ? "; " : ""), series[order[i]], order[i])
 	}')
-said=$(sed -n 's/^#define DAT_KDAPL_KERNELS[^"]*"\(.*\)"/\1/p' kdapl/include/dat/version.h)
+said=$(tr '\n' ' ' <kdapl/include/dat/version.h |
+	sed -n 's/.*#define DAT_KDAPL_KERNELS[^"]*"\([^"]*\)".*/\1/p')
 [ "$said" = "$tested" ] || complain "version.h says '$said', tools/vm/kernels '$tested'"
 
 while read -r name; do
 	read -r arch page _ < <(row "$name")
 	[ "$arch" != amd64 ] || arch=x86-64
+	case $name in *-rt) arch="$arch, PREEMPT_RT" ;; esac
 	grep -qF "| ${name%%-*} | $arch | $((page / 1024)) KiB |" README.md ||
 		complain "README.md has no line for $name"
 done < <(kernels TEST full short)
