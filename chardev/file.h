@@ -16,7 +16,7 @@
 #include <dat/kdat.h>
 #include <linux/dat.h>
 
-#include "../kdapl/base/recent.h"
+#include "../kdapl/base/lookup_cache.h"
 
 struct dat_ucharge;
 struct dat_uevd;
@@ -43,7 +43,7 @@ struct file;
 struct dat_file {
 	struct file *filp;
 	struct xarray objects;
-	struct dat_recent recent;
+	struct dat_lookup_cache recent;
 	u32 next_handle;
 	u32 kept_handle;
 	atomic_t num_objects;

@@ -116,7 +116,7 @@ void dat_uobj_publish(struct dat_uobj *uobj, DAT_HANDLE khandle)
 	xa_lock_bh(&file->objects);
 	/* Into a reserved slot: no memory is needed. */
 	__xa_store(&file->objects, uobj->handle, uobj, GFP_ATOMIC);
-	dat_recent_add(&file->recent, uobj->handle, uobj);
+	dat_lookup_cache_add(&file->recent, uobj->handle, uobj);
 	xa_unlock_bh(&file->objects);
 }
 
@@ -135,13 +135,13 @@ void dat_uobj_unreserve(struct dat_uobj *uobj)
 
 static struct dat_uobj *peek_any(struct dat_file *file, u32 handle)
 {
-	struct dat_uobj *uobj = dat_recent_find(&file->recent, handle);
+	struct dat_uobj *uobj = dat_lookup_cache_find(&file->recent, handle);
 
 	if (likely(uobj && uobj->handle == handle))
 		return uobj;
 	uobj = xa_load(&file->objects, handle);
 	if (uobj)
-		dat_recent_walked(&file->recent, &file->objects, handle, uobj);
+		dat_lookup_cache_refill(&file->recent, &file->objects, handle, uobj);
 	return uobj;
 }
 
@@ -254,7 +254,7 @@ static bool withdraw(struct dat_uobj *uobj)
 		if (file->kept_handle)
 			__xa_erase(&file->objects, file->kept_handle);
 		file->kept_handle = uobj->handle;
-		dat_recent_remove(&file->recent, uobj->handle, uobj);
+		dat_lookup_cache_remove(&file->recent, uobj->handle, uobj);
 	}
 	xas_unlock_bh(&xas);
 	return found;

@@ -13,7 +13,7 @@
 #include "base/calls.h"
 #include "dev/addr.h"
 #include "dev/device.h"
-#include "dev/gate.h"
+#include "dev/quiesce.h"
 #include "dev/ia.h"
 #include "queue/evd.h"
 
@@ -57,7 +57,7 @@ static DAT_RETURN ia_set_async_evd(struct dat_ia *ia, DAT_COUNT qlen,
 	obj = dat_object_get(handle, DAT_HANDLE_TYPE_EVD);
 	if (!obj)
 		goto invalid;
-	if (!(to_evd(obj)->flags & DAT_EVD_ASYNC_FLAG) || !dat_object_use(obj))
+	if (!(to_evd(obj)->flags & DAT_EVD_ASYNC_FLAG) || !dat_object_use_get(obj))
 		goto put;
 	ia->async_evd = obj;
 	return DAT_SUCCESS;
@@ -84,7 +84,7 @@ static void ia_put_async_evd(struct dat_ia *ia)
 	spin_unlock_bh(&ia->owner.lock);
 
 	if (evd->ia != ia)
-		dat_object_unuse(evd);
+		dat_object_use_put(evd);
 	dat_object_put(evd);
 }
 
@@ -173,7 +173,7 @@ DAT_RETURN kdapl_ia_openv(const DAT_NAME_PTR ia_name,
 			goto put_evd;
 		kref_get(&ia->async_evd->ref);
 		/* Only dat_ia_close() destroys it. */
-		dat_object_use(ia->async_evd);
+		dat_object_use_get(ia->async_evd);
 	}
 
 	kref_get(&ia->obj.ref);
@@ -194,7 +194,7 @@ put_evd:
 	ia_put_async_evd(ia);
 del_ia:
 	dat_object_uncharge_hca(&ia->obj);
-	ia->gate = DAT_IA_CLOSING;
+	ia->live_state = DAT_IA_CLOSING;
 	mutex_unlock(&ia->end_lock);
 	dat_dev_del_ia(dev, ia);
 	mutex_lock(&ia->end_lock);
@@ -234,21 +234,21 @@ DAT_RETURN kdapl_ia_close(DAT_IA_HANDLE ia_handle,
 	ia = to_ia(obj);
 
 	mutex_lock(&ia->end_lock);
-	if (ia->gate == DAT_IA_CLOSING) {
+	if (ia->live_state == DAT_IA_CLOSING) {
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 		goto unlock;
 	}
 	/* A gate closed for a look only: calls wait, they do not fail. */
-	dat_ia_gate_close(ia, close_flags == DAT_CLOSE_ABRUPT_FLAG ?
+	dat_ia_quiesce(ia, close_flags == DAT_CLOSE_ABRUPT_FLAG ?
 			      DAT_IA_CLOSING : DAT_IA_UNPLUGGING);
 	if (close_flags == DAT_CLOSE_GRACEFUL_FLAG) {
 		if (dat_ia_has_consumer_objects(ia)) {
-			dat_ia_gate_open(ia);
+			dat_ia_resume(ia);
 			ret = DAT_ERROR(DAT_INVALID_STATE,
 					DAT_INVALID_STATE_IA_IN_USE);
 			goto unlock;
 		}
-		dat_ia_gate_seal(ia);
+		dat_ia_kill(ia);
 	}
 
 	dat_ia_destroy_objects(ia);
@@ -321,10 +321,10 @@ DAT_RETURN dat_ia_set_account(DAT_IA_HANDLE ia_handle,
 	ia = to_ia(obj);
 	/* Calls wait meanwhile, so that no object is charged in part. */
 	mutex_lock(&ia->end_lock);
-	if (ia->gate == DAT_IA_OPEN && !ia->unplugged) {
-		dat_ia_gate_close(ia, DAT_IA_UNPLUGGING);
+	if (ia->live_state == DAT_IA_OPEN && !ia->unplugged) {
+		dat_ia_quiesce(ia, DAT_IA_UNPLUGGING);
 		ret = set_account(ia, account);
-		dat_ia_gate_open(ia);
+		dat_ia_resume(ia);
 	}
 	mutex_unlock(&ia->end_lock);
 	dat_object_put(obj);

@@ -186,8 +186,8 @@ DAT_RETURN kdapl_ia_query(DAT_IA_HANDLE ia_handle,
 	if (provider_attr_mask && !provider_attr)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 
-	obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-			       DAT_INVALID_HANDLE_IA, &ret);
+	obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				  DAT_INVALID_HANDLE_IA, &ret);
 	if (!obj)
 		return ret;
 	if (async_evd_handle)
@@ -196,7 +196,7 @@ DAT_RETURN kdapl_ia_query(DAT_IA_HANDLE ia_handle,
 		fill_ia_attr(to_ia(obj), ia_attr);
 	if (provider_attr_mask)
 		fill_provider_attr(to_ia(obj), provider_attr);
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }
 
@@ -222,13 +222,13 @@ DAT_RETURN dat_ia_max_user_lmr(DAT_IA_HANDLE ia_handle, DAT_VLEN *max_length)
 	might_sleep();
 	if (!max_length)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-			       DAT_INVALID_HANDLE_IA, &ret);
+	obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				  DAT_INVALID_HANDLE_IA, &ret);
 	if (!obj)
 		return ret;
 	ibdev = dat_ia_ibdev(to_ia(obj));
 	*max_length = max(any_lmr_fits(ibdev), dat_dev_max_user_mr(ibdev));
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_GPL(dat_ia_max_user_lmr);

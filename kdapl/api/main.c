@@ -14,7 +14,7 @@
 #include "base/object.h"
 #include "dev/addr.h"
 #include "dev/device.h"
-#include "dev/farewell.h"
+#include "dev/linger.h"
 #include "queue/dto.h"
 
 static int __init kdapl_init(void)
@@ -57,7 +57,7 @@ static void __exit kdapl_exit(void)
 	dat_dev_unregister_client();
 	dat_addr_unregister();
 	dat_registry_exit();
-	dat_farewell_exit();
+	dat_linger_exit();
 	/* The last IA of a user frees the user, by a work. */
 	dat_object_table_destroy();
 	dat_workq_exit();

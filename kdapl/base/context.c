@@ -23,7 +23,7 @@ DAT_RETURN kdapl_get_handle_type(DAT_HANDLE dat_handle,
 	if (!handle_type)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	rcu_read_lock();
-	obj = dat_object_peek_any(dat_handle);
+	obj = dat_object_lookup_any(dat_handle);
 	if (obj)
 		*handle_type = obj->type;
 	rcu_read_unlock();
@@ -47,7 +47,7 @@ DAT_RETURN kdapl_set_consumer_context(DAT_HANDLE dat_handle,
 	struct dat_object *obj;
 
 	rcu_read_lock();
-	obj = dat_object_peek_any(dat_handle);
+	obj = dat_object_lookup_any(dat_handle);
 	if (obj)
 		obj->context = context;
 	rcu_read_unlock();
@@ -73,7 +73,7 @@ DAT_RETURN kdapl_get_consumer_context(DAT_HANDLE dat_handle,
 	if (!context)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	rcu_read_lock();
-	obj = dat_object_peek_any(dat_handle);
+	obj = dat_object_lookup_any(dat_handle);
 	if (obj)
 		*context = obj->context;
 	rcu_read_unlock();

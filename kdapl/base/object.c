@@ -15,15 +15,15 @@
 
 #include "base/account.h"
 #include "base/object.h"
-#include "base/recent.h"
+#include "base/lookup_cache.h"
 #include "base/stats.h"
 
-/* dat_object_peek_any() knows nothing but the low bits of the index. */
+/* dat_object_lookup_any() knows nothing but the low bits of the index. */
 #define HANDLE_INDEX_BITS	(BITS_PER_LONG == 64 ? 24 : 16)
 #define HANDLE_INDEX_MASK	(BIT(HANDLE_INDEX_BITS) - 1)
 
 static DEFINE_XARRAY_ALLOC1(dat_objects);
-struct dat_recent dat_recent_objects;
+struct dat_lookup_cache dat_object_cache;
 static atomic_long_t dat_generation;
 
 /* Objects whose memory has not been freed; each keeps its IA's, and so on. */
@@ -136,26 +136,26 @@ DAT_RETURN dat_object_publish(struct dat_object *obj)
 	xa_lock(&dat_objects);
 	/* Into a reserved slot: no memory is needed. */
 	__xa_store(&dat_objects, index, obj, GFP_ATOMIC);
-	dat_recent_add(&dat_recent_objects, index, obj);
+	dat_lookup_cache_add(&dat_object_cache, index, obj);
 	xa_unlock(&dat_objects);
 	return DAT_SUCCESS;
 }
 
 /**
- * dat_object_walk - look a handle up in the table itself
+ * dat_object_lookup_slow - look a handle up in the table itself
  * @handle: what a consumer passed
  *
- * Context: as dat_object_peek_any().
+ * Context: as dat_object_lookup_any().
  * Return: the object, or NULL if the handle names none.
  */
-struct dat_object *dat_object_walk(DAT_HANDLE handle)
+struct dat_object *dat_object_lookup_slow(DAT_HANDLE handle)
 {
 	unsigned long index = handle_index(handle);
 	struct dat_object *obj = xa_load(&dat_objects, index);
 
 	if (!obj || obj->handle != handle)
 		return NULL;
-	dat_recent_walked(&dat_recent_objects, &dat_objects, index, obj);
+	dat_lookup_cache_refill(&dat_object_cache, &dat_objects, index, obj);
 	return obj;
 }
 
@@ -172,7 +172,7 @@ struct dat_object *dat_object_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 	struct dat_object *obj;
 
 	rcu_read_lock();
-	obj = dat_object_peek(handle, type);
+	obj = dat_object_lookup(handle, type);
 	if (obj && !kref_get_unless_zero(&obj->ref))
 		obj = NULL;
 	rcu_read_unlock();
@@ -254,7 +254,7 @@ bool dat_object_claim(struct dat_object *obj)
  * @obj: the object
  *
  * Context: process, may sleep; callers for the same IA are serialised against
- * the removal of the device by dat_ia_enter().
+ * the removal of the device by dat_ia_get_live().
  */
 void dat_object_shutdown(struct dat_object *obj)
 {
@@ -276,7 +276,7 @@ void dat_object_retire(struct dat_object *obj)
 
 	xa_lock(&dat_objects);
 	__xa_erase(&dat_objects, index);
-	dat_recent_remove(&dat_recent_objects, index, obj);
+	dat_lookup_cache_remove(&dat_object_cache, index, obj);
 	xa_unlock(&dat_objects);
 	owner_del(obj);
 	dat_stats_freed(obj);

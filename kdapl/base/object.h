@@ -13,7 +13,7 @@
 #include <dat/kdat.h>
 
 #include "base/owner.h"
-#include "base/recent.h"
+#include "base/lookup_cache.h"
 
 struct dat_object;
 struct dat_owner;
@@ -87,7 +87,7 @@ struct dat_object {
 void dat_object_init(struct dat_object *obj, DAT_HANDLE_TYPE type,
 		     struct dat_owner *owner, const struct dat_object_ops *ops);
 DAT_RETURN dat_object_publish(struct dat_object *obj);
-struct dat_object *dat_object_walk(DAT_HANDLE handle);
+struct dat_object *dat_object_lookup_slow(DAT_HANDLE handle);
 struct dat_object *dat_object_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
 struct dat_object *dat_object_next(unsigned long *index);
 void dat_object_put(struct dat_object *obj);
@@ -97,60 +97,60 @@ void dat_object_shutdown(struct dat_object *obj);
 void dat_object_table_destroy(void);
 
 /* By their handles, which end with the index. */
-extern struct dat_recent dat_recent_objects;
+extern struct dat_lookup_cache dat_object_cache;
 
 /**
- * dat_object_peek_any - look a handle up, whatever its type
+ * dat_object_lookup_any - look a handle up, whatever its type
  * @handle: what a consumer passed
  *
  * Context: any; the caller is in an RCU read-side section, be it
  * rcu_read_lock_bh(), to which the object is tied.
  * Return: the object, or NULL if the handle names none.
  */
-static inline struct dat_object *dat_object_peek_any(DAT_HANDLE handle)
+static inline struct dat_object *dat_object_lookup_any(DAT_HANDLE handle)
 {
-	struct dat_object *obj = dat_recent_find(&dat_recent_objects,
-						 (unsigned long)handle);
+	struct dat_object *obj = dat_lookup_cache_find(&dat_object_cache,
+						       (unsigned long)handle);
 
 	return likely(obj && obj->handle == handle) ? obj :
-						      dat_object_walk(handle);
+						      dat_object_lookup_slow(handle);
 }
 
 /**
- * dat_object_peek - look a handle up
+ * dat_object_lookup - look a handle up
  * @handle: what a consumer passed
  * @type: the type it must have
  *
- * Context: as dat_object_peek_any().
+ * Context: as dat_object_lookup_any().
  * Return: the object, or NULL if the handle does not name one of that type.
  */
-static inline struct dat_object *dat_object_peek(DAT_HANDLE handle,
-						 DAT_HANDLE_TYPE type)
+static inline struct dat_object *dat_object_lookup(DAT_HANDLE handle,
+						   DAT_HANDLE_TYPE type)
 {
-	struct dat_object *obj = dat_object_peek_any(handle);
+	struct dat_object *obj = dat_object_lookup_any(handle);
 
 	return likely(obj && obj->type == type) ? obj : NULL;
 }
 
 /**
- * dat_object_use - make use of an object, so that it cannot be freed
+ * dat_object_use_get - make use of an object, so that it cannot be freed
  * @obj: the object
  *
  * Context: any.
  * Return: false if it has been freed already.
  */
-static inline bool dat_object_use(struct dat_object *obj)
+static inline bool dat_object_use_get(struct dat_object *obj)
 {
 	return atomic_inc_unless_negative(&obj->users);
 }
 
 /**
- * dat_object_unuse - the reverse of dat_object_use()
+ * dat_object_use_put - the reverse of dat_object_use_get()
  * @obj: the object
  *
  * Context: any.
  */
-static inline void dat_object_unuse(struct dat_object *obj)
+static inline void dat_object_use_put(struct dat_object *obj)
 {
 	atomic_dec(&obj->users);
 }

@@ -18,7 +18,7 @@ struct dat_object;
  * @uid: who it is
  * @ref: one of each IA, and of each connection that ends
  * @wq: runs the works of the user's objects
- * @farewells: the user's ended connections in farewell.c
+ * @lingering: the user's ended connections in linger.c
  * @free_work: frees it
  */
 struct dat_user {
@@ -26,7 +26,7 @@ struct dat_user {
 	kuid_t uid;
 	refcount_t ref;
 	struct workqueue_struct *wq;
-	unsigned int farewells;
+	unsigned int lingering;
 	struct work_struct free_work;
 };
 

@@ -23,7 +23,7 @@ int dat_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case DAT_HANDLE_TYPE_RSP:
 	case DAT_HANDLE_TYPE_CSP:
 		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
-			return dat_cr_arrived(to_sp(obj), id, event);
+			return dat_cr_request(to_sp(obj), id, event);
 		break;
 	case DAT_HANDLE_TYPE_EP:
 		dat_connect_event(to_ep(obj), id, event);

@@ -18,8 +18,8 @@ struct dat_ep;
  * request has been reported, or never will be.
  */
 #define DAT_RSP_SPENT	0
-#define DAT_RSP_TELLING	1
-#define DAT_RSP_TOLD	2
+#define DAT_RSP_REPORTING	1
+#define DAT_RSP_REPORTED	2
 
 /**
  * struct dat_sp - a service point: a PSP, an RSP or a CSP
@@ -27,7 +27,7 @@ struct dat_ep;
  * @evd: where connection requests go, used
  * @conn_qual: the connection qualifier
  * @id: listens; NULL when it has been stopped
- * @spent: of an RSP: DAT_RSP_SPENT, DAT_RSP_TELLING, DAT_RSP_TOLD
+ * @spent: of an RSP: DAT_RSP_SPENT, DAT_RSP_REPORTING, DAT_RSP_REPORTED
  * @cr: of an RSP: its request, referenced, from DAT_RSP_SPENT on
  * @addr: address and port that it listens on
  * @flags: of a PSP: who makes the EPs
@@ -54,8 +54,8 @@ struct dat_sp {
  * @obj: head
  * @id: the connection to be; NULL once it has been answered
  * @sp: the service point, referenced, while the consumer is yet to be told
- * @tell_work: tells it, where that cannot be done at once
- * @deferred: in the list of the IA while @tell_work waits for the gate
+ * @report_work: tells it, where that cannot be done at once
+ * @deferred: in the list of the IA while @report_work waits for the gate
  * @ep: the only EP that can accept it, used and referenced; or NULL
  * @ep_is_ours: @ep comes from dat_ep_provide()
  * @responder_resources: RDMA reads that the peer wants to have outstanding
@@ -68,7 +68,7 @@ struct dat_cr {
 	struct dat_object obj;
 	struct rdma_cm_id *id;
 	struct dat_sp *sp;
-	struct work_struct tell_work;
+	struct work_struct report_work;
 	struct dat_ia_deferred deferred;
 	struct dat_ep *ep;
 	bool ep_is_ours;
@@ -98,9 +98,9 @@ void dat_connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
 
 /* cr_arrive.c */
 struct dat_cr *dat_cr_new(struct dat_ia *ia, const void *data, u8 data_len);
-bool dat_cr_tell(struct dat_cr *cr, struct dat_sp *sp);
+bool dat_cr_report(struct dat_cr *cr, struct dat_sp *sp);
 void dat_rsp_finish(struct dat_sp *sp);
-int dat_cr_arrived(struct dat_sp *sp, struct rdma_cm_id *id,
+int dat_cr_request(struct dat_sp *sp, struct rdma_cm_id *id,
 		   struct rdma_cm_event *event);
 
 /* cr.c */

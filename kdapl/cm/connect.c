@@ -28,7 +28,7 @@ static void established(struct dat_ep *ep, struct rdma_cm_id *id)
 		rdma_disconnect(id);
 		return;
 	}
-	dat_ep_owe_farewell(ep);
+	dat_ep_owe_linger(ep);
 	cancel_delayed_work(&ep->timeout_work);
 	dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	/* A receive may have failed before the last message of the set-up. */
@@ -47,9 +47,9 @@ static void failed(struct dat_ep *ep, DAT_EVENT_NUMBER number)
 {
 	if (ep->passive)
 		number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
-	ep->farewell_owed = false;
+	ep->linger_owed = false;
 	cancel_delayed_work(&ep->timeout_work);
-	dat_ep_end(ep, ESTABLISHING, number);
+	dat_ep_disconnected(ep, ESTABLISHING, number);
 }
 
 /* The peer has accepted; the active side of InfiniBand has the last word. */
@@ -75,8 +75,8 @@ static void accepted_by_peer(struct dat_ep *ep, struct rdma_cm_id *id,
 static void ended(struct dat_ep *ep, DAT_EVENT_NUMBER if_connecting)
 {
 	failed(ep, if_connecting);
-	dat_ep_end(ep, EP_IN(CONNECTED) | EP_IN(DISCONNECT_PENDING),
-		   DAT_CONNECTION_EVENT_DISCONNECTED);
+	dat_ep_disconnected(ep, EP_IN(CONNECTED) | EP_IN(DISCONNECT_PENDING),
+			    DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 static void disconnected(struct dat_ep *ep, struct rdma_cm_id *id)

@@ -19,7 +19,7 @@
  * Its EP, if it has one and was not accepted with it, is the consumer's again,
  * or goes.
  *
- * Context: process, may sleep; the caller has passed the IA's gate.
+ * Context: process, may sleep; the caller holds a live reference to the IA.
  */
 void dat_cr_end(struct dat_cr *cr)
 {
@@ -109,7 +109,7 @@ static int cr_accept_locked(struct dat_cr *cr, struct dat_ep *ep,
 	else
 		ret = rdma_accept(id, &ep->conn);
 	if (!ret)
-		dat_ep_owe_farewell(ep);
+		dat_ep_owe_linger(ep);
 	return ret;
 }
 
@@ -134,8 +134,8 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep,
 	cr->id = NULL;
 	/* The call was right, the peer has gone: that is an event. */
 	if (ret)
-		dat_ep_end(ep, EP_IN(COMPLETION_PENDING),
-			   DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		dat_ep_disconnected(ep, EP_IN(COMPLETION_PENDING),
+				    DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 	mutex_unlock(&ep->mutex);
 	return DAT_SUCCESS;
 }
@@ -153,7 +153,7 @@ static DAT_RETURN pick_ep(struct dat_cr *cr, DAT_EP_HANDLE handle,
 		handle = cr->ep->obj.handle;
 	}
 	obj = dat_object_get(handle, DAT_HANDLE_TYPE_EP);
-	if (obj && obj->ia == cr->obj.ia && dat_object_use(obj)) {
+	if (obj && obj->ia == cr->obj.ia && dat_object_use_get(obj)) {
 		*objp = obj;
 		return DAT_SUCCESS;
 	}
@@ -193,8 +193,8 @@ DAT_RETURN kdapl_cr_accept(DAT_CR_HANDLE cr_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	if (private_data_size && !private_data)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	obj = dat_object_enter(cr_handle, DAT_HANDLE_TYPE_CR,
-			       DAT_INVALID_HANDLE_CR, &ret);
+	obj = dat_object_get_live(cr_handle, DAT_HANDLE_TYPE_CR,
+				  DAT_INVALID_HANDLE_CR, &ret);
 	if (!obj)
 		return ret;
 	cr = to_cr(obj);
@@ -207,7 +207,7 @@ DAT_RETURN kdapl_cr_accept(DAT_CR_HANDLE cr_handle,
 	if (!ret) {
 		ret = cr_accept(cr, to_ep(ep_obj), private_data,
 				private_data_size);
-		dat_object_unuse(ep_obj);
+		dat_object_use_put(ep_obj);
 		dat_object_put(ep_obj);
 	}
 	if (ret) {
@@ -216,10 +216,10 @@ DAT_RETURN kdapl_cr_accept(DAT_CR_HANDLE cr_handle,
 	}
 	/* From now on the EP is the consumer's to free. */
 	if (cr->ep)
-		dat_object_unuse(&cr->ep->obj);
+		dat_object_use_put(&cr->ep->obj);
 	dat_object_retire(obj);
 leave:
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }
 
@@ -230,8 +230,8 @@ static DAT_RETURN reject(DAT_CR_HANDLE cr_handle, DAT_COUNT size,
 	struct dat_cr *cr;
 	DAT_RETURN ret;
 
-	obj = dat_object_enter_for_free(cr_handle, DAT_HANDLE_TYPE_CR,
-					DAT_INVALID_HANDLE_CR, &ret);
+	obj = dat_object_get_open(cr_handle, DAT_HANDLE_TYPE_CR,
+				  DAT_INVALID_HANDLE_CR, &ret);
 	if (!obj)
 		return ret;
 	cr = to_cr(obj);
@@ -242,7 +242,7 @@ static DAT_RETURN reject(DAT_CR_HANDLE cr_handle, DAT_COUNT size,
 	} else {
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
 	}
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }
 

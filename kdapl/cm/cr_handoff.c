@@ -46,7 +46,7 @@ static DAT_RETURN hand_to(struct dat_cr *cr, struct dat_sp *sp)
 		return ret;
 	}
 	move_id(cr, new);
-	if (dat_cr_tell(new, sp))
+	if (dat_cr_report(new, sp))
 		return DAT_SUCCESS;
 
 	move_id(new, cr);
@@ -62,15 +62,15 @@ static DAT_RETURN try_hand_to(struct dat_cr *cr, struct dat_sp *sp)
 	bool is_other = sp->obj.ia != cr->obj.ia;
 
 	/* Two that wait for each other's gates would wait for ever. */
-	if (is_other && !dat_ia_try_enter(sp->obj.ia))
+	if (is_other && !dat_ia_tryget_live(sp->obj.ia))
 		return ret;
-	if (dat_object_use(&sp->evd->obj)) {
+	if (dat_object_use_get(&sp->evd->obj)) {
 		if (atomic_read(&sp->obj.users) >= 0)
 			ret = hand_to(cr, sp);
-		dat_object_unuse(&sp->evd->obj);
+		dat_object_use_put(&sp->evd->obj);
 	}
 	if (is_other)
-		dat_ia_leave(sp->obj.ia);
+		dat_ia_put_live(sp->obj.ia);
 	return ret;
 }
 
@@ -99,8 +99,8 @@ DAT_RETURN kdapl_cr_handoff(DAT_CR_HANDLE cr_handle,
 	might_sleep();
 	if (!handoff || handoff > U16_MAX)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	obj = dat_object_enter(cr_handle, DAT_HANDLE_TYPE_CR,
-			       DAT_INVALID_HANDLE_CR, &ret);
+	obj = dat_object_get_live(cr_handle, DAT_HANDLE_TYPE_CR,
+				  DAT_INVALID_HANDLE_CR, &ret);
 	if (!obj)
 		return ret;
 	if (!dat_object_claim(obj)) {
@@ -118,6 +118,6 @@ DAT_RETURN kdapl_cr_handoff(DAT_CR_HANDLE cr_handle,
 	else
 		dat_cr_end(to_cr(obj));
 leave:
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }

@@ -79,8 +79,8 @@ DAT_RETURN kdapl_csp_create(DAT_IA_HANDLE ia_handle,
 	ret = check(comm, address, csp_handle);
 	if (ret)
 		return ret;
-	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-				  DAT_INVALID_HANDLE_IA, &ret);
+	ia_obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				     DAT_INVALID_HANDLE_IA, &ret);
 	if (!ia_obj)
 		return ret;
 	ret = dat_sp_new(to_ia(ia_obj), DAT_HANDLE_TYPE_CSP, evd_handle, &sp);
@@ -93,7 +93,7 @@ DAT_RETURN kdapl_csp_create(DAT_IA_HANDLE ia_handle,
 		*csp_handle = sp->obj.handle;
 	dat_object_put(&sp->obj);
 leave:
-	dat_object_leave(ia_obj);
+	dat_object_put_live(ia_obj);
 	return ret;
 }
 

@@ -69,8 +69,8 @@ void dat_ep_connect_again(struct dat_ep *ep)
 	old = ep->cm_id;
 	id = start(ep, &old->route.addr.dst_addr);
 	if (IS_ERR(id)) {
-		dat_ep_end(ep, EP_IN(ACTIVE_CONNECTION_PENDING),
-			   DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		dat_ep_disconnected(ep, EP_IN(ACTIVE_CONNECTION_PENDING),
+				    DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 		goto unlock;
 	}
 	WRITE_ONCE(ep->cm_id, id);
@@ -141,8 +141,8 @@ static DAT_RETURN connect_ep(DAT_EP_HANDLE ep_handle, struct peer *peer)
 	struct dat_ep *ep;
 	DAT_RETURN ret;
 
-	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
-			       DAT_INVALID_HANDLE_EP, &ret);
+	obj = dat_object_get_live(ep_handle, DAT_HANDLE_TYPE_EP,
+				  DAT_INVALID_HANDLE_EP, &ret);
 	if (!obj)
 		return ret;
 	ep = to_ep(obj);
@@ -150,7 +150,7 @@ static DAT_RETURN connect_ep(DAT_EP_HANDLE ep_handle, struct peer *peer)
 	mutex_lock(&ep->mutex);
 	ret = begin(ep, peer);
 	mutex_unlock(&ep->mutex);
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }
 
@@ -341,8 +341,8 @@ DAT_RETURN kdapl_ep_dup_connect(DAT_EP_HANDLE ep_handle,
 		ret = set_qos(&peer, qos);
 	if (ret)
 		return ret;
-	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
-			       DAT_INVALID_HANDLE_EP, &ret);
+	obj = dat_object_get_live(ep_handle, DAT_HANDLE_TYPE_EP,
+				  DAT_INVALID_HANDLE_EP, &ret);
 	if (!obj)
 		return ret;
 	dup = dat_object_get(ep_dup_handle, DAT_HANDLE_TYPE_EP);
@@ -352,6 +352,6 @@ DAT_RETURN kdapl_ep_dup_connect(DAT_EP_HANDLE ep_handle,
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	if (dup)
 		dat_object_put(dup);
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret ?: connect_ep(ep_handle, &peer);
 }

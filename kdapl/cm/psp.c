@@ -27,8 +27,8 @@ static DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *qual,
 	struct dat_sp *sp;
 	DAT_RETURN ret;
 
-	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-				  DAT_INVALID_HANDLE_IA, &ret);
+	ia_obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				     DAT_INVALID_HANDLE_IA, &ret);
 	if (!ia_obj)
 		return ret;
 	ret = dat_sp_new(to_ia(ia_obj), DAT_HANDLE_TYPE_PSP, evd_handle, &sp);
@@ -45,7 +45,7 @@ static DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *qual,
 put:
 	dat_object_put(&sp->obj);
 leave:
-	dat_object_leave(ia_obj);
+	dat_object_put_live(ia_obj);
 	return ret;
 }
 

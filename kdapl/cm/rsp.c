@@ -60,8 +60,8 @@ DAT_RETURN kdapl_rsp_create(DAT_IA_HANDLE ia_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!rsp_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-				  DAT_INVALID_HANDLE_IA, &ret);
+	ia_obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				     DAT_INVALID_HANDLE_IA, &ret);
 	if (!ia_obj)
 		return ret;
 	ret = dat_sp_new(to_ia(ia_obj), DAT_HANDLE_TYPE_RSP, evd_handle, &sp);
@@ -84,7 +84,7 @@ drop:
 put:
 	dat_object_put(&sp->obj);
 leave:
-	dat_object_leave(ia_obj);
+	dat_object_put_live(ia_obj);
 	return ret;
 }
 
@@ -112,8 +112,8 @@ DAT_RETURN kdapl_rsp_query(DAT_RSP_HANDLE rsp_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!rsp_param)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	obj = dat_object_enter_for_free(rsp_handle, DAT_HANDLE_TYPE_RSP,
-					DAT_INVALID_HANDLE_RSP, &ret);
+	obj = dat_object_get_open(rsp_handle, DAT_HANDLE_TYPE_RSP,
+				  DAT_INVALID_HANDLE_RSP, &ret);
 	if (!obj)
 		return ret;
 	sp = to_sp(obj);
@@ -123,7 +123,7 @@ DAT_RETURN kdapl_rsp_query(DAT_RSP_HANDLE rsp_handle,
 		.evd_handle = sp->evd->obj.handle,
 		.ep_handle = sp->ep->obj.handle,
 	};
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return DAT_SUCCESS;
 }
 
@@ -146,8 +146,8 @@ DAT_RETURN kdapl_rsp_free(DAT_RSP_HANDLE rsp_handle)
 	DAT_RETURN ret;
 
 	might_sleep();
-	obj = dat_object_enter_for_free(rsp_handle, DAT_HANDLE_TYPE_RSP,
-					DAT_INVALID_HANDLE_RSP, &ret);
+	obj = dat_object_get_open(rsp_handle, DAT_HANDLE_TYPE_RSP,
+				  DAT_INVALID_HANDLE_RSP, &ret);
 	if (!obj)
 		return ret;
 	sp = to_sp(obj);
@@ -160,6 +160,6 @@ DAT_RETURN kdapl_rsp_free(DAT_RSP_HANDLE rsp_handle)
 	} else {
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP);
 	}
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }

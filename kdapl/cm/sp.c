@@ -35,7 +35,7 @@ static void sp_shutdown(struct dat_object *obj)
 	struct dat_sp *sp = to_sp(obj);
 
 	dat_sp_stop(sp);
-	dat_object_unuse(&sp->evd->obj);
+	dat_object_use_put(&sp->evd->obj);
 }
 
 static void sp_release(struct dat_object *obj)
@@ -65,7 +65,7 @@ static const struct dat_object_ops sp_ops = {
  * Requests name the handle, so it is there before the first; and whoever gets
  * the first may free it while the caller still looks at it.
  *
- * Context: process, may sleep; the caller has passed the IA's gate.
+ * Context: process, may sleep; the caller holds a live reference to the IA.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_RETURN dat_sp_new(struct dat_ia *ia, DAT_HANDLE_TYPE type,
@@ -78,7 +78,7 @@ DAT_RETURN dat_sp_new(struct dat_ia *ia, DAT_HANDLE_TYPE type,
 	evd_obj = dat_object_get(evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (!evd_obj || evd_obj->ia != ia ||
 	    !(to_evd(evd_obj)->flags & DAT_EVD_CR_FLAG) ||
-	    !dat_object_use(evd_obj)) {
+	    !dat_object_use_get(evd_obj)) {
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
 		goto put_evd;
 	}
@@ -114,7 +114,7 @@ DAT_RETURN dat_sp_new(struct dat_ia *ia, DAT_HANDLE_TYPE type,
 free:
 	kfree(sp);
 unuse_evd:
-	dat_object_unuse(evd_obj);
+	dat_object_use_put(evd_obj);
 put_evd:
 	if (evd_obj)
 		dat_object_put(evd_obj);
@@ -168,7 +168,7 @@ static int bind_and_listen(struct dat_sp *sp,
  *
  * rdma_cm's privileged ports are not for everybody; it does not check.
  *
- * Context: process, may sleep; the caller has passed the IA's gate.
+ * Context: process, may sleep; the caller holds a live reference to the IA.
  * Return: DAT_SUCCESS, DAT_CONN_QUAL_IN_USE, DAT_CONN_QUAL_UNAVAILABLE,
  * DAT_INVALID_ADDRESS (it is not the IA's), DAT_INSUFFICIENT_RESOURCES.
  */
@@ -216,7 +216,7 @@ unavailable:
  * @sp: the service point, from dat_sp_new()
  * @qual: the connection qualifier; 0 for one that is free
  *
- * Context: process, may sleep; the caller has passed the IA's gate.
+ * Context: process, may sleep; the caller holds a live reference to the IA.
  * Return: DAT_SUCCESS, DAT_CONN_QUAL_IN_USE, DAT_CONN_QUAL_UNAVAILABLE,
  * DAT_INSUFFICIENT_RESOURCES (also: the IA has no address).
  */
@@ -248,7 +248,7 @@ DAT_RETURN dat_sp_listen_qual(struct dat_sp *sp, DAT_CONN_QUAL qual)
  * dat_sp_drop - free a service point that does not listen
  * @sp: the service point, which dat_sp_listen() has not taken
  *
- * Context: process, may sleep; the caller has passed the IA's gate.
+ * Context: process, may sleep; the caller holds a live reference to the IA.
  */
 void dat_sp_drop(struct dat_sp *sp)
 {

@@ -14,7 +14,7 @@
 #include "base/user.h"
 #include "dev/addr.h"
 #include "dev/device.h"
-#include "dev/gate.h"
+#include "dev/quiesce.h"
 #include "dev/ia.h"
 
 /* The order in which objects end: users before what they use. */
@@ -33,7 +33,7 @@ static const DAT_HANDLE_TYPE ia_end_order[] = {
 
 /**
  * dat_ia_ibdev - the device under an IA
- * @ia: the IA; the caller has passed its gate, or ends it
+ * @ia: the IA; the caller holds a live reference to it, or ends it
  *
  * Return: the device.
  */
@@ -88,7 +88,7 @@ static struct dat_object *ia_first_object(struct dat_ia *ia,
 
 /**
  * dat_ia_has_consumer_objects - has the consumer created anything with an IA?
- * @ia: the IA, whose gate is closed
+ * @ia: the IA, quiesced
  *
  * Context: process.
  * Return: false if it has no objects but those that come with it.
@@ -115,7 +115,7 @@ bool dat_ia_has_consumer_objects(struct dat_ia *ia)
 
 /**
  * dat_ia_destroy_objects - destroy all objects of an IA
- * @ia: the IA, whose gate is closed
+ * @ia: the IA, quiesced
  *
  * Context: process, may sleep.
  */
@@ -158,10 +158,10 @@ void dat_ia_unplug(struct dat_ia *ia)
 	size_t i;
 
 	mutex_lock(&ia->end_lock);
-	if (ia->gate == DAT_IA_CLOSING)
+	if (ia->live_state == DAT_IA_CLOSING)
 		goto unlock;
 
-	dat_ia_gate_close(ia, DAT_IA_UNPLUGGING);
+	dat_ia_quiesce(ia, DAT_IA_UNPLUGGING);
 	WRITE_ONCE(ia->unplugged, true);
 	dat_ia_async_event(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, ia->obj.handle,
 			   DAT_IA_CATASTROPHIC_ERROR);
@@ -173,7 +173,7 @@ void dat_ia_unplug(struct dat_ia *ia)
 		list_for_each_entry(obj, &ia->owner.objects[ia_end_order[i]], node)
 			ia_unplug_object(obj);
 	dat_object_uncharge_hca(&ia->obj);
-	dat_ia_gate_open(ia);
+	dat_ia_resume(ia);
 unlock:
 	mutex_unlock(&ia->end_lock);
 }
@@ -241,7 +241,7 @@ struct dat_ia *dat_ia_alloc(struct dat_dev *dev, u32 port,
 	xa_init_flags(&ia->lmrs, XA_FLAGS_LOCK_BH);
 	xa_init_flags(&ia->rmrs, XA_FLAGS_LOCK_BH);
 	INIT_LIST_HEAD(&ia->dev_node);
-	dat_ia_gate_init(ia);
+	dat_ia_live_init(ia);
 	dat_addr_init(ia);
 	/* It has no account yet that could refuse. */
 	dat_object_charge(&ia->obj, sizeof(*ia) + DAT_BYTES_HANDLE);

@@ -15,7 +15,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "base/object.h"
-#include "base/recent.h"
+#include "base/lookup_cache.h"
 
 struct dat_dev;
 struct dat_lmr;
@@ -32,7 +32,7 @@ struct dat_ia_ops {
 	bool (*in_upcall)(void);
 };
 
-enum dat_ia_gate {
+enum dat_ia_live_state {
 	DAT_IA_OPEN,
 	DAT_IA_UNPLUGGING,	/* calls wait until the device is gone */
 	DAT_IA_CLOSING,		/* calls fail */
@@ -49,8 +49,8 @@ struct dat_ia_deferred {
 };
 
 /* What became of an attempt to pass the gate without waiting. */
-enum dat_ia_entry {
-	DAT_IA_ENTERED,
+enum dat_ia_get_result {
+	DAT_IA_GOT,
 	DAT_IA_REFUSED,		/* the IA is being closed */
 	DAT_IA_DEFERRED,	/* the work will run again */
 };
@@ -72,13 +72,13 @@ enum dat_ia_entry {
  * @async_evd: where asynchronous events go, referenced and used
  * @unplugged: the device has gone
  * @end_lock: held by whoever ends the IA: dat_ia_close(), the device's removal
- * @gate: may calls enter?
- * @entered: 1 + calls inside
- * @gate_wq: waited on by calls and by whoever closed the gate
- * @deferred: works that wait for the gate
- * @pinners: tasks behind the gate that may be waiting for a page of their process
+ * @live_state: whether calls get a live reference
+ * @num_live: 1 + live references
+ * @live_wq: calls wait here for dat_ia_resume(), dat_ia_quiesce() for calls
+ * @deferred: works that wait for dat_ia_resume()
+ * @pinners: tasks with a live reference that may wait for a page of their process
  * @lmrs: LMRs by the index part of their lmr_context
- * @recent_lmrs: of these, what is found at once
+ * @lmr_cache: of these, what is found at once
  * @kept_lmr: index in @lmrs that was given up last, and whose slot is kept
  * @reserved_lmr: the LMR that is all memory, once somebody has asked
  * @rmrs: RMRs by the index parts of their windows' contexts
@@ -99,13 +99,13 @@ struct dat_ia {
 	struct dat_object *async_evd;
 	bool unplugged;
 	struct mutex end_lock;
-	enum dat_ia_gate gate;
-	refcount_t entered;
-	wait_queue_head_t gate_wq;
+	enum dat_ia_live_state live_state;
+	refcount_t num_live;
+	wait_queue_head_t live_wq;
 	struct list_head deferred;
 	struct list_head pinners;
 	struct xarray lmrs;
-	struct dat_recent recent_lmrs;
+	struct dat_lookup_cache lmr_cache;
 	unsigned long kept_lmr;
 	struct xarray rmrs;
 	struct dat_lmr *reserved_lmr;
@@ -136,21 +136,21 @@ static inline struct workqueue_struct *dat_wq(const struct dat_object *obj)
 
 bool dat_ia_has_consumer_objects(struct dat_ia *ia);
 
-bool dat_ia_enter_for_free(struct dat_ia *ia);
-bool dat_ia_enter(struct dat_ia *ia);
-bool dat_ia_try_enter(struct dat_ia *ia);
-void dat_ia_leave(struct dat_ia *ia);
-enum dat_ia_entry dat_ia_enter_or_defer(struct dat_ia *ia,
-					struct dat_ia_deferred *deferred);
+bool dat_ia_get_open(struct dat_ia *ia);
+bool dat_ia_get_live(struct dat_ia *ia);
+bool dat_ia_tryget_live(struct dat_ia *ia);
+void dat_ia_put_live(struct dat_ia *ia);
+enum dat_ia_get_result dat_ia_get_or_defer(struct dat_ia *ia,
+					   struct dat_ia_deferred *deferred);
 
-struct dat_object *dat_object_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
-				    DAT_RETURN_SUBTYPE subtype,
-				    DAT_RETURN *ret);
-struct dat_object *dat_object_enter_for_free(DAT_HANDLE handle,
-					     DAT_HANDLE_TYPE type,
-					     DAT_RETURN_SUBTYPE subtype,
-					     DAT_RETURN *ret);
-void dat_object_leave(struct dat_object *obj);
+struct dat_object *dat_object_get_live(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
+				       DAT_RETURN_SUBTYPE subtype,
+				       DAT_RETURN *ret);
+struct dat_object *dat_object_get_open(DAT_HANDLE handle,
+				       DAT_HANDLE_TYPE type,
+				       DAT_RETURN_SUBTYPE subtype,
+				       DAT_RETURN *ret);
+void dat_object_put_live(struct dat_object *obj);
 DAT_RETURN dat_object_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 			   DAT_RETURN_SUBTYPE bad_handle,
 			   DAT_RETURN_SUBTYPE in_use);

@@ -8,7 +8,7 @@
 #include "base/account.h"
 #include "base/calls.h"
 #include "dev/addr.h"
-#include "dev/farewell.h"
+#include "dev/linger.h"
 #include "dev/ia.h"
 #include "ep/ep.h"
 #include "mem/pz.h"
@@ -68,7 +68,7 @@ static void ep_shutdown(struct dat_object *obj)
 		dat_ep_connect_event(ep, ep->passive ?
 			DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR :
 			DAT_CONNECTION_EVENT_UNREACHABLE);
-	dat_ep_end_cancel(ep);
+	dat_ep_disconnect_cancel(ep);
 
 	mutex_lock(&ep->mutex);
 	swap(id, ep->cm_id);
@@ -78,21 +78,21 @@ static void ep_shutdown(struct dat_object *obj)
 		rdma_disconnect(id);
 	}
 	if (id)
-		dat_farewell(id, ep->obj.owner->user, &ep->farewell_owed,
-			     ep->leave_owed);
+		dat_linger(id, ep->obj.owner->user, &ep->linger_owed,
+			   ep->dreq_owed);
 	WRITE_ONCE(ep->state, DAT_EP_STATE_DISCONNECTED);
 	mutex_unlock(&ep->mutex);
 
 	/* No handler and no work can end the connection any more. */
-	dat_ep_await_end(ep);
-	dat_ep_unwatch(ep);
+	dat_ep_wait_disconnected(ep);
+	dat_ep_poll_stop(ep);
 	dat_ep_qp_destroy(ep);
 	/* The end of a connection may keep the EP for a while, without these. */
 	dat_workq_destroy(&ep->sq);
 	dat_workq_destroy(&ep->rq);
 	dat_object_uncharge(&ep->obj, ep->qp_bytes + ep->slot_bytes);
 	dat_watermarks_end(ep);
-	dat_ep_end_cancel(ep);
+	dat_ep_disconnect_cancel(ep);
 	parts = dat_ep_parts(ep);
 	dat_ep_remove_streams(&parts);
 	dat_ep_unexpect(&parts, &no_parts);
@@ -100,9 +100,9 @@ static void ep_shutdown(struct dat_object *obj)
 	dat_ep_leave_evd(ep->request_evd, ep->request_evd_is_private);
 	dat_ep_leave_evd(ep->connect_evd, false);
 	if (ep->srq)
-		dat_object_unuse(&ep->srq->obj);
+		dat_object_use_put(&ep->srq->obj);
 	if (ep->pz)
-		dat_object_unuse(&ep->pz->obj);
+		dat_object_use_put(&ep->pz->obj);
 }
 
 static void put_if_any(struct dat_object *obj)
@@ -138,7 +138,7 @@ static struct dat_srq_ep *ep_srq_ep(struct dat_object *obj)
 static const struct dat_object_ops ep_ops = {
 	.shutdown = ep_shutdown,
 	.release = ep_release,
-	.progress = dat_ep_hurry,
+	.progress = dat_ep_progress,
 	.srq_ep = ep_srq_ep,
 	.state = ep_state,
 };
@@ -169,7 +169,7 @@ struct dat_ep *dat_ep_new(struct dat_ia *ia)
 	spin_lock_init(&ep->state_lock);
 	dat_workq_init(&ep->sq, &ep->obj, &ep->state, &ep_workq_ops, 0);
 	dat_workq_init(&ep->rq, &ep->obj, &ep->state, &ep_workq_ops, 0);
-	dat_ep_end_init(ep);
+	dat_ep_disconnect_init(ep);
 	dat_watermarks_init(ep);
 	ep->state = DAT_EP_STATE_UNCONNECTED;
 	dat_object_init(&ep->obj, DAT_HANDLE_TYPE_EP, &ia->owner, &ep_ops);
@@ -194,7 +194,7 @@ DAT_RETURN dat_ep_get_pz(struct dat_ia *ia, DAT_PZ_HANDLE handle,
 {
 	struct dat_object *obj = dat_object_get(handle, DAT_HANDLE_TYPE_PZ);
 
-	if (obj && obj->ia == ia && dat_object_use(obj)) {
+	if (obj && obj->ia == ia && dat_object_use_get(obj)) {
 		*pzp = to_pz(obj);
 		return DAT_SUCCESS;
 	}
@@ -231,8 +231,8 @@ DAT_RETURN dat_ep_make(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	struct dat_ep *ep;
 	DAT_RETURN ret;
 
-	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-				  DAT_INVALID_HANDLE_IA, &ret);
+	ia_obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				     DAT_INVALID_HANDLE_IA, &ret);
 	if (!ia_obj)
 		return ret;
 	ia = to_ia(ia_obj);
@@ -288,14 +288,14 @@ unget:
 	dat_ep_unget_evd(parts.request_evd, parts.request_evd_is_private);
 	dat_ep_unget_evd(parts.connect_evd, false);
 	if (parts.srq) {
-		dat_object_unuse(&parts.srq->obj);
+		dat_object_use_put(&parts.srq->obj);
 		dat_object_put(&parts.srq->obj);
 	}
 unget_pz:
-	dat_object_unuse(&parts.pz->obj);
+	dat_object_use_put(&parts.pz->obj);
 	dat_object_put(&parts.pz->obj);
 leave:
-	dat_object_leave(ia_obj);
+	dat_object_put_live(ia_obj);
 	return ret;
 }
 
@@ -368,8 +368,8 @@ DAT_RETURN kdapl_ep_query(DAT_EP_HANDLE ep_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!ep_param)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
-			       DAT_INVALID_HANDLE_EP, &ret);
+	obj = dat_object_get_live(ep_handle, DAT_HANDLE_TYPE_EP,
+				  DAT_INVALID_HANDLE_EP, &ret);
 	if (!obj)
 		return ret;
 	ep = to_ep(obj);
@@ -399,7 +399,7 @@ DAT_RETURN kdapl_ep_query(DAT_EP_HANDLE ep_handle,
 	mutex_unlock(&ep->mutex);
 	ep_param->remote_port_qual = dat_addr_port(&ep->remote_addr);
 	ep_param->remote_ia_address_ptr = (DAT_SOCK_ADDR *)&ep->remote_addr;
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return DAT_SUCCESS;
 }
 
@@ -464,7 +464,7 @@ DAT_RETURN kdapl_ep_free(DAT_EP_HANDLE ep_handle)
 		state = dat_ep_state(to_ep(obj));
 		dat_object_put(obj);
 	}
-	if (!(BIT(state) & DAT_EP_BESPOKEN))
+	if (!(BIT(state) & DAT_EP_RESERVED_STATES))
 		state = DAT_EP_STATE_RESERVED;
 	in_use = dat_ep_state_error(state);
 	return dat_object_free(ep_handle, DAT_HANDLE_TYPE_EP,

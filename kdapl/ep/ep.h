@@ -115,7 +115,7 @@ struct dat_ep_parts {
  * @tos: type of service of the connection
  * @drain_work: ends a connection gracefully
  * @settle_work: reports the end of a connection when its queues have been flushed
- * @leave_work: disconnects a broken connection: see DAT_QUIRK_LATE_ANSWERS
+ * @dreq_work: disconnects a broken connection: see DAT_QUIRK_LATE_ANSWERS
  * @idle_wq: woken up when nothing is outstanding, and when the end was reported
  * @settle_deadline: when @settle_work stops waiting for completions, in jiffies
  * @end_number: the event that @settle_work is to report; 0 for none. Guarded by
@@ -123,11 +123,11 @@ struct dat_ep_parts {
  * @end_may_be_broken: if a DTO fails until then, the event is another
  * @ending: from the end of a connection until it has been reported; likewise
  * @watching: the EVDs of DTOs process completions for the sake of @idle_wq
- * @leave_owed: @leave_work is to run yet; under @mutex
+ * @dreq_owed: @dreq_work is to run yet; under @mutex
  * @late_answers: DAT_QUIRK_LATE_ANSWERS
  * @timeout_work: ends an attempt to connect
  * @drain_deadline: when @drain_work gives up, in jiffies
- * @farewell_owed: the peer may believe that it is connected, and has to be
+ * @linger_owed: the peer may believe that it is connected, and has to be
  *	told of the end; changes under the handler lock of @cm_id
  * @passive: connects by accepting
  * @heard: the peer has sent something, while it was COMPLETION_PENDING
@@ -174,14 +174,14 @@ struct dat_ep {
 	void (*connect_again)(struct dat_ep *ep);
 	struct delayed_work drain_work;
 	struct delayed_work settle_work;
-	struct delayed_work leave_work;
+	struct delayed_work dreq_work;
 	wait_queue_head_t idle_wq;
 	unsigned long settle_deadline;
 	DAT_EVENT_NUMBER end_number;
 	bool ending;
 	bool end_may_be_broken;
 	unsigned long watching;
-	bool leave_owed;
+	bool dreq_owed;
 	bool late_answers;
 	struct delayed_work timeout_work;
 	unsigned long drain_deadline;
@@ -189,7 +189,7 @@ struct dat_ep {
 	bool failed;
 	bool qp_failed;
 	bool flushing;
-	bool farewell_owed;
+	bool linger_owed;
 	u8 port_tries;
 	u8 tos;
 	bool passive;
@@ -213,9 +213,9 @@ static inline struct dat_ep *to_ep(struct dat_object *obj)
 }
 
 /* On iWARP it is up to TCP to deliver it. */
-static inline void dat_ep_owe_farewell(struct dat_ep *ep)
+static inline void dat_ep_owe_linger(struct dat_ep *ep)
 {
-	ep->farewell_owed = !ep->iwarp;
+	ep->linger_owed = !ep->iwarp;
 }
 
 /* ep.c */
@@ -287,12 +287,12 @@ const char *dat_ep_state_name(DAT_EP_STATE state);
 				 EP_IN(UNCONFIGURED_TENTATIVE))
 
 /* A service point or a connection request has it. */
-#define DAT_EP_BESPOKEN		(EP_IN(RESERVED) | \
-				 EP_IN(UNCONFIGURED_RESERVED) | \
-				 EP_IN(PASSIVE_CONNECTION_PENDING) | \
-				 EP_IN(UNCONFIGURED_PASSIVE) | \
-				 EP_IN(TENTATIVE_CONNECTION_PENDING) | \
-				 EP_IN(UNCONFIGURED_TENTATIVE))
+#define DAT_EP_RESERVED_STATES		(EP_IN(RESERVED) | \
+					 EP_IN(UNCONFIGURED_RESERVED) | \
+					 EP_IN(PASSIVE_CONNECTION_PENDING) | \
+					 EP_IN(UNCONFIGURED_PASSIVE) | \
+					 EP_IN(TENTATIVE_CONNECTION_PENDING) | \
+					 EP_IN(UNCONFIGURED_TENTATIVE))
 
 /* ep_srq.c */
 bool dat_ep_srq_suits(const struct dat_srq *srq, const struct dat_pz *pz);
@@ -301,18 +301,18 @@ DAT_RETURN dat_ep_srq_join(struct dat_ia *ia, struct dat_ep_parts *p,
 bool dat_ep_srq_is_quiet(const struct dat_ep *ep, unsigned int waited_ms);
 
 /* ep_end.c */
-void dat_ep_end_init(struct dat_ep *ep);
-void dat_ep_end_cancel(struct dat_ep *ep);
+void dat_ep_disconnect_init(struct dat_ep *ep);
+void dat_ep_disconnect_cancel(struct dat_ep *ep);
 void dat_ep_dto_failed(struct dat_object *obj, enum ib_wc_status status);
 void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number);
-void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number);
+void dat_ep_disconnected(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number);
 void dat_ep_break(struct dat_ep *ep);
 void dat_ep_break_soon(struct dat_ep *ep);
 void dat_ep_drained(struct dat_object *obj);
-void dat_ep_await_end(struct dat_ep *ep);
-void dat_ep_watch(struct dat_ep *ep);
-void dat_ep_unwatch(struct dat_ep *ep);
-void dat_ep_hurry(struct dat_object *obj, unsigned int waited);
+void dat_ep_wait_disconnected(struct dat_ep *ep);
+void dat_ep_poll_start(struct dat_ep *ep);
+void dat_ep_poll_stop(struct dat_ep *ep);
+void dat_ep_progress(struct dat_object *obj, unsigned int waited);
 void dat_ep_fail_qp(struct dat_ep *ep);
 
 /* ep_watermark.c */

@@ -149,7 +149,7 @@ static void unget_parts(const struct dat_ep_parts *p,
 	if (p->connect_evd != than->connect_evd)
 		dat_ep_unget_evd(p->connect_evd, false);
 	if (p->pz && p->pz != than->pz) {
-		dat_object_unuse(&p->pz->obj);
+		dat_object_use_put(&p->pz->obj);
 		dat_object_put(&p->pz->obj);
 	}
 }
@@ -339,14 +339,14 @@ DAT_RETURN kdapl_ep_modify(DAT_EP_HANDLE ep_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!ep_param)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
-			       DAT_INVALID_HANDLE_EP, &ret);
+	obj = dat_object_get_live(ep_handle, DAT_HANDLE_TYPE_EP,
+				  DAT_INVALID_HANDLE_EP, &ret);
 	if (!obj)
 		return ret;
 	ep = to_ep(obj);
 	mutex_lock(&ep->mutex);
 	ret = modify(ep, ep_param_mask, ep_param);
 	mutex_unlock(&ep->mutex);
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }

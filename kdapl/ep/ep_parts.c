@@ -62,7 +62,7 @@ void dat_ep_leave_evd(struct dat_evd *evd, bool is_private)
 	if (is_private)
 		dat_object_shutdown(&evd->obj);
 	else
-		dat_object_unuse(&evd->obj);
+		dat_object_use_put(&evd->obj);
 }
 
 /**
@@ -113,7 +113,7 @@ static DAT_RETURN use_evd(struct dat_ia *ia, DAT_EVD_HANDLE handle,
 	struct dat_object *obj = dat_object_get(handle, DAT_HANDLE_TYPE_EVD);
 
 	if (obj && obj->ia == ia && to_evd(obj)->flags & flag &&
-	    dat_object_use(obj)) {
+	    dat_object_use_get(obj)) {
 		*evdp = to_evd(obj);
 		return DAT_SUCCESS;
 	}
@@ -234,7 +234,7 @@ void dat_ep_begin_flush(struct dat_ep *ep)
 	dat_evd_remove_stream(ep->recv_evd, true);
 	ep->flushing = true;
 	/* Those that came without being solicited are told of as well. */
-	dat_evd_kick(ep->recv_evd);
+	dat_evd_schedule_upcall(ep->recv_evd);
 }
 
 /**

@@ -287,12 +287,12 @@ void dat_ep_qp_destroy(struct dat_ep *ep)
 	 * error state gives one for whatever is posted now.
 	 */
 	if (!dat_workq_is_idle(&ep->sq))
-		dat_post_marker(ep);
+		dat_post_drain(ep);
 	workq_use(&ep->sq, NULL);
 	workq_use(&ep->rq, NULL);
-	dat_ep_watch(ep);
+	dat_ep_poll_start(ep);
 	wait_for_flush(ep);
-	dat_ep_unwatch(ep);
+	dat_ep_poll_stop(ep);
 	qpn = ep->qp->qp_num;
 	if (ib_destroy_qp(ep->qp))
 		pr_err("kdapl: %s: QP %u cannot be destroyed\n",

@@ -24,7 +24,7 @@ DAT_RETURN dat_ep_reserve(struct dat_ia *ia, DAT_EP_HANDLE handle,
 
 	if (!obj)
 		return ret;
-	if (obj->ia != ia || !dat_object_use(obj))
+	if (obj->ia != ia || !dat_object_use_get(obj))
 		goto put;
 	ep = to_ep(obj);
 	mutex_lock(&ep->mutex);
@@ -38,7 +38,7 @@ DAT_RETURN dat_ep_reserve(struct dat_ia *ia, DAT_EP_HANDLE handle,
 	return DAT_SUCCESS;
 
 unuse:
-	dat_object_unuse(obj);
+	dat_object_use_put(obj);
 put:
 	dat_object_put(obj);
 	return ret;
@@ -77,7 +77,7 @@ DAT_RETURN dat_ep_provide(struct dat_ia *ia, DAT_EP_STATE state, u8 reads_in,
 	if (ret)
 		goto put;
 	/* Before anybody can name it, let alone free it. */
-	dat_object_use(&ep->obj);
+	dat_object_use_get(&ep->obj);
 	kref_get(&ep->obj.ref);
 	ret = dat_object_publish(&ep->obj);
 	if (ret)
@@ -142,7 +142,7 @@ bool dat_ep_now_pending(struct dat_ep *ep, const struct sockaddr_storage *peer,
  * @ep: the EP; the reference remains the caller's
  * @is_ours: it came from dat_ep_provide(), and goes
  *
- * Context: process, may sleep; the caller has passed the IA's gate.
+ * Context: process, may sleep; the caller holds a live reference to the IA.
  */
 void dat_ep_unreserve(struct dat_ep *ep, bool is_ours)
 {
@@ -152,7 +152,7 @@ void dat_ep_unreserve(struct dat_ep *ep, bool is_ours)
 				    DAT_EP_STATE_UNCONNECTED))
 		dat_ep_set_peer(ep, NULL, 0);
 	mutex_unlock(&ep->mutex);
-	dat_object_unuse(&ep->obj);
+	dat_object_use_put(&ep->obj);
 	if (is_ours && dat_object_claim(&ep->obj))
 		dat_object_retire(&ep->obj);
 }

@@ -6,7 +6,7 @@
 #include <linux/wait_bit.h>
 
 #include "base/calls.h"
-#include "dev/farewell.h"
+#include "dev/linger.h"
 #include "dev/ia.h"
 #include "ep/ep.h"
 
@@ -20,18 +20,18 @@ static DAT_RETURN replace_qp(struct dat_ep *ep)
 	/* Its handlers look at the EP, and on iWARP it holds the QP. */
 	swap(id, ep->cm_id);
 	if (id)
-		dat_farewell(id, ep->obj.owner->user, &ep->farewell_owed,
-			     ep->leave_owed);
-	ep->leave_owed = false;
+		dat_linger(id, ep->obj.owner->user, &ep->linger_owed,
+			   ep->dreq_owed);
+	ep->dreq_owed = false;
 	/* That of the old connection comes before all of the next. */
-	dat_ep_await_end(ep);
+	dat_ep_wait_disconnected(ep);
 	ret = dat_ep_qp_create(ep, &parts);
 	if (ret)
 		return ret;
 	ep->failed = false;
 	ep->qp_failed = false;
 	dat_ep_end_flush(ep);
-	ep->farewell_owed = false;
+	ep->linger_owed = false;
 	ep->passive = false;
 	ep->in_data_len = 0;
 	dat_ep_set_peer(ep, NULL, 0);
@@ -73,7 +73,7 @@ static DAT_RETURN ep_reset(struct dat_ep *ep)
 		return ret;
 
 	/* The works are about the old connection, and take the mutex. */
-	dat_ep_end_cancel(ep);
+	dat_ep_disconnect_cancel(ep);
 	mutex_lock(&ep->mutex);
 	if (dat_ep_move(ep, EP_IN(DISCONNECTED), DAT_EP_STATE_UNCONNECTED)) {
 		ep->failed = false;
@@ -102,20 +102,20 @@ DAT_RETURN kdapl_ep_reset(DAT_EP_HANDLE ep_handle)
 	DAT_RETURN ret;
 
 	might_sleep();
-	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
-			       DAT_INVALID_HANDLE_EP, &ret);
+	obj = dat_object_get_live(ep_handle, DAT_HANDLE_TYPE_EP,
+				  DAT_INVALID_HANDLE_EP, &ret);
 	if (!obj)
 		return ret;
 	/* It must not be freed while the mutex is not held. */
-	if (dat_object_use(obj)) {
+	if (dat_object_use_get(obj)) {
 		/* One at a time, or it cancels works of the next connection. */
 		mutex_lock(&to_ep(obj)->reset_mutex);
 		ret = ep_reset(to_ep(obj));
 		mutex_unlock(&to_ep(obj)->reset_mutex);
-		dat_object_unuse(obj);
+		dat_object_use_put(obj);
 	} else {
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	}
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }

@@ -50,7 +50,7 @@ DAT_RETURN dat_ep_srq_join(struct dat_ia *ia, struct dat_ep_parts *p,
 
 	if (!obj)
 		return ret;
-	if (obj->ia != ia || !dat_object_use(obj))
+	if (obj->ia != ia || !dat_object_use_get(obj))
 		goto put;
 	if (!dat_ep_srq_suits(to_srq(obj), p->pz)) {
 		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
@@ -61,7 +61,7 @@ DAT_RETURN dat_ep_srq_join(struct dat_ia *ia, struct dat_ep_parts *p,
 	return DAT_SUCCESS;
 
 unuse:
-	dat_object_unuse(obj);
+	dat_object_use_put(obj);
 put:
 	dat_object_put(obj);
 	return ret;

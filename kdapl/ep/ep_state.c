@@ -51,7 +51,7 @@ void dat_ep_heard(struct dat_object *obj)
 	struct dat_ep *ep = to_ep(obj);
 
 	spin_lock_bh(&ep->state_lock);
-	/* Nothing is queued once it has left that state: see dat_ep_end_cancel(). */
+	/* Nothing is queued once it has left that state: see dat_ep_disconnect_cancel(). */
 	if (ep->state == DAT_EP_STATE_COMPLETION_PENDING && !ep->heard) {
 		WRITE_ONCE(ep->heard, true);
 		queue_work(dat_wq(&ep->obj), &ep->notify_work);

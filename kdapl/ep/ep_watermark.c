@@ -257,8 +257,8 @@ DAT_RETURN kdapl_ep_set_watermark(DAT_EP_HANDLE ep_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!dat_watermark_is_valid(hard_high_watermark))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
-			       DAT_INVALID_HANDLE_EP, &ret);
+	obj = dat_object_get_live(ep_handle, DAT_HANDLE_TYPE_EP,
+				  DAT_INVALID_HANDLE_EP, &ret);
 	if (!obj)
 		return ret;
 	ep = to_ep(obj);
@@ -271,7 +271,7 @@ DAT_RETURN kdapl_ep_set_watermark(DAT_EP_HANDLE ep_handle,
 	if (ep->qp || !ep->srq)
 		set_watermarks(ep, soft_high_watermark, hard_high_watermark);
 	mutex_unlock(&ep->mutex);
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return DAT_SUCCESS;
 }
 
@@ -299,8 +299,8 @@ DAT_RETURN kdapl_ep_recv_query(DAT_EP_HANDLE ep_handle,
 	DAT_COUNT num;
 
 	might_sleep();
-	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
-			       DAT_INVALID_HANDLE_EP, &ret);
+	obj = dat_object_get_live(ep_handle, DAT_HANDLE_TYPE_EP,
+				  DAT_INVALID_HANDLE_EP, &ret);
 	if (!obj)
 		return ret;
 	ep = to_ep(obj);
@@ -320,6 +320,6 @@ DAT_RETURN kdapl_ep_recv_query(DAT_EP_HANDLE ep_handle,
 		*nbufs_allocated = num;
 	if (bufs_alloc_span)
 		*bufs_alloc_span = num;
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return DAT_SUCCESS;
 }

@@ -225,11 +225,11 @@ static DAT_RETURN find_both(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
 {
 	struct dat_object *obj;
 
-	obj = dat_object_peek(lmr_handle, DAT_HANDLE_TYPE_LMR);
+	obj = dat_object_lookup(lmr_handle, DAT_HANDLE_TYPE_LMR);
 	if (!obj || !to_lmr(obj)->fmr)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 	*lmrp = to_lmr(obj);
-	obj = dat_object_peek(ep_handle, DAT_HANDLE_TYPE_EP);
+	obj = dat_object_lookup(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	*epp = to_ep(obj);

@@ -74,7 +74,7 @@ static DAT_RETURN check_state(struct dat_ep *ep)
 
 static struct dat_ep *peek_ep(DAT_EP_HANDLE handle, DAT_RETURN *ret)
 {
-	struct dat_object *obj = dat_object_peek(handle, DAT_HANDLE_TYPE_EP);
+	struct dat_object *obj = dat_object_lookup(handle, DAT_HANDLE_TYPE_EP);
 
 	*ret = DAT_SUCCESS;
 	if (likely(obj))

@@ -48,7 +48,7 @@ DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 			       struct ib_send_wr *last);
 DAT_RETURN dat_post_dto(struct dat_ep *ep, const struct dat_post *post,
 			struct ib_send_wr *wr);
-bool dat_post_marker(struct dat_ep *ep);
+bool dat_post_drain(struct dat_ep *ep);
 DAT_RETURN dat_post_recv_queue(struct dat_ep *ep, struct ib_recv_wr *wr,
 			       DAT_DTO_COOKIE user_cookie,
 			       DAT_COMPLETION_FLAGS completion_flags,

@@ -26,7 +26,7 @@ static DAT_RETURN not_supported(void)
 /* The EP, whose state allows requests; in an RCU read-side section. */
 static struct dat_ep *peek_ep(DAT_EP_HANDLE handle, DAT_RETURN *ret)
 {
-	struct dat_object *obj = dat_object_peek(handle, DAT_HANDLE_TYPE_EP);
+	struct dat_object *obj = dat_object_lookup(handle, DAT_HANDLE_TYPE_EP);
 
 	if (!obj) {
 		*ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);

@@ -188,13 +188,13 @@ DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 }
 
 /**
- * dat_post_marker - post something that completes after all that was posted
+ * dat_post_drain - post something that completes after all that was posted
  * @ep: the EP
  *
  * It makes no event. Context: process or softirq.
  * Return: false if it could not be posted.
  */
-bool dat_post_marker(struct dat_ep *ep)
+bool dat_post_drain(struct dat_ep *ep)
 {
 	struct ib_rdma_wr wr = {
 		.wr = {

@@ -74,7 +74,7 @@ static DAT_RETURN find_lmr(struct dat_rmr *rmr, const struct dat_ep *ep,
 	struct dat_ia *ia = rmr->obj.ia;
 	struct dat_lmr *lmr;
 
-	if (bind->lmr && !dat_object_peek(bind->lmr, DAT_HANDLE_TYPE_LMR))
+	if (bind->lmr && !dat_object_lookup(bind->lmr, DAT_HANDLE_TYPE_LMR))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 	lmr = dat_lmr_find_range(ia, rmr->pz, bind->triplet);
 	if (!lmr && ia->unplugged)
@@ -145,14 +145,14 @@ static DAT_RETURN post_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 /* What posting has registered it may have invalidated since it was found. */
 static bool use_lmr(struct dat_lmr *lmr, const DAT_LMR_TRIPLET *triplet)
 {
-	if (!dat_object_use(&lmr->obj))
+	if (!dat_object_use_get(&lmr->obj))
 		return false;
 	/* Pairs with what makes the memory of a new registration known. */
 	if (smp_load_acquire(&lmr->lkey) == triplet->lmr_context &&
 	    dat_lmr_covers(lmr, triplet->virtual_address,
 			   triplet->segment_length))
 		return true;
-	dat_object_unuse(&lmr->obj);
+	dat_object_use_put(&lmr->obj);
 	return false;
 }
 
@@ -165,7 +165,7 @@ static bool is_bound_elsewhere(const struct dat_rmr *rmr,
 	if (rmr->scope != DAT_RMR_SCOPE_EP || rmr->scope_ep == ep->obj.handle ||
 	    rmr->current_window == DAT_RMR_NO_WINDOW)
 		return false;
-	obj = dat_object_peek(rmr->scope_ep, DAT_HANDLE_TYPE_EP);
+	obj = dat_object_lookup(rmr->scope_ep, DAT_HANDLE_TYPE_EP);
 	return obj && dat_ep_state(to_ep(obj)) == DAT_EP_STATE_CONNECTED;
 }
 
@@ -254,7 +254,7 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 
 unuse:
 	if (w)
-		dat_object_unuse(&lmr->obj);
+		dat_object_use_put(&lmr->obj);
 	return ret;
 }
 
@@ -285,7 +285,7 @@ static DAT_RETURN bind_peeked(struct dat_rmr *rmr, DAT_EP_HANDLE ep_handle,
 	struct dat_ep *ep;
 	DAT_RETURN ret;
 
-	ep_obj = dat_object_peek(ep_handle, DAT_HANDLE_TYPE_EP);
+	ep_obj = dat_object_lookup(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!ep_obj)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	ep = to_ep(ep_obj);
@@ -326,7 +326,7 @@ static DAT_RETURN do_bind(DAT_RMR_HANDLE rmr_handle, DAT_EP_HANDLE ep_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
 
 	rcu_read_lock();
-	obj = dat_object_peek(rmr_handle, DAT_HANDLE_TYPE_RMR);
+	obj = dat_object_lookup(rmr_handle, DAT_HANDLE_TYPE_RMR);
 	ret = obj ? bind_peeked(to_rmr(obj), ep_handle, bind, context) :
 		    DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
 	rcu_read_unlock();

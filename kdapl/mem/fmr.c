@@ -321,7 +321,7 @@ static void fmr_shutdown(struct dat_object *obj)
 		slot_free_mrs(fmr, &fmr->slots[i]);
 		dat_fmr_unmap(fmr, &fmr->slots[i]);
 	}
-	dat_object_unuse(&lmr->pz->obj);
+	dat_object_use_put(&lmr->pz->obj);
 }
 
 static void fmr_release(struct dat_object *obj)
@@ -374,7 +374,7 @@ static DAT_RETURN fmr_create(struct dat_pz *pz, u32 max_pages,
 	if (!lmr || !fmr) {
 		kfree(fmr);
 		kfree(lmr);
-		dat_object_unuse(&pz->obj);
+		dat_object_use_put(&pz->obj);
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
 	}
@@ -441,8 +441,8 @@ DAT_RETURN kdapl_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	if (!lmr_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
 
-	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-				  DAT_INVALID_HANDLE_IA, &ret);
+	ia_obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				     DAT_INVALID_HANDLE_IA, &ret);
 	if (!ia_obj)
 		return ret;
 	ibdev = dat_ia_ibdev(to_ia(ia_obj));
@@ -452,13 +452,13 @@ DAT_RETURN kdapl_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		goto leave;
 	}
 	pz_obj = dat_object_get(pz_handle, DAT_HANDLE_TYPE_PZ);
-	if (pz_obj && pz_obj->ia == to_ia(ia_obj) && dat_object_use(pz_obj))
+	if (pz_obj && pz_obj->ia == to_ia(ia_obj) && dat_object_use_get(pz_obj))
 		ret = fmr_create(to_pz(pz_obj), num_pages, lmr_handle);
 	else
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 	if (pz_obj)
 		dat_object_put(pz_obj);
 leave:
-	dat_object_leave(ia_obj);
+	dat_object_put_live(ia_obj);
 	return ret;
 }

@@ -24,7 +24,7 @@ static void lmr_shutdown(struct dat_object *obj)
 		dat_dev_dereg_mr(lmr->mr);
 	dat_lmr_unmap(lmr);
 	dat_lmr_let_go_of_base(lmr);
-	dat_object_unuse(&lmr->pz->obj);
+	dat_object_use_put(&lmr->pz->obj);
 }
 
 static void lmr_release(struct dat_object *obj)
@@ -105,7 +105,7 @@ static struct dat_object *enter_pz(DAT_PZ_HANDLE handle, struct dat_ia *ia,
 {
 	struct dat_object *obj = dat_object_get(handle, DAT_HANDLE_TYPE_PZ);
 
-	if (obj && obj->ia == ia && dat_object_use(obj))
+	if (obj && obj->ia == ia && dat_object_use_get(obj))
 		return obj;
 	if (obj)
 		dat_object_put(obj);
@@ -132,7 +132,7 @@ static struct dat_lmr *lmr_new(struct dat_ia *ia, DAT_PZ_HANDLE pz,
 	if (!lmr) {
 		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
-		dat_object_unuse(pz_obj);
+		dat_object_use_put(pz_obj);
 		dat_object_put(pz_obj);
 		return NULL;
 	}
@@ -145,7 +145,7 @@ static struct dat_lmr *lmr_new(struct dat_ia *ia, DAT_PZ_HANDLE pz,
 static void lmr_discard(struct dat_lmr *lmr)
 {
 	dat_lmr_let_go_of_base(lmr);
-	dat_object_unuse(&lmr->pz->obj);
+	dat_object_use_put(&lmr->pz->obj);
 	dat_object_put(&lmr->obj);
 }
 
@@ -274,8 +274,8 @@ DAT_RETURN kdapl_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 	if (!lmr_context)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG10);
 
-	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-				  DAT_INVALID_HANDLE_IA, &ret);
+	ia_obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				     DAT_INVALID_HANDLE_IA, &ret);
 	if (!ia_obj)
 		return ret;
 	lmr = lmr_new(to_ia(ia_obj), pz_handle, &ret);
@@ -308,7 +308,7 @@ DAT_RETURN kdapl_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 	if (registered_address)
 		*registered_address = lmr->address;
 leave:
-	dat_object_leave(ia_obj);
+	dat_object_put_live(ia_obj);
 	return ret;
 }
 
@@ -337,8 +337,8 @@ DAT_RETURN kdapl_lmr_query(DAT_LMR_HANDLE lmr_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!lmr_param)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	obj = dat_object_enter(lmr_handle, DAT_HANDLE_TYPE_LMR,
-			       DAT_INVALID_HANDLE_LMR, &ret);
+	obj = dat_object_get_live(lmr_handle, DAT_HANDLE_TYPE_LMR,
+				  DAT_INVALID_HANDLE_LMR, &ret);
 	if (!obj)
 		return ret;
 
@@ -362,7 +362,7 @@ DAT_RETURN kdapl_lmr_query(DAT_LMR_HANDLE lmr_handle,
 				 atomic_read(&lmr->over),
 		},
 	};
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return DAT_SUCCESS;
 }
 

@@ -194,18 +194,18 @@ static inline unsigned long dat_key_index(u32 key)
 }
 
 /**
- * dat_lmr_find_recent - find an LMR by its context if that is done at once
+ * dat_lmr_find_cached - find an LMR by its context if that is done at once
  * @ia: the IA
  * @context: what a consumer passed
  *
  * Context: as dat_lmr_find().
  * Return: the LMR, or NULL, and then dat_lmr_find() may find it nevertheless.
  */
-static inline struct dat_lmr *dat_lmr_find_recent(const struct dat_ia *ia,
+static inline struct dat_lmr *dat_lmr_find_cached(const struct dat_ia *ia,
 						  DAT_LMR_CONTEXT context)
 {
-	struct dat_lmr *lmr = dat_recent_find(&ia->recent_lmrs,
-					      dat_key_index(context));
+	struct dat_lmr *lmr = dat_lookup_cache_find(&ia->lmr_cache,
+						    dat_key_index(context));
 
 	/* That is the context, too, of whatever has no memory. */
 	if (unlikely(!context))
@@ -245,7 +245,7 @@ static inline bool dat_lmr_allows(const struct dat_ia *ia,
 {
 	const struct dat_lmr *lmr;
 
-	lmr = dat_lmr_find_recent(ia, segment->lmr_context);
+	lmr = dat_lmr_find_cached(ia, segment->lmr_context);
 	return lmr && lmr->pz == pz && lmr->privileges & privilege &&
 	       dat_lmr_covers(lmr, segment->virtual_address,
 			      segment->segment_length);

@@ -86,7 +86,7 @@ static DAT_RETURN use_base(struct dat_lmr *lmr)
 	struct dat_object *obj = dat_object_get(lmr->region.for_lmr_handle,
 						DAT_HANDLE_TYPE_LMR);
 
-	if (obj && obj->ia == lmr->obj.ia && dat_object_use(obj)) {
+	if (obj && obj->ia == lmr->obj.ia && dat_object_use_get(obj)) {
 		lmr->base = to_lmr(obj);
 		atomic_inc(&lmr->base->over);
 		return DAT_SUCCESS;
@@ -139,7 +139,7 @@ void dat_lmr_let_go_of_base(struct dat_lmr *lmr)
 	if (!lmr->base)
 		return;
 	atomic_dec(&lmr->base->over);
-	dat_object_unuse(&lmr->base->obj);
+	dat_object_use_put(&lmr->base->obj);
 }
 
 static DAT_RETURN describe(struct dat_lmr *lmr)

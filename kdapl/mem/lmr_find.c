@@ -50,7 +50,7 @@ static int insert(struct dat_lmr *lmr, unsigned long index)
 	/* This may let go of the lock, but not after it has stored. */
 	ret = __xa_insert(&ia->lmrs, index, lmr, GFP_KERNEL_ACCOUNT);
 	if (!ret)
-		dat_recent_add(&ia->recent_lmrs, index, lmr);
+		dat_lookup_cache_add(&ia->lmr_cache, index, lmr);
 	xa_unlock_bh(&ia->lmrs);
 	return ret;
 }
@@ -110,7 +110,7 @@ void dat_lmr_remove(struct dat_lmr *lmr)
 	struct dat_lmr *prev;
 
 	xa_lock_bh(lmrs);
-	dat_recent_remove(&lmr->obj.ia->recent_lmrs, index, lmr);
+	dat_lookup_cache_remove(&lmr->obj.ia->lmr_cache, index, lmr);
 	prev = xa_load(lmrs, index);
 	/* It takes no memory to store in the place of another. */
 	if (prev == lmr && next_locked(lmrs, lmr)) {
@@ -160,7 +160,7 @@ void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key)
 
 	xa_lock_bh(&ia->lmrs);
 	__xa_cmpxchg(&ia->lmrs, dat_key_index(key), lmr, NULL, GFP_ATOMIC);
-	dat_recent_remove(&ia->recent_lmrs, dat_key_index(key), lmr);
+	dat_lookup_cache_remove(&ia->lmr_cache, dat_key_index(key), lmr);
 	xa_unlock_bh(&ia->lmrs);
 }
 
@@ -170,12 +170,12 @@ void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key)
  * @context: what a consumer passed
  *
  * Context: any; the caller is in an RCU read-side section, to which the LMR's
- * memory is tied. Only dat_object_use() keeps it from being freed.
+ * memory is tied. Only dat_object_use_get() keeps it from being freed.
  * Return: the LMR, or NULL.
  */
 struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context)
 {
-	struct dat_lmr *lmr = dat_lmr_find_recent(ia, context);
+	struct dat_lmr *lmr = dat_lmr_find_cached(ia, context);
 	unsigned long index = dat_key_index(context);
 
 	if (likely(lmr))
@@ -183,7 +183,7 @@ struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context)
 	lmr = xa_load(&ia->lmrs, index);
 	if (!lmr || READ_ONCE(lmr->lkey) != context)
 		return NULL;
-	dat_recent_walked(&ia->recent_lmrs, &ia->lmrs, index, lmr);
+	dat_lookup_cache_refill(&ia->lmr_cache, &ia->lmrs, index, lmr);
 	return lmr;
 }
 

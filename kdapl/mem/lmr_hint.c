@@ -126,12 +126,12 @@ DAT_RETURN kdapl_ia_memtype_hint(DAT_IA_HANDLE ia_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
 	if (!preferred_alignment)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
-	obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-			       DAT_INVALID_HANDLE_IA, &ret);
+	obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				  DAT_INVALID_HANDLE_IA, &ret);
 	if (!obj)
 		return ret;
 	ret = hint(to_ia(obj), mem_type, length, mem_optimization,
 		   preferred_length, preferred_alignment);
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }

@@ -82,8 +82,8 @@ DAT_RETURN kdapl_ia_reserved_lmr(DAT_IA_HANDLE ia_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!lmr_context)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-			       DAT_INVALID_HANDLE_IA, &ret);
+	obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				  DAT_INVALID_HANDLE_IA, &ret);
 	if (!obj)
 		return ret;
 	ia = to_ia(obj);
@@ -96,6 +96,6 @@ DAT_RETURN kdapl_ia_reserved_lmr(DAT_IA_HANDLE ia_handle,
 		*lmr_context = DAT_RESERVED_CONTEXT;
 	}
 	mutex_unlock(&lock);
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }

@@ -20,7 +20,7 @@
 
 #include "base/compat.h"
 #include "dev/device.h"
-#include "dev/gate.h"
+#include "dev/quiesce.h"
 #include "mem/lmr.h"
 #include "mem/pz.h"
 

@@ -84,8 +84,8 @@ DAT_RETURN kdapl_pz_create(DAT_IA_HANDLE ia_handle,
 	might_sleep();
 	if (!pz_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-				  DAT_INVALID_HANDLE_IA, &ret);
+	ia_obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				     DAT_INVALID_HANDLE_IA, &ret);
 	if (!ia_obj)
 		return ret;
 
@@ -110,7 +110,7 @@ DAT_RETURN kdapl_pz_create(DAT_IA_HANDLE ia_handle,
 	}
 	*pz_handle = pz->obj.handle;
 leave:
-	dat_object_leave(ia_obj);
+	dat_object_put_live(ia_obj);
 	return ret;
 }
 

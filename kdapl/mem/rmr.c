@@ -186,7 +186,7 @@ static void rmr_shutdown(struct dat_object *obj)
 		window_close(w);
 		w->state = DAT_WINDOW_BROKEN;
 	}
-	dat_object_unuse(&rmr->pz->obj);
+	dat_object_use_put(&rmr->pz->obj);
 }
 
 static void rmr_release(struct dat_object *obj)
@@ -229,18 +229,18 @@ static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope,
 
 	if (!rmr_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	pz_obj = dat_object_enter(pz_handle, DAT_HANDLE_TYPE_PZ,
-				  DAT_INVALID_HANDLE_PZ, &ret);
+	pz_obj = dat_object_get_live(pz_handle, DAT_HANDLE_TYPE_PZ,
+				     DAT_INVALID_HANDLE_PZ, &ret);
 	if (!pz_obj)
 		return ret;
-	if (!dat_object_use(pz_obj)) {
+	if (!dat_object_use_get(pz_obj)) {
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 		goto leave;
 	}
 
 	rmr = kzalloc(sizeof(*rmr), GFP_KERNEL_ACCOUNT);
 	if (!rmr) {
-		dat_object_unuse(pz_obj);
+		dat_object_use_put(pz_obj);
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				DAT_RESOURCE_MEMORY);
 		goto leave;
@@ -277,7 +277,7 @@ down:
 	dat_object_shutdown(&rmr->obj);
 	dat_object_put(&rmr->obj);
 leave:
-	dat_object_leave(pz_obj);
+	dat_object_put_live(pz_obj);
 	return ret;
 }
 

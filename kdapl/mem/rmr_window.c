@@ -77,7 +77,7 @@ void dat_window_clear(struct dat_window *window)
 	window->privileges = DAT_MEM_PRIV_NONE_FLAG;
 	window->revoked = false;
 	if (lmr) {
-		dat_object_unuse(&lmr->obj);
+		dat_object_use_put(&lmr->obj);
 		dat_object_put(&lmr->obj);
 	}
 }

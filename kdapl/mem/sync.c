@@ -157,8 +157,8 @@ static DAT_RETURN sync_segments(DAT_IA_HANDLE ia_handle,
 
 	if (num && !segs)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-			       DAT_INVALID_HANDLE_IA, &ret);
+	obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				  DAT_INVALID_HANDLE_IA, &ret);
 	if (!obj)
 		return ret;
 	/* All or none: the first round only looks. */
@@ -168,7 +168,7 @@ static DAT_RETURN sync_segments(DAT_IA_HANDLE ia_handle,
 					   check_only);
 		check_only = !check_only;
 	} while (!check_only && !ret);
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }
 

@@ -249,8 +249,8 @@ DAT_RETURN kdapl_evd_kcreate(DAT_IA_HANDLE ia_handle,
 	if (ret)
 		return ret;
 
-	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-				  DAT_INVALID_HANDLE_IA, &ret);
+	ia_obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				     DAT_INVALID_HANDLE_IA, &ret);
 	if (!ia_obj)
 		return ret;
 
@@ -272,7 +272,7 @@ DAT_RETURN kdapl_evd_kcreate(DAT_IA_HANDLE ia_handle,
 	if (evd->cq && upcall_policy != DAT_UPCALL_DISABLE)
 		dat_evd_arm(evd);
 leave:
-	dat_object_leave(ia_obj);
+	dat_object_put_live(ia_obj);
 	return ret;
 }
 

@@ -180,7 +180,7 @@ bool dat_evd_post_unless_full(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 struct dat_evd_entry *dat_evd_swap_ring(struct dat_evd *evd,
 					struct dat_evd_entry *ring,
 					u32 entries, DAT_COUNT qlen);
-bool dat_evd_owes_upcall(const struct dat_evd *evd);
+bool dat_evd_upcall_pending(const struct dat_evd *evd);
 bool dat_evd_is_full(struct dat_evd *evd);
 
 /* evd_event.c */
@@ -209,7 +209,7 @@ void dat_evd_add_stream(struct dat_evd *evd, bool solicited);
 void dat_evd_remove_stream(struct dat_evd *evd, bool solicited);
 void dat_evd_watch(struct dat_evd *evd);
 void dat_evd_unwatch(struct dat_evd *evd);
-void dat_evd_kick(struct dat_evd *evd);
+void dat_evd_schedule_upcall(struct dat_evd *evd);
 bool dat_evd_in_upcall(void);
 
 #endif /* _KDAPL_EVD_H */

@@ -163,7 +163,7 @@ void dat_evd_cq_destroy(struct dat_evd *evd)
 	ib_destroy_cq(cq);
 	dat_object_uncharge(&evd->obj, evd->cq_bytes);
 	irq_work_sync(&evd->irq_work);
-	dat_evd_kick(evd);
+	dat_evd_schedule_upcall(evd);
 unlock:
 	mutex_unlock(&evd->size_lock);
 }

@@ -35,8 +35,8 @@ DAT_RETURN kdapl_evd_query(DAT_EVD_HANDLE evd_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!evd_param)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	obj = dat_object_enter(evd_handle, DAT_HANDLE_TYPE_EVD,
-			       DAT_INVALID_HANDLE1, &ret);
+	obj = dat_object_get_live(evd_handle, DAT_HANDLE_TYPE_EVD,
+				  DAT_INVALID_HANDLE1, &ret);
 	if (!obj)
 		return ret;
 	evd = to_evd(obj);
@@ -50,7 +50,7 @@ DAT_RETURN kdapl_evd_query(DAT_EVD_HANDLE evd_handle,
 		.evd_flags = evd->flags,
 	};
 	spin_unlock_bh(&evd->lock);
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return DAT_SUCCESS;
 }
 
@@ -98,8 +98,8 @@ DAT_RETURN kdapl_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 	if (evd_min_qlen > DAT_MAX_EVD_QLEN)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
-	obj = dat_object_enter(evd_handle, DAT_HANDLE_TYPE_EVD,
-			       DAT_INVALID_HANDLE1, &ret);
+	obj = dat_object_get_live(evd_handle, DAT_HANDLE_TYPE_EVD,
+				  DAT_INVALID_HANDLE1, &ret);
 	if (!obj)
 		return ret;
 	evd = to_evd(obj);
@@ -114,6 +114,6 @@ DAT_RETURN kdapl_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 	if (!ret && !larger)
 		dat_evd_cq_resize(evd, evd_min_qlen);
 	mutex_unlock(&evd->size_lock);
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }

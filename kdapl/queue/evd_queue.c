@@ -140,7 +140,7 @@ bool dat_evd_post(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 		;
 	ok = ring_push(evd, &entry);
 	spin_unlock_bh(&evd->lock);
-	dat_evd_kick(evd);
+	dat_evd_schedule_upcall(evd);
 	return ok;
 }
 
@@ -167,7 +167,7 @@ bool dat_evd_post_unless_full(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 		;
 	ok = evd->tail - evd->head < evd->qlen && ring_push(evd, &entry);
 	spin_unlock_bh(&evd->lock);
-	dat_evd_kick(evd);
+	dat_evd_schedule_upcall(evd);
 	return ok;
 }
 
@@ -242,7 +242,7 @@ struct dat_evd_entry *dat_evd_swap_ring(struct dat_evd *evd,
 unlock:
 	spin_unlock_bh(&evd->lock);
 	/* Completions have moved: whoever is owed an upcall gets it. */
-	dat_evd_kick(evd);
+	dat_evd_schedule_upcall(evd);
 	return ring;
 }
 
@@ -270,7 +270,7 @@ void dat_evd_gather(struct dat_evd *evd)
 void dat_evd_collect(struct dat_evd *evd)
 {
 	dat_evd_gather(evd);
-	dat_evd_kick(evd);
+	dat_evd_schedule_upcall(evd);
 }
 
 /**
@@ -288,7 +288,7 @@ void dat_evd_drain(struct dat_evd *evd)
 	while (cq_pop(evd, &entry))
 		ring_push(evd, &entry);
 	spin_unlock_bh(&evd->lock);
-	dat_evd_kick(evd);
+	dat_evd_schedule_upcall(evd);
 }
 
 /* The first event, if there is one; bottom halves are off. */
@@ -328,7 +328,7 @@ DAT_RETURN kdapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 
 	rcu_read_lock_bh();
-	obj = dat_object_peek(evd_handle, DAT_HANDLE_TYPE_EVD);
+	obj = dat_object_lookup(evd_handle, DAT_HANDLE_TYPE_EVD);
 	popped = obj && evd_pop(to_evd(obj), evd_handle, event);
 	rcu_read_unlock_bh();
 	if (likely(popped))
@@ -388,7 +388,7 @@ unlock:
 }
 
 /**
- * dat_evd_owes_upcall - is there something to make an upcall for, but in the CQ?
+ * dat_evd_upcall_pending - is there something to make an upcall for, but in the CQ?
  * @evd: the EVD, which makes upcalls
  *
  * Without its lock: for whoever will look again when something is queued.
@@ -396,7 +396,7 @@ unlock:
  * Context: any.
  * Return: true if dat_evd_pop_for_upcall() would find it.
  */
-bool dat_evd_owes_upcall(const struct dat_evd *evd)
+bool dat_evd_upcall_pending(const struct dat_evd *evd)
 {
 	bool is_empty = READ_ONCE(evd->tail) == READ_ONCE(evd->head);
 

@@ -59,7 +59,7 @@ static void srq_event_work(struct work_struct *work)
 		dat_ia_async_event(srq->obj.ia, DAT_SRQ_EVENT, srq->obj.handle,
 				   DAT_SRQ_LOW_WATERMARK_EVENT);
 	if (test_and_clear_bit(DAT_SRQ_MISSING, &srq->flags))
-		dat_srq_find_lost(srq);
+		dat_srq_reclaim(srq);
 	if (test_and_clear_bit(DAT_SRQ_FAILED, &srq->flags))
 		dat_ia_async_event(srq->obj.ia, DAT_SRQ_EVENT, srq->obj.handle,
 				   DAT_SRQ_TRANSFER_TO_ERROR);
@@ -73,7 +73,7 @@ static void srq_event(struct ib_event *event, void *context)
 	switch (event->event) {
 	case IB_EVENT_SRQ_LIMIT_REACHED:
 		if (srq->forgetful)
-			dat_srq_taken(srq);
+			dat_srq_limit_reached(srq);
 		else
 			dat_srq_raise(srq, DAT_SRQ_LW_REACHED);
 		break;
@@ -100,7 +100,7 @@ static void srq_shutdown(struct dat_object *obj)
 	spin_unlock_bh(&srq->wq.lock);
 	if (ibsrq)
 		ib_destroy_srq(ibsrq);
-	dat_object_unuse(&srq->pz->obj);
+	dat_object_use_put(&srq->pz->obj);
 }
 
 static void srq_release(struct dat_object *obj)
@@ -147,7 +147,7 @@ static DAT_RETURN srq_get_pz(struct dat_srq *srq, struct dat_ia *ia,
 {
 	struct dat_object *obj = dat_object_get(handle, DAT_HANDLE_TYPE_PZ);
 
-	if (obj && obj->ia == ia && dat_object_use(obj)) {
+	if (obj && obj->ia == ia && dat_object_use_get(obj)) {
 		srq->pz = to_pz(obj);
 		return DAT_SUCCESS;
 	}
@@ -184,7 +184,7 @@ static DAT_RETURN srq_make(struct dat_srq *srq)
 	srq->all_memory_lkey = ibsrq->pd->local_dma_lkey;
 	srq->forgetful = dat_dev_quirks(ibsrq->device) & DAT_QUIRK_SRQ_FORGETS;
 	if (srq->forgetful)
-		dat_srq_watch_takes(srq);
+		dat_srq_arm_limit(srq);
 	return DAT_SUCCESS;
 }
 
@@ -260,8 +260,8 @@ DAT_RETURN kdapl_srq_create(DAT_IA_HANDLE ia_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	if (!srq_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	ia_obj = dat_object_enter(ia_handle, DAT_HANDLE_TYPE_IA,
-				  DAT_INVALID_HANDLE_IA, &ret);
+	ia_obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				     DAT_INVALID_HANDLE_IA, &ret);
 	if (!ia_obj)
 		return ret;
 
@@ -285,7 +285,7 @@ DAT_RETURN kdapl_srq_create(DAT_IA_HANDLE ia_handle,
 			&srq_ops);
 	ret = srq_make(srq);
 	/* Who guesses the handle shall not free it under our hands. */
-	dat_object_use(&srq->obj);
+	dat_object_use_get(&srq->obj);
 	if (!ret)
 		ret = dat_object_publish(&srq->obj);
 	if (ret) {
@@ -298,9 +298,9 @@ DAT_RETURN kdapl_srq_create(DAT_IA_HANDLE ia_handle,
 	if (srq_attr->low_watermark)
 		arm_lw(srq, srq_attr->low_watermark);
 	mutex_unlock(&srq->mutex);
-	dat_object_unuse(&srq->obj);
+	dat_object_use_put(&srq->obj);
 leave:
-	dat_object_leave(ia_obj);
+	dat_object_put_live(ia_obj);
 	return ret;
 }
 
@@ -331,8 +331,8 @@ DAT_RETURN kdapl_srq_query(DAT_SRQ_HANDLE srq_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!srq_param)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	obj = dat_object_enter(srq_handle, DAT_HANDLE_TYPE_SRQ,
-			       DAT_INVALID_HANDLE_SRQ, &ret);
+	obj = dat_object_get_live(srq_handle, DAT_HANDLE_TYPE_SRQ,
+				  DAT_INVALID_HANDLE_SRQ, &ret);
 	if (!obj)
 		return ret;
 	srq = to_srq(obj);
@@ -352,7 +352,7 @@ DAT_RETURN kdapl_srq_query(DAT_SRQ_HANDLE srq_handle,
 	};
 	spin_unlock_bh(&srq->wq.lock);
 	mutex_unlock(&srq->mutex);
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return DAT_SUCCESS;
 }
 
@@ -378,8 +378,8 @@ DAT_RETURN kdapl_srq_set_lw(DAT_SRQ_HANDLE srq_handle,
 	DAT_RETURN ret;
 
 	might_sleep();
-	obj = dat_object_enter(srq_handle, DAT_HANDLE_TYPE_SRQ,
-			       DAT_INVALID_HANDLE_SRQ, &ret);
+	obj = dat_object_get_live(srq_handle, DAT_HANDLE_TYPE_SRQ,
+				  DAT_INVALID_HANDLE_SRQ, &ret);
 	if (!obj)
 		return ret;
 	srq = to_srq(obj);
@@ -389,7 +389,7 @@ DAT_RETURN kdapl_srq_set_lw(DAT_SRQ_HANDLE srq_handle,
 	else
 		arm_lw(srq, low_watermark);
 	mutex_unlock(&srq->mutex);
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }
 

@@ -178,10 +178,10 @@ void dat_srq_free_slots(struct dat_srq *srq);
 struct dat_workq *dat_srq_complete(struct dat_dto *dto, struct ib_qp *qp);
 
 /* srq_lost.c */
-void dat_srq_watch_takes(struct dat_srq *srq);
-void dat_srq_taken(struct dat_srq *srq);
-void dat_srq_remember(struct dat_srq *srq, struct dat_srq_ep *at, u32 number);
-void dat_srq_find_lost(struct dat_srq *srq);
+void dat_srq_arm_limit(struct dat_srq *srq);
+void dat_srq_limit_reached(struct dat_srq *srq);
+void dat_srq_note_completion(struct dat_srq *srq, struct dat_srq_ep *at, u32 number);
+void dat_srq_reclaim(struct dat_srq *srq);
 void dat_srq_ep_ended(struct dat_srq_ep *at);
 
 /* srq_ep.c */

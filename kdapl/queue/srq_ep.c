@@ -170,8 +170,8 @@ void dat_srq_ringed(const struct dat_evd_entry *entry, int num)
 	struct dat_srq *srq;
 
 	rcu_read_lock();
-	obj = dat_object_peek(entry->data.dto_completion_event_data.ep_handle,
-			      DAT_HANDLE_TYPE_EP);
+	obj = dat_object_lookup(entry->data.dto_completion_event_data.ep_handle,
+				DAT_HANDLE_TYPE_EP);
 	if (!obj)
 		goto unlock;
 	at = obj->ops->srq_ep(obj);

@@ -86,7 +86,7 @@ struct dat_workq *dat_srq_complete(struct dat_dto *dto, struct ib_qp *qp)
 		dat_srq_raise(srq, DAT_SRQ_LW_REACHED);
 	at = dat_srq_find_ep(srq, qp);
 	if (srq->forgetful && at)
-		dat_srq_remember(srq, at, slot->number);
+		dat_srq_note_completion(srq, at, slot->number);
 	return at ? at->wq : NULL;
 }
 
@@ -174,7 +174,7 @@ DAT_RETURN kdapl_srq_post_recv(DAT_SRQ_HANDLE srq_handle,
 	DAT_RETURN ret;
 
 	rcu_read_lock();
-	obj = dat_object_peek(srq_handle, DAT_HANDLE_TYPE_SRQ);
+	obj = dat_object_lookup(srq_handle, DAT_HANDLE_TYPE_SRQ);
 	if (likely(obj))
 		ret = dat_iov_check(obj->ia, to_srq(obj)->pz, &iov,
 				    to_srq(obj)->max_iov, U32_MAX, &length);

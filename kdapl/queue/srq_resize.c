@@ -91,8 +91,8 @@ DAT_RETURN kdapl_srq_resize(DAT_SRQ_HANDLE srq_handle,
 	DAT_RETURN ret;
 
 	might_sleep();
-	obj = dat_object_enter(srq_handle, DAT_HANDLE_TYPE_SRQ,
-			       DAT_INVALID_HANDLE_SRQ, &ret);
+	obj = dat_object_get_live(srq_handle, DAT_HANDLE_TYPE_SRQ,
+				  DAT_INVALID_HANDLE_SRQ, &ret);
 	if (!obj)
 		return ret;
 	srq = to_srq(obj);
@@ -105,6 +105,6 @@ DAT_RETURN kdapl_srq_resize(DAT_SRQ_HANDLE srq_handle,
 	ret = srq_resize(srq, srq_max_recv_dto);
 	mutex_unlock(&srq->mutex);
 leave:
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }

@@ -63,7 +63,7 @@ static int evd_upcalls(struct dat_evd *evd, int max)
 
 	for (done = 0; done < max; done++) {
 		/* What comes from now on is told of: see rearm(). */
-		if (drained && likely(!dat_evd_owes_upcall(evd)))
+		if (drained && likely(!dat_evd_upcall_pending(evd)))
 			break;
 		if (!dat_evd_pop_for_upcall(evd, &entry, &upcall, &more,
 					    &drained))
@@ -98,10 +98,10 @@ static bool rearm(struct dat_evd *evd, struct ib_cq *cq)
 		return false;
 	/*
 	 * Who queued something in the meantime has kicked us in vain. Pairs with
-	 * irq_poll_sched() in dat_evd_kick().
+	 * irq_poll_sched() in dat_evd_schedule_upcall().
 	 */
 	smp_mb();
-	if (upcalls && unlikely(dat_evd_owes_upcall(evd)))
+	if (upcalls && unlikely(dat_evd_upcall_pending(evd)))
 		return true;
 	if (ib_req_notify_cq(cq, notify_flags(evd) |
 				 IB_CQ_REPORT_MISSED_EVENTS) <= 0 &&
@@ -177,12 +177,12 @@ static void evd_queue_work(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_kick - something was queued: make the upcalls that are due
+ * dat_evd_schedule_upcall - something was queued: make the upcalls that are due
  * @evd: the EVD
  *
  * Context: process or softirq.
  */
-void dat_evd_kick(struct dat_evd *evd)
+void dat_evd_schedule_upcall(struct dat_evd *evd)
 {
 	if (!dat_evd_makes_upcalls(evd))
 		return;
@@ -436,7 +436,7 @@ static void evd_set_upcall(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 	spin_unlock_bh(&evd->lock);
 	/* An armed CQ that has completions already may not fire for them. */
 	if (flag == DAT_UPCALL_INVOC_ANY || were_upcalls)
-		dat_evd_kick(evd);
+		dat_evd_schedule_upcall(evd);
 	else if (evd->cq)
 		dat_evd_arm(evd);
 }
@@ -506,14 +506,14 @@ DAT_RETURN kdapl_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 		return evd_disable_upcall(evd_handle);
 
 	might_sleep();
-	obj = dat_object_enter(evd_handle, DAT_HANDLE_TYPE_EVD,
-			       DAT_INVALID_HANDLE1, &ret);
+	obj = dat_object_get_live(evd_handle, DAT_HANDLE_TYPE_EVD,
+				  DAT_INVALID_HANDLE1, &ret);
 	if (!obj)
 		return ret;
 	evd = to_evd(obj);
 	/* Freeing it now would stop upcalls that are about to be started. */
-	if (!dat_object_use(obj)) {
-		dat_object_leave(obj);
+	if (!dat_object_use_get(obj)) {
+		dat_object_put_live(obj);
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	}
 
@@ -535,7 +535,7 @@ DAT_RETURN kdapl_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 		evd_set_upcall(evd, upcall_policy, &wanted, upcall_flag,
 			       were_upcalls);
 leave:
-	dat_object_unuse(obj);
-	dat_object_leave(obj);
+	dat_object_use_put(obj);
+	dat_object_put_live(obj);
 	return ret;
 }

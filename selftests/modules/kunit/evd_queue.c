@@ -365,7 +365,7 @@ static void upcalls_poll_once_for_many(struct kunit *test)
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_EQ(test, i, pop_another_for_upcall(&more, &drained));
 		KUNIT_EXPECT_TRUE(test, drained);
-		KUNIT_EXPECT_EQ(test, i < 2, dat_evd_owes_upcall(&evd));
+		KUNIT_EXPECT_EQ(test, i < 2, dat_evd_upcall_pending(&evd));
 	}
 	/* This one is for the interrupt. */
 	send_done(test, 3, false);

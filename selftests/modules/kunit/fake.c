@@ -157,14 +157,14 @@ void dat_stats_freed(const struct dat_object *obj)
 }
 
 /* A handle is the address of its object. */
-struct dat_object *dat_object_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
-				    DAT_RETURN_SUBTYPE subtype, DAT_RETURN *ret)
+struct dat_object *dat_object_get_live(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
+				       DAT_RETURN_SUBTYPE subtype, DAT_RETURN *ret)
 {
 	*ret = handle ? DAT_SUCCESS : DAT_ERROR(DAT_INVALID_HANDLE, subtype);
 	return handle;
 }
 
-void dat_object_leave(struct dat_object *obj)
+void dat_object_put_live(struct dat_object *obj)
 {
 }
 
@@ -239,7 +239,7 @@ void dat_evd_overflow(struct dat_evd *evd)
 	fake.overflows++;
 }
 
-void dat_evd_kick(struct dat_evd *evd)
+void dat_evd_schedule_upcall(struct dat_evd *evd)
 {
 	fake.kicks++;
 }
@@ -273,7 +273,7 @@ void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number)
 		fake.events[fake.num_events++] = number;
 }
 
-void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number)
+void dat_ep_disconnected(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number)
 {
 	if (dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED))
 		dat_ep_connect_event(ep, number);

@@ -34,7 +34,7 @@ struct dat_workq_ops;
  * @quirks: its defects
  * @list_page: what dat_dev_page_size() returns
  * @overflows: calls of dat_evd_overflow()
- * @kicks: calls of dat_evd_kick()
+ * @kicks: calls of dat_evd_schedule_upcall()
  * @breaks: calls of dat_ep_break_soon()
  * @drains: calls of dat_ep_drained()
  * @failures: calls of dat_ep_dto_failed()
@@ -67,7 +67,7 @@ struct dat_workq_ops;
  * @unuses: calls of dat_ucno_unuse()
  * @losses: calls of dat_ustats_overflow()
  * @charged: what dat_charge() has been asked for, and dat_uncharge() has not got
- * @events: of connections, from dat_ep_connect_event() and dat_ep_end()
+ * @events: of connections, from dat_ep_connect_event() and dat_ep_disconnected()
  * @num_events: how many there were
  */
 struct fake {

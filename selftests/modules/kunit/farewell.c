@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * farewell.c - tests of the limits of ended connections that are kept
+ * linger.c - tests of the limits of ended connections that are kept
  */
 #include <kunit/test.h>
 #include <rdma/rdma_cm.h>
@@ -29,7 +29,7 @@ static void fake_destroy(struct rdma_cm_id *id)
 #define rdma_disconnect		fake_leave
 #define rdma_destroy_id		fake_destroy
 
-#include "../../../kdapl/dev/farewell.c"
+#include "../../../kdapl/dev/linger.c"
 
 static struct dat_user root, users[6];
 static struct rdma_cm_id *id;
@@ -58,11 +58,11 @@ static void farewell_test_exit(struct kunit *test)
 {
 	unsigned int i;
 
-	dat_farewell_exit();
+	dat_linger_exit();
 	KUNIT_EXPECT_EQ(test, 0, count);
-	KUNIT_EXPECT_EQ(test, 0, root.farewells);
+	KUNIT_EXPECT_EQ(test, 0, root.lingering);
 	for (i = 0; i < ARRAY_SIZE(users); i++) {
-		KUNIT_EXPECT_EQ(test, 0, users[i].farewells);
+		KUNIT_EXPECT_EQ(test, 0, users[i].lingering);
 		KUNIT_EXPECT_EQ(test, 1, refcount_read(&users[i].ref));
 	}
 }
@@ -74,13 +74,13 @@ static unsigned int kept(struct dat_user *user, unsigned int num)
 	const bool owed = true;
 
 	for (i = 0; i < num; i++)
-		dat_farewell(id, user, &owed, false);
+		dat_linger(id, user, &owed, false);
 	return num - (destroyed - before);
 }
 
 static void a_user_cannot_take_what_others_need(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, FAREWELLS_OF_A_USER, kept(&users[0], 2000));
+	KUNIT_EXPECT_EQ(test, LINGER_MAX_USER, kept(&users[0], 2000));
 	KUNIT_EXPECT_EQ(test, 10, kept(&users[1], 10));
 	KUNIT_EXPECT_EQ(test, 10, kept(&root, 10));
 }
@@ -91,7 +91,7 @@ static void all_users_together_have_a_limit(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(users); i++)
 		num += kept(&users[i], 2000);
-	KUNIT_EXPECT_EQ(test, FAREWELLS_MAX, num);
+	KUNIT_EXPECT_EQ(test, LINGER_MAX, num);
 }
 
 static void root_has_as_many_again(struct kunit *test)
@@ -100,18 +100,18 @@ static void root_has_as_many_again(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(users); i++)
 		kept(&users[i], 2000);
-	KUNIT_EXPECT_EQ(test, FAREWELLS_MAX, kept(&root, 2000));
+	KUNIT_EXPECT_EQ(test, LINGER_MAX, kept(&root, 2000));
 }
 
 static void an_answer_makes_room(struct kunit *test)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_DISCONNECTED };
 
-	KUNIT_EXPECT_EQ(test, FAREWELLS_OF_A_USER, kept(&users[0], 2000));
+	KUNIT_EXPECT_EQ(test, LINGER_MAX_USER, kept(&users[0], 2000));
 	KUNIT_EXPECT_EQ(test, 0, kept(&users[0], 1));
 	/* Of the last that was kept. */
 	id->event_handler(id, &event);
-	flush_delayed_work(&farewell_work);
+	flush_delayed_work(&linger_work);
 	KUNIT_EXPECT_EQ(test, 1, kept(&users[0], 2));
 }
 
@@ -119,9 +119,9 @@ static void what_is_not_owed_is_not_kept(struct kunit *test)
 {
 	const bool owed = false;
 
-	dat_farewell(id, &users[0], &owed, false);
+	dat_linger(id, &users[0], &owed, false);
 	KUNIT_EXPECT_EQ(test, 1, destroyed);
-	KUNIT_EXPECT_EQ(test, 0, users[0].farewells);
+	KUNIT_EXPECT_EQ(test, 0, users[0].lingering);
 }
 
 static struct kunit_case farewell_cases[] = {

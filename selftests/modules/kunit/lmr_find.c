@@ -203,7 +203,7 @@ static void contexts_that_end_alike_are_told_apart(struct kunit *test)
 
 	for (i = 0; i < 2; i++) {
 		others[i] = lmr;
-		others[i].lkey = KEY + ((i + 1) * DAT_RECENT_SLOTS << 8);
+		others[i].lkey = KEY + ((i + 1) * DAT_LOOKUP_CACHE_SLOTS << 8);
 		KUNIT_ASSERT_EQ(test, 0, dat_lmr_insert(&others[i]));
 	}
 	for (i = 0; i < 2; i++)
@@ -229,7 +229,7 @@ static void contexts_that_end_alike_are_told_apart(struct kunit *test)
 static void no_context_is_that_of_no_memory(struct kunit *test)
 {
 	static struct dat_lmr empty, bypass;
-	const u32 key = DAT_RECENT_SLOTS << 8;
+	const u32 key = DAT_LOOKUP_CACHE_SLOTS << 8;
 
 	empty = lmr;
 	empty.lkey = 0;

@@ -132,7 +132,7 @@ static bool is_found(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 	struct dat_object *peeked, *got;
 
 	rcu_read_lock();
-	peeked = dat_object_peek(handle, type);
+	peeked = dat_object_lookup(handle, type);
 	rcu_read_unlock();
 	got = dat_object_get(handle, type);
 	if (got)
@@ -149,7 +149,7 @@ static bool is_found_by_any_type(DAT_HANDLE handle)
 		if (is_found(handle, type))
 			return true;
 	rcu_read_lock();
-	obj = dat_object_peek_any(handle);
+	obj = dat_object_lookup_any(handle);
 	rcu_read_unlock();
 	return obj;
 }
@@ -164,9 +164,9 @@ static void a_handle_finds_its_object(struct kunit *test)
 
 		rcu_read_lock();
 		KUNIT_EXPECT_PTR_EQ(test, mine,
-				    dat_object_peek_any(mine->handle));
+				    dat_object_lookup_any(mine->handle));
 		KUNIT_EXPECT_PTR_EQ(test, mine,
-				    dat_object_peek(mine->handle, mine->type));
+				    dat_object_lookup(mine->handle, mine->type));
 		rcu_read_unlock();
 		obj = dat_object_get(mine->handle, mine->type);
 		KUNIT_EXPECT_PTR_EQ(test, mine, obj);
@@ -269,7 +269,7 @@ static void a_reused_slot_has_another_handle(struct kunit *test)
 /* Of those that share a slot for what was stored last, all are found. */
 static void many_handles_find_their_objects(struct kunit *test)
 {
-	unsigned int i, num = 3 * DAT_RECENT_SLOTS;
+	unsigned int i, num = 3 * DAT_LOOKUP_CACHE_SLOTS;
 	struct thing *many = kvcalloc(num, sizeof(*many), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, many);
@@ -279,7 +279,7 @@ static void many_handles_find_their_objects(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, is_found(many[i].obj.handle,
 						 DAT_HANDLE_TYPE_PZ));
 	/* Those in the middle are neither the first nor the last. */
-	for (i = DAT_RECENT_SLOTS; i < 2 * DAT_RECENT_SLOTS; i++)
+	for (i = DAT_LOOKUP_CACHE_SLOTS; i < 2 * DAT_LOOKUP_CACHE_SLOTS; i++)
 		retire(&many[i]);
 	for (i = 0; i < num; i++)
 		KUNIT_EXPECT_EQ(test, many[i].published,
@@ -377,7 +377,7 @@ static void one_can_claim(struct kunit *test)
 
 	KUNIT_EXPECT_TRUE(test, dat_object_claim(obj));
 	KUNIT_EXPECT_FALSE(test, dat_object_claim(obj));
-	KUNIT_EXPECT_FALSE(test, dat_object_use(obj));
+	KUNIT_EXPECT_FALSE(test, dat_object_use_get(obj));
 	KUNIT_EXPECT_LT(test, atomic_read(&obj->users), 0);
 	/* Withdrawn by retiring, not by claiming. */
 	KUNIT_EXPECT_TRUE(test, is_found(obj->handle, DAT_HANDLE_TYPE_LMR));
@@ -387,14 +387,14 @@ static void what_is_in_use_cannot_be_claimed(struct kunit *test)
 {
 	struct dat_object *obj = &things[0].obj;
 
-	KUNIT_EXPECT_TRUE(test, dat_object_use(obj));
-	KUNIT_EXPECT_TRUE(test, dat_object_use(obj));
+	KUNIT_EXPECT_TRUE(test, dat_object_use_get(obj));
+	KUNIT_EXPECT_TRUE(test, dat_object_use_get(obj));
 	KUNIT_EXPECT_FALSE(test, dat_object_claim(obj));
-	dat_object_unuse(obj);
+	dat_object_use_put(obj);
 	KUNIT_EXPECT_FALSE(test, dat_object_claim(obj));
-	KUNIT_EXPECT_TRUE(test, dat_object_use(obj));
-	dat_object_unuse(obj);
-	dat_object_unuse(obj);
+	KUNIT_EXPECT_TRUE(test, dat_object_use_get(obj));
+	dat_object_use_put(obj);
+	dat_object_use_put(obj);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&obj->users));
 	KUNIT_EXPECT_TRUE(test, dat_object_claim(obj));
 }

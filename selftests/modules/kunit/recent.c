@@ -4,12 +4,12 @@
  */
 #include <kunit/test.h>
 
-#include "../../../kdapl/base/recent.h"
+#include "../../../kdapl/base/lookup_cache.h"
 
 #define INDEX		5
-#define OTHER_INDEX	(INDEX + DAT_RECENT_SLOTS)
+#define OTHER_INDEX	(INDEX + DAT_LOOKUP_CACHE_SLOTS)
 
-static struct dat_recent recent;
+static struct dat_lookup_cache recent;
 static struct xarray table;
 static int one, other;
 
@@ -17,7 +17,7 @@ static void store(struct kunit *test, unsigned long index, int *entry)
 {
 	KUNIT_ASSERT_EQ(test, 0, xa_insert_bh(&table, index, entry, GFP_KERNEL));
 	xa_lock_bh(&table);
-	dat_recent_add(&recent, index, entry);
+	dat_lookup_cache_add(&recent, index, entry);
 	xa_unlock_bh(&table);
 }
 
@@ -40,7 +40,7 @@ static int *found(unsigned long index)
 	int *entry;
 
 	rcu_read_lock();
-	entry = dat_recent_find(&recent, index);
+	entry = dat_lookup_cache_find(&recent, index);
 	rcu_read_unlock();
 	return entry;
 }
@@ -49,7 +49,7 @@ static void walk(unsigned int times, unsigned long index, int *entry)
 {
 	rcu_read_lock();
 	while (times--)
-		dat_recent_walked(&recent, &table, index, entry);
+		dat_lookup_cache_refill(&recent, &table, index, entry);
 	rcu_read_unlock();
 }
 
@@ -63,18 +63,18 @@ static void the_last_that_was_stored_is_found(struct kunit *test)
 static void removing_spares_another(struct kunit *test)
 {
 	xa_lock_bh(&table);
-	dat_recent_remove(&recent, INDEX, &one);
+	dat_lookup_cache_remove(&recent, INDEX, &one);
 	KUNIT_EXPECT_PTR_EQ(test, &other, found(INDEX));
-	dat_recent_remove(&recent, OTHER_INDEX, &other);
+	dat_lookup_cache_remove(&recent, OTHER_INDEX, &other);
 	KUNIT_EXPECT_NULL(test, found(INDEX));
 	xa_unlock_bh(&table);
 }
 
 static void who_is_looked_up_often_takes_the_place(struct kunit *test)
 {
-	walk(DAT_RECENT_REFILL * num_possible_cpus(), INDEX, &one);
+	walk(DAT_LOOKUP_CACHE_REFILL * num_possible_cpus(), INDEX, &one);
 	KUNIT_EXPECT_PTR_EQ(test, &one, found(INDEX));
-	walk(DAT_RECENT_REFILL * num_possible_cpus(), OTHER_INDEX, &other);
+	walk(DAT_LOOKUP_CACHE_REFILL * num_possible_cpus(), OTHER_INDEX, &other);
 	KUNIT_EXPECT_PTR_EQ(test, &other, found(INDEX));
 }
 
@@ -85,7 +85,7 @@ static void two_in_turn_seldom_change_places(struct kunit *test)
 
 	/* On one processor, or else what others count is in there. */
 	migrate_disable();
-	for (i = 0; i < 4 * DAT_RECENT_REFILL; i++) {
+	for (i = 0; i < 4 * DAT_LOOKUP_CACHE_REFILL; i++) {
 		before = found(INDEX);
 		walk(1, before == &one ? OTHER_INDEX : INDEX,
 		     before == &one ? &other : &one);
@@ -101,9 +101,9 @@ static void what_was_erased_does_not_come_back(struct kunit *test)
 {
 	xa_lock_bh(&table);
 	__xa_erase(&table, INDEX);
-	dat_recent_remove(&recent, INDEX, &one);
+	dat_lookup_cache_remove(&recent, INDEX, &one);
 	xa_unlock_bh(&table);
-	walk(4 * DAT_RECENT_REFILL * num_possible_cpus(), INDEX, &one);
+	walk(4 * DAT_LOOKUP_CACHE_REFILL * num_possible_cpus(), INDEX, &one);
 	KUNIT_EXPECT_PTR_EQ(test, &other, found(INDEX));
 }
 
@@ -111,7 +111,7 @@ static void what_was_erased_does_not_come_back(struct kunit *test)
 static void nobody_waits_for_the_table(struct kunit *test)
 {
 	xa_lock_bh(&table);
-	walk(2 * DAT_RECENT_REFILL, INDEX, &one);
+	walk(2 * DAT_LOOKUP_CACHE_REFILL, INDEX, &one);
 	xa_unlock_bh(&table);
 	KUNIT_EXPECT_PTR_EQ(test, &other, found(INDEX));
 }
@@ -121,7 +121,7 @@ static void interrupts_may_be_off(struct kunit *test)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	walk(2 * DAT_RECENT_REFILL, INDEX, &one);
+	walk(2 * DAT_LOOKUP_CACHE_REFILL, INDEX, &one);
 	local_irq_restore(flags);
 	KUNIT_EXPECT_PTR_EQ(test, &other, found(INDEX));
 }

@@ -269,7 +269,7 @@ static void posted(unsigned int new, unsigned int old)
 		rmr.windows[new].state = DAT_WINDOW_BINDING;
 		rmr.windows[new].lmr = &lmr;
 		rmr.windows[new].privileges = REMOTE_READ;
-		dat_object_use(&lmr.obj);
+		dat_object_use_get(&lmr.obj);
 		kref_get(&lmr.obj.ref);
 	}
 	rmr.current_window = new;

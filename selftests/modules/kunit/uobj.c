@@ -100,14 +100,14 @@ static void handles_that_end_alike_are_told_apart(struct kunit *test)
 
 	for (i = 0; i < 3; i++) {
 		handles[i] = make(test, &file, DAT_HANDLE_TYPE_EP);
-		file.next_handle = handles[i] + DAT_RECENT_SLOTS;
+		file.next_handle = handles[i] + DAT_LOOKUP_CACHE_SLOTS;
 	}
-	KUNIT_ASSERT_EQ(test, handles[0] + 2 * DAT_RECENT_SLOTS, handles[2]);
+	KUNIT_ASSERT_EQ(test, handles[0] + 2 * DAT_LOOKUP_CACHE_SLOTS, handles[2]);
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_TRUE(test, is_found(&file, handles[i],
 						 DAT_HANDLE_TYPE_EP));
 	KUNIT_EXPECT_FALSE(test, is_found(&file,
-					  handles[2] + DAT_RECENT_SLOTS,
+					  handles[2] + DAT_LOOKUP_CACHE_SLOTS,
 					  DAT_HANDLE_TYPE_EP));
 	/* The last one, which is found first, and then the others. */
 	for (i = 3; i-- > 0;) {

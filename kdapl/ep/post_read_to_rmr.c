@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * post_rmr.c - posting reads into memory that is open to peers
+ * post_read_to_rmr.c - posting reads into memory that is open to peers
  */
 #include "base/calls.h"
 #include "ep/ep.h"
@@ -77,7 +77,7 @@ kdapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 	post.length = remote_buffer->segment_length;
 
 	rcu_read_lock_bh();
-	obj = dat_object_peek(ep_handle, DAT_HANDLE_TYPE_EP);
+	obj = dat_object_lookup(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (unlikely(!obj)) {
 		rcu_read_unlock_bh();
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_end.c - the ways in which a connection ends
+ * ep_disconnect.c - the ways in which a connection ends
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -27,10 +27,10 @@
 
 /*
  * DAT_QUIRK_LATE_ANSWERS: the QP stays alive for ANSWER_DELAY, so that it answers the
- * peer. The DREQ is sent LEAVE_DELAY later, so that it does not overtake the answer.
+ * peer. The DREQ is sent DREQ_DELAY later, so that it does not overtake the answer.
  */
 #define ANSWER_DELAY	(msecs_to_jiffies(2) + 1)
-#define LEAVE_DELAY	msecs_to_jiffies(100)
+#define DREQ_DELAY	msecs_to_jiffies(100)
 
 /**
  * dat_ep_fail_qp - take the QP to the error state; what is posted is flushed
@@ -94,13 +94,13 @@ static bool qp_has_failed(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_watch - have the completions of an EP processed as they come
+ * dat_ep_poll_start - have the completions of an EP processed as they come
  * @ep: the EP, with a QP
  *
  * Then dat_ep_drained() is called for queues that are waited for, whether the consumer
  * takes events out of the EVDs or not. Context: process.
  */
-void dat_ep_watch(struct dat_ep *ep)
+void dat_ep_poll_start(struct dat_ep *ep)
 {
 	if (test_and_set_bit(0, &ep->watching))
 		return;
@@ -112,12 +112,12 @@ void dat_ep_watch(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_unwatch - the reverse of dat_ep_watch(), if that was done
+ * dat_ep_poll_stop - the reverse of dat_ep_poll_start(), if that was done
  * @ep: the EP
  *
  * Context: process.
  */
-void dat_ep_unwatch(struct dat_ep *ep)
+void dat_ep_poll_stop(struct dat_ep *ep)
 {
 	if (!test_and_clear_bit(0, &ep->watching))
 		return;
@@ -137,7 +137,7 @@ void dat_ep_drained(struct dat_object *obj)
 	struct dat_ep *ep = to_ep(obj);
 
 	spin_lock_bh(&ep->state_lock);
-	/* Nothing is queued once it has left that state: see dat_ep_end_cancel(). */
+	/* Nothing is queued once it has left that state: see dat_ep_disconnect_cancel(). */
 	if (ep->ending && dat_ep_is_idle(ep))
 		mod_delayed_work(dat_wq(&ep->obj), &ep->settle_work, 0);
 	else if (ep->state == DAT_EP_STATE_DISCONNECT_PENDING &&
@@ -169,7 +169,7 @@ static void report_end(struct dat_ep *ep)
 	if (number == DAT_CONNECTION_EVENT_DISCONNECTED &&
 	    ep->end_may_be_broken && READ_ONCE(ep->failed))
 		number = DAT_CONNECTION_EVENT_BROKEN;
-	dat_ep_unwatch(ep);
+	dat_ep_poll_stop(ep);
 	dat_ep_connect_event(ep, number);
 	spin_lock_bh(&ep->state_lock);
 	ep->ending = false;
@@ -197,7 +197,7 @@ static void ep_settle_work(struct work_struct *work)
 }
 
 /**
- * dat_ep_await_end - wait until the end of a connection has been reported
+ * dat_ep_wait_disconnected - wait until the end of a connection has been reported
  * @ep: the EP
  *
  * An end that begins after the call is not waited for. The caller reports the end itself
@@ -206,7 +206,7 @@ static void ep_settle_work(struct work_struct *work)
  *
  * Context: process, may sleep, for as long as the device needs to flush the queues.
  */
-void dat_ep_await_end(struct dat_ep *ep)
+void dat_ep_wait_disconnected(struct dat_ep *ep)
 {
 	while (READ_ONCE(ep->ending)) {
 		if (!try_report_end(ep))
@@ -236,17 +236,17 @@ static void ep_settle(struct dat_ep *ep, DAT_EVENT_NUMBER number,
 		report_end(ep);
 		return;
 	}
-	dat_ep_watch(ep);
+	dat_ep_poll_start(ep);
 	/* The last ones may have succeeded without a completion. */
 	if (!dat_workq_is_idle(&ep->sq))
-		dat_post_marker(ep);
+		dat_post_drain(ep);
 	if (!try_report_end(ep))
 		queue_delayed_work(dat_wq(&ep->obj), &ep->settle_work,
 				   SETTLE_INTERVAL);
 }
 
 /**
- * dat_ep_end - a connection, or the attempt to make one, has ended
+ * dat_ep_disconnected - a connection, or the attempt to make one, has ended
  * @ep: the EP
  * @from: EP_IN() of the states in which this is news
  * @number: the event that says so; that the peer has disconnected is told only
@@ -256,7 +256,7 @@ static void ep_settle(struct dat_ep *ep, DAT_EVENT_NUMBER number,
  *
  * Context: process, may sleep.
  */
-void dat_ep_end(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number)
+void dat_ep_disconnected(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number)
 {
 	bool broken;
 
@@ -281,9 +281,9 @@ static void ep_disconnect(struct dat_ep *ep, unsigned int from,
 		dat_ep_fail_qp(ep);
 		ep_settle(ep, number, false);
 		if (breaks && ep->late_answers && ep->cm_id) {
-			ep->leave_owed = true;
-			queue_delayed_work(dat_wq(&ep->obj), &ep->leave_work,
-					   LEAVE_DELAY);
+			ep->dreq_owed = true;
+			queue_delayed_work(dat_wq(&ep->obj), &ep->dreq_work,
+					   DREQ_DELAY);
 		} else if (ep->cm_id) {
 			rdma_disconnect(ep->cm_id);
 		}
@@ -291,15 +291,15 @@ static void ep_disconnect(struct dat_ep *ep, unsigned int from,
 	mutex_unlock(&ep->mutex);
 }
 
-static void ep_leave_work(struct work_struct *work)
+static void ep_dreq_work(struct work_struct *work)
 {
 	struct dat_ep *ep = container_of(to_delayed_work(work), struct dat_ep,
-					 leave_work);
+					 dreq_work);
 
 	mutex_lock(&ep->mutex);
-	if (ep->leave_owed && ep->cm_id)
+	if (ep->dreq_owed && ep->cm_id)
 		rdma_disconnect(ep->cm_id);
-	ep->leave_owed = false;
+	ep->dreq_owed = false;
 	mutex_unlock(&ep->mutex);
 }
 
@@ -316,7 +316,7 @@ void dat_ep_break(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_hurry - wait a little for what was posted, and then less patiently
+ * dat_ep_progress - wait a little for what was posted, and then less patiently
  * @obj: the EP
  * @waited: how often that was done already
  *
@@ -325,7 +325,7 @@ void dat_ep_break(struct dat_ep *ep)
  * Context: process, sleeps for a millisecond; once, when it loses patience, for a
  * tenth of a second.
  */
-void dat_ep_hurry(struct dat_object *obj, unsigned int waited)
+void dat_ep_progress(struct dat_object *obj, unsigned int waited)
 {
 	struct dat_ep *ep = to_ep(obj);
 
@@ -445,10 +445,10 @@ static void ep_timeout_work(struct work_struct *work)
 }
 
 /**
- * dat_ep_end_init - prepare a new EP for its end
+ * dat_ep_disconnect_init - prepare a new EP for its end
  * @ep: the EP
  */
-void dat_ep_end_init(struct dat_ep *ep)
+void dat_ep_disconnect_init(struct dat_ep *ep)
 {
 	init_waitqueue_head(&ep->idle_wq);
 	INIT_DELAYED_WORK(&ep->error_work, ep_error_work);
@@ -456,24 +456,24 @@ void dat_ep_end_init(struct dat_ep *ep)
 	INIT_WORK(&ep->again_work, ep_again_work);
 	INIT_DELAYED_WORK(&ep->drain_work, ep_drain_work);
 	INIT_DELAYED_WORK(&ep->settle_work, ep_settle_work);
-	INIT_DELAYED_WORK(&ep->leave_work, ep_leave_work);
+	INIT_DELAYED_WORK(&ep->dreq_work, ep_dreq_work);
 	INIT_DELAYED_WORK(&ep->timeout_work, ep_timeout_work);
 }
 
 /**
- * dat_ep_end_cancel - none of the works runs when this returns
+ * dat_ep_disconnect_cancel - none of the works runs when this returns
  * @ep: the EP, whose mutex is not held
  *
  * Context: process, may sleep.
  */
-void dat_ep_end_cancel(struct dat_ep *ep)
+void dat_ep_disconnect_cancel(struct dat_ep *ep)
 {
 	cancel_delayed_work_sync(&ep->error_work);
 	cancel_work_sync(&ep->notify_work);
 	cancel_work_sync(&ep->again_work);
 	cancel_delayed_work_sync(&ep->drain_work);
 	cancel_delayed_work_sync(&ep->settle_work);
-	cancel_delayed_work_sync(&ep->leave_work);
+	cancel_delayed_work_sync(&ep->dreq_work);
 	cancel_delayed_work_sync(&ep->timeout_work);
 }
 
@@ -488,10 +488,10 @@ static void disconnect_gracefully(struct dat_ep *ep)
 	mutex_lock(&ep->mutex);
 	if (dat_ep_move(ep, EP_IN(CONNECTED),
 			DAT_EP_STATE_DISCONNECT_PENDING)) {
-		dat_ep_watch(ep);
+		dat_ep_poll_start(ep);
 		/* Without it the last ones may complete and nobody know. */
 		if (!dat_workq_is_idle(&ep->sq))
-			dat_post_marker(ep);
+			dat_post_drain(ep);
 		ep->drain_deadline = jiffies + DRAIN_TIMEOUT;
 		queue_delayed_work(dat_wq(&ep->obj), &ep->drain_work, 0);
 	}
@@ -524,8 +524,8 @@ DAT_RETURN kdapl_ep_disconnect(DAT_EP_HANDLE ep_handle,
 	if (disconnect_flags != DAT_CLOSE_ABRUPT_FLAG &&
 	    disconnect_flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	obj = dat_object_enter(ep_handle, DAT_HANDLE_TYPE_EP,
-			       DAT_INVALID_HANDLE_EP, &ret);
+	obj = dat_object_get_live(ep_handle, DAT_HANDLE_TYPE_EP,
+				  DAT_INVALID_HANDLE_EP, &ret);
 	if (!obj)
 		return ret;
 	ep = to_ep(obj);
@@ -547,12 +547,12 @@ DAT_RETURN kdapl_ep_disconnect(DAT_EP_HANDLE ep_handle,
 				      DAT_CONNECTION_EVENT_DISCONNECTED);
 		/* The event is queued when the call returns. */
 		if (disconnect_flags == DAT_CLOSE_ABRUPT_FLAG)
-			dat_ep_await_end(ep);
+			dat_ep_wait_disconnected(ep);
 		break;
 	default:
 		ret = dat_ep_state_error(state);
 		break;
 	}
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }

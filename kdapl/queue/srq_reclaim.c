@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * srq_lost.c - buffers of a shared receive queue that a device has forgotten
+ * srq_reclaim.c - buffers of a shared receive queue that a device has forgotten
  *
  * When a connection ends while a message comes in, rxe of 6.12 does not
  * complete the buffer that the message was coming into. But it takes buffers in
@@ -20,12 +20,12 @@ static bool is_before(u32 a, u32 b)
 }
 
 /**
- * dat_srq_watch_takes - let the device tell when the next buffer is taken
+ * dat_srq_arm_limit - let the device tell when the next buffer is taken
  * @srq: the SRQ
  *
  * Context: any in which rxe tells of events.
  */
-void dat_srq_watch_takes(struct dat_srq *srq)
+void dat_srq_arm_limit(struct dat_srq *srq)
 {
 	/* There are never as many left as there can be. */
 	struct ib_srq_attr attr = { .srq_limit = READ_ONCE(srq->num_slots) };
@@ -34,15 +34,15 @@ void dat_srq_watch_takes(struct dat_srq *srq)
 }
 
 /**
- * dat_srq_taken - a buffer has been taken
+ * dat_srq_limit_reached - a buffer has been taken
  * @srq: the SRQ
  *
  * Should another be taken before the device has been asked to tell again, its
- * completion makes up for that, see dat_srq_remember().
+ * completion makes up for that, see dat_srq_note_completion().
  *
  * Context: process or softirq.
  */
-void dat_srq_taken(struct dat_srq *srq)
+void dat_srq_limit_reached(struct dat_srq *srq)
 {
 	spin_lock_bh(&srq->wq.lock);
 	if (!srq->inexact)
@@ -50,7 +50,7 @@ void dat_srq_taken(struct dat_srq *srq)
 	if (srq->next_number - srq->num_taken < READ_ONCE(srq->low_watermark))
 		dat_srq_raise(srq, DAT_SRQ_LW_REACHED);
 	spin_unlock_bh(&srq->wq.lock);
-	dat_srq_watch_takes(srq);
+	dat_srq_arm_limit(srq);
 }
 
 /* The number of the first that has not completed. */
@@ -63,7 +63,7 @@ static u32 first_number(const struct dat_srq *srq)
 }
 
 /**
- * dat_srq_remember - which buffers have been taken, when one has completed
+ * dat_srq_note_completion - which buffers have been taken, when one has completed
  * @srq: the SRQ; its lock is held
  * @at: the EP that had it
  * @number: its number
@@ -74,7 +74,7 @@ static u32 first_number(const struct dat_srq *srq)
  *
  * Context: any.
  */
-void dat_srq_remember(struct dat_srq *srq, struct dat_srq_ep *at, u32 number)
+void dat_srq_note_completion(struct dat_srq *srq, struct dat_srq_ep *at, u32 number)
 {
 	at->number = number + 1;
 	if (is_before(srq->num_taken, number + 1)) {
@@ -151,12 +151,12 @@ static bool all_is_collected(struct dat_srq *srq)
 }
 
 /**
- * dat_srq_find_lost - flush the buffers that can no longer complete
+ * dat_srq_reclaim - flush the buffers that can no longer complete
  * @srq: the SRQ
  *
  * Context: process, may sleep.
  */
-void dat_srq_find_lost(struct dat_srq *srq)
+void dat_srq_reclaim(struct dat_srq *srq)
 {
 	DAT_EVENT_DATA data = {};
 	struct dat_evd *evd;
@@ -196,5 +196,5 @@ void dat_srq_ep_ended(struct dat_srq_ep *at)
 	spin_unlock_bh(&srq->wq.lock);
 	if (old)
 		dat_object_put(&old->obj);
-	dat_srq_find_lost(srq);
+	dat_srq_reclaim(srq);
 }

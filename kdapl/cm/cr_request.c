@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * cr_arrive.c - connection requests: how they arrive, and the consumer is told
+ * cr_request.c - connection requests: how they arrive, and the consumer is told
  *
  * A PSP or CSP that leaves EPs to the consumer tells it from the handler of
  * rdma_cm. The others need to make an EP or to end themselves first, which a
@@ -92,7 +92,7 @@ static bool cr_get_ep(struct dat_cr *cr, struct dat_sp *sp)
 /* The gate has been passed; the RSP takes no other request. */
 static bool tell(struct dat_cr *cr, struct dat_sp *sp)
 {
-	bool used = dat_object_use(&sp->evd->obj);
+	bool used = dat_object_use_get(&sp->evd->obj);
 	bool told = false;
 
 	if (is_one_shot(sp))
@@ -105,7 +105,7 @@ static bool tell(struct dat_cr *cr, struct dat_sp *sp)
 	    cr_get_ep(cr, sp))
 		told = used && post_arrival(cr, sp);
 	if (used)
-		dat_object_unuse(&sp->evd->obj);
+		dat_object_use_put(&sp->evd->obj);
 	return told;
 }
 
@@ -125,12 +125,12 @@ static void tell_or_reject(struct dat_cr *cr, struct dat_sp *sp)
  */
 static bool rsp_begin(struct dat_sp *sp)
 {
-	return !test_and_set_bit(DAT_RSP_TELLING, &sp->spent);
+	return !test_and_set_bit(DAT_RSP_REPORTING, &sp->spent);
 }
 
 static void rsp_end(struct dat_sp *sp)
 {
-	set_bit(DAT_RSP_TOLD, &sp->spent);
+	set_bit(DAT_RSP_REPORTED, &sp->spent);
 	/* Pairs with that of who is about to wait in dat_rsp_finish(). */
 	smp_mb__after_atomic();
 	wake_up_var(&sp->spent);
@@ -143,38 +143,38 @@ static void rsp_end(struct dat_sp *sp)
  * The work that reports the request may wait for the gate, which stays closed until
  * the caller has left. In this case the caller reports the request itself.
  *
- * Context: process, may sleep; the caller has passed the IA's gate.
+ * Context: process, may sleep; the caller holds a live reference to the IA.
  */
 void dat_rsp_finish(struct dat_sp *sp)
 {
-	/* dat_cr_tell() sets it right after DAT_RSP_SPENT and does not wait. */
+	/* dat_cr_report() sets it right after DAT_RSP_SPENT and does not wait. */
 	wait_var_event(&sp->spent, smp_load_acquire(&sp->cr));
 	if (rsp_begin(sp)) {
 		tell_or_reject(sp->cr, sp);
 		rsp_end(sp);
 	}
-	wait_var_event(&sp->spent, test_bit(DAT_RSP_TOLD, &sp->spent));
+	wait_var_event(&sp->spent, test_bit(DAT_RSP_REPORTED, &sp->spent));
 }
 
-static void tell_work(struct work_struct *work)
+static void report_work(struct work_struct *work)
 {
-	struct dat_cr *cr = container_of(work, struct dat_cr, tell_work);
+	struct dat_cr *cr = container_of(work, struct dat_cr, report_work);
 	struct dat_ia *ia = cr->obj.ia;
 	struct dat_sp *sp = cr->sp;
-	enum dat_ia_entry entry;
+	enum dat_ia_get_result entry;
 
-	entry = dat_ia_enter_or_defer(ia, &cr->deferred);
+	entry = dat_ia_get_or_defer(ia, &cr->deferred);
 	if (entry == DAT_IA_DEFERRED)
 		return;
 	if (!is_one_shot(sp) || rsp_begin(sp)) {
 		/* Else dat_ia_close() ends the lot. */
-		if (entry == DAT_IA_ENTERED)
+		if (entry == DAT_IA_GOT)
 			tell_or_reject(cr, sp);
 		if (is_one_shot(sp))
 			rsp_end(sp);
 	}
-	if (entry == DAT_IA_ENTERED)
-		dat_ia_leave(ia);
+	if (entry == DAT_IA_GOT)
+		dat_ia_put_live(ia);
 	dat_object_put(&sp->obj);
 	dat_object_put(&cr->obj);
 }
@@ -200,8 +200,8 @@ struct dat_cr *dat_cr_new(struct dat_ia *ia, const void *data, u8 data_len)
 		return NULL;
 	cr->data_len = data_len;
 	memcpy(cr->data, data, data_len);
-	INIT_WORK(&cr->tell_work, tell_work);
-	cr->deferred.work = &cr->tell_work;
+	INIT_WORK(&cr->report_work, report_work);
+	cr->deferred.work = &cr->report_work;
 	dat_object_init(&cr->obj, DAT_HANDLE_TYPE_CR, &ia->owner, &cr_ops);
 	/* The CM must not wait for memory to be freed. */
 	if (dat_object_try_charge(&cr->obj, struct_size(cr, data, data_len) +
@@ -212,7 +212,7 @@ struct dat_cr *dat_cr_new(struct dat_ia *ia, const void *data, u8 data_len)
 }
 
 /**
- * dat_cr_tell - tell the consumer of a connection request, at once or soon
+ * dat_cr_report - tell the consumer of a connection request, at once or soon
  * @cr: the CR, published, with its id
  * @sp: the service point that it is for
  *
@@ -220,7 +220,7 @@ struct dat_cr *dat_cr_new(struct dat_ia *ia, const void *data, u8 data_len)
  * Return: false if that is not possible: the RSP has got another request, or
  * the EVD is full.
  */
-bool dat_cr_tell(struct dat_cr *cr, struct dat_sp *sp)
+bool dat_cr_report(struct dat_cr *cr, struct dat_sp *sp)
 {
 	if (!is_one_shot(sp) && !provides_eps(sp))
 		return post_arrival(cr, sp);
@@ -237,12 +237,12 @@ bool dat_cr_tell(struct dat_cr *cr, struct dat_sp *sp)
 		smp_mb();
 		wake_up_var(&sp->spent);
 	}
-	queue_work(dat_wq(&cr->obj), &cr->tell_work);
+	queue_work(dat_wq(&cr->obj), &cr->report_work);
 	return true;
 }
 
 /**
- * dat_cr_arrived - a peer wants to connect to a service point
+ * dat_cr_request - a peer wants to connect to a service point
  * @sp: the service point
  * @id: the connection to be
  * @event: the request
@@ -250,7 +250,7 @@ bool dat_cr_tell(struct dat_cr *cr, struct dat_sp *sp)
  * Context: process, with the handler lock of @id.
  * Return: 0, or a negative errno to have the request rejected.
  */
-int dat_cr_arrived(struct dat_sp *sp, struct rdma_cm_id *id,
+int dat_cr_request(struct dat_sp *sp, struct rdma_cm_id *id,
 		   struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
@@ -271,7 +271,7 @@ int dat_cr_arrived(struct dat_sp *sp, struct rdma_cm_id *id,
 	id->context = &cr->obj;
 	if (dat_object_publish(&cr->obj))
 		goto drop;
-	if (dat_cr_tell(cr, sp))
+	if (dat_cr_report(cr, sp))
 		return 0;
 
 	cr->id = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * gate.h - opening and closing the gate of an IA; passing it is in ia.h
+ * quiesce.h - opening and closing the gate of an IA; passing it is in ia.h
  */
 #ifndef _KDAPL_GATE_H
 #define _KDAPL_GATE_H
@@ -21,9 +21,9 @@ struct dat_ia_pinner {
 
 void dat_ia_pin_begin(struct dat_ia *ia, struct dat_ia_pinner *pinner);
 void dat_ia_pin_end(struct dat_ia *ia, struct dat_ia_pinner *pinner);
-void dat_ia_gate_init(struct dat_ia *ia);
-void dat_ia_gate_close(struct dat_ia *ia, enum dat_ia_gate why);
-void dat_ia_gate_seal(struct dat_ia *ia);
-void dat_ia_gate_open(struct dat_ia *ia);
+void dat_ia_live_init(struct dat_ia *ia);
+void dat_ia_quiesce(struct dat_ia *ia, enum dat_ia_live_state why);
+void dat_ia_kill(struct dat_ia *ia);
+void dat_ia_resume(struct dat_ia *ia);
 
 #endif /* _KDAPL_GATE_H */

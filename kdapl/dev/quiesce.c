@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * gate.c - keeps calls on an IA's objects apart from the IA's end
+ * quiesce.c - keeps calls on an IA's objects apart from the IA's end
  *
  * Every call that may sleep passes the gate of its IA. dat_ia_close() and the
  * removal of the device close the gate, wait until the calls inside have left,
@@ -11,103 +11,103 @@
  * A call inside must not wait for a work that passes the gate: the work, the call and
  * the closer of the gate would wait for each other. A work must not wait at the gate
  * either. It would occupy a worker, and the closer waits for upcalls, which need
- * workers. Works use dat_ia_enter_or_defer().
+ * workers. Works use dat_ia_get_or_defer().
  */
 #include <linux/jiffies.h>
 #include <linux/sched/signal.h>
 
 #include "base/user.h"
 #include "dev/device.h"
-#include "dev/gate.h"
+#include "dev/quiesce.h"
 #include "dev/ia.h"
 
 /**
- * dat_ia_enter_for_free - pass the gate, even when the device has gone
+ * dat_ia_get_open - take a live reference, even after the removal of the device
  * @ia: the IA
  *
  * Context: process, may sleep.
  * Return: false if the IA is being closed.
  */
-bool dat_ia_enter_for_free(struct dat_ia *ia)
+bool dat_ia_get_open(struct dat_ia *ia)
 {
 	for (;;) {
-		/* Pairs with dat_ia_gate_open(). */
-		enum dat_ia_gate gate = smp_load_acquire(&ia->gate);
+		/* Pairs with dat_ia_resume(). */
+		enum dat_ia_live_state state = smp_load_acquire(&ia->live_state);
 
 		/*
 		 * A closed gate is closed even while calls are inside, or a
 		 * stream of them would keep it open. But a call inside may be
 		 * waiting for an upcall, and that one must not wait.
 		 */
-		if ((gate == DAT_IA_OPEN || ia->ops->in_upcall()) &&
-		    refcount_inc_not_zero(&ia->entered))
+		if ((state == DAT_IA_OPEN || ia->ops->in_upcall()) &&
+		    refcount_inc_not_zero(&ia->num_live))
 			return true;
-		if (gate == DAT_IA_CLOSING)
+		if (state == DAT_IA_CLOSING)
 			return false;
-		wait_event(ia->gate_wq,
-			   READ_ONCE(ia->gate) != DAT_IA_UNPLUGGING);
+		wait_event(ia->live_wq,
+			   READ_ONCE(ia->live_state) != DAT_IA_UNPLUGGING);
 	}
 }
 
 /**
- * dat_ia_enter - pass the gate
+ * dat_ia_get_live - take a live reference
  * @ia: the IA
  *
  * Context: process, may sleep.
  * Return: false if the IA is being closed or its device has gone.
  */
-bool dat_ia_enter(struct dat_ia *ia)
+bool dat_ia_get_live(struct dat_ia *ia)
 {
-	if (!dat_ia_enter_for_free(ia))
+	if (!dat_ia_get_open(ia))
 		return false;
 	if (!ia->unplugged)
 		return true;
-	dat_ia_leave(ia);
+	dat_ia_put_live(ia);
 	return false;
 }
 
 /**
- * dat_ia_try_enter - pass the gate, if it is open and the device is there
+ * dat_ia_tryget_live - take a live reference without waiting
  * @ia: the IA
  *
  * For who is behind the gate of another IA. Context: any.
  * Return: false if it is not.
  */
-bool dat_ia_try_enter(struct dat_ia *ia)
+bool dat_ia_tryget_live(struct dat_ia *ia)
 {
-	/* Pairs with dat_ia_gate_open(). */
-	if (smp_load_acquire(&ia->gate) != DAT_IA_OPEN ||
-	    !refcount_inc_not_zero(&ia->entered))
+	/* Pairs with dat_ia_resume(). */
+	if (smp_load_acquire(&ia->live_state) != DAT_IA_OPEN ||
+	    !refcount_inc_not_zero(&ia->num_live))
 		return false;
 	if (!ia->unplugged)
 		return true;
-	dat_ia_leave(ia);
+	dat_ia_put_live(ia);
 	return false;
 }
 
 /**
- * dat_ia_enter_or_defer - pass the gate from a work
+ * dat_ia_get_or_defer - take a live reference from a work
  * @ia: the IA
  * @deferred: names the work; not in use
  *
- * Like dat_ia_enter_for_free(), but the caller never waits: after DAT_IA_DEFERRED the
+ * Like dat_ia_get_open(), but the caller never waits: after DAT_IA_DEFERRED the
  * work returns. It is queued again when the gate has been opened or closed for good.
  *
  * Context: process.
- * Return: DAT_IA_ENTERED, for dat_ia_leave(); DAT_IA_REFUSED; or DAT_IA_DEFERRED,
+ * Return: DAT_IA_GOT, for dat_ia_put_live(); DAT_IA_REFUSED; or DAT_IA_DEFERRED,
  * and then the work may be running again already.
  */
-enum dat_ia_entry dat_ia_enter_or_defer(struct dat_ia *ia,
-					struct dat_ia_deferred *deferred)
+enum dat_ia_get_result dat_ia_get_or_defer(struct dat_ia *ia,
+					   struct dat_ia_deferred *deferred)
 {
 	for (;;) {
 		bool wait;
 
-		/* Pairs with dat_ia_gate_open(). */
-		switch (smp_load_acquire(&ia->gate)) {
+		/* Pairs with dat_ia_resume(). */
+		switch (smp_load_acquire(&ia->live_state)) {
 		case DAT_IA_OPEN:
-			if (refcount_inc_not_zero(&ia->entered))
-				return DAT_IA_ENTERED;
+			if (refcount_inc_not_zero(&ia->num_live))
+				return DAT_IA_GOT;
 			break;
 		case DAT_IA_CLOSING:
 			return DAT_IA_REFUSED;
@@ -116,7 +116,7 @@ enum dat_ia_entry dat_ia_enter_or_defer(struct dat_ia *ia,
 		}
 		spin_lock_bh(&ia->owner.lock);
 		/* The gate changes before release_deferred() takes the lock. */
-		wait = READ_ONCE(ia->gate) == DAT_IA_UNPLUGGING;
+		wait = READ_ONCE(ia->live_state) == DAT_IA_UNPLUGGING;
 		if (wait)
 			list_add_tail(&deferred->node, &ia->deferred);
 		spin_unlock_bh(&ia->owner.lock);
@@ -139,33 +139,33 @@ static void release_deferred(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_leave - the reverse of the calls above
+ * dat_ia_put_live - the reverse of the calls above
  * @ia: the IA
  *
  * Context: any.
  */
-void dat_ia_leave(struct dat_ia *ia)
+void dat_ia_put_live(struct dat_ia *ia)
 {
-	if (refcount_dec_and_test(&ia->entered))
-		wake_up_all(&ia->gate_wq);
+	if (refcount_dec_and_test(&ia->num_live))
+		wake_up_all(&ia->live_wq);
 }
 
 /**
- * dat_ia_gate_init - make a gate, open
+ * dat_ia_live_init - initialise the live reference count
  * @ia: the IA
  */
-void dat_ia_gate_init(struct dat_ia *ia)
+void dat_ia_live_init(struct dat_ia *ia)
 {
-	ia->gate = DAT_IA_OPEN;
-	refcount_set(&ia->entered, 1);
-	init_waitqueue_head(&ia->gate_wq);
+	ia->live_state = DAT_IA_OPEN;
+	refcount_set(&ia->num_live, 1);
+	init_waitqueue_head(&ia->live_wq);
 	INIT_LIST_HEAD(&ia->deferred);
 	INIT_LIST_HEAD(&ia->pinners);
 }
 
 /**
  * dat_ia_pin_begin - what follows may wait for a page of the calling process
- * @ia: the IA, whose gate the caller has passed
+ * @ia: the IA; the caller holds a live reference to it
  * @pinner: filled in; for dat_ia_pin_end()
  *
  * Context: process.
@@ -219,74 +219,74 @@ static void kill_pinners(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_gate_close - close the gate and wait until all have left
+ * dat_ia_quiesce - wait until calls have returned their live references
  * @ia: the IA
  * @why: DAT_IA_UNPLUGGING or DAT_IA_CLOSING
  *
  * Context: process, may sleep; the caller makes sure that nobody else closes
  * or opens it meanwhile.
  */
-void dat_ia_gate_close(struct dat_ia *ia, enum dat_ia_gate why)
+void dat_ia_quiesce(struct dat_ia *ia, enum dat_ia_live_state why)
 {
-	WRITE_ONCE(ia->gate, why);
-	dat_ia_leave(ia);
-	while (!wait_event_timeout(ia->gate_wq,
-				   refcount_read(&ia->entered) == 0,
+	WRITE_ONCE(ia->live_state, why);
+	dat_ia_put_live(ia);
+	while (!wait_event_timeout(ia->live_wq,
+				   refcount_read(&ia->num_live) == 0,
 				   PIN_PATIENCE))
 		kill_pinners(ia);
-	/* Pairs with the release of dat_ia_leave(): all that calls did is visible. */
+	/* Pairs with the release of dat_ia_put_live(): all that calls did is visible. */
 	smp_acquire__after_ctrl_dep();
 	if (why == DAT_IA_CLOSING)
 		release_deferred(ia);
 }
 
 /**
- * dat_ia_gate_seal - keep a gate closed that was closed as DAT_IA_UNPLUGGING
- * @ia: the IA, from dat_ia_gate_close(); calls that wait fail
+ * dat_ia_kill - make live references fail for good, after dat_ia_quiesce()
+ * @ia: the IA, from dat_ia_quiesce(); calls that wait fail
  *
  * Context: process.
  */
-void dat_ia_gate_seal(struct dat_ia *ia)
+void dat_ia_kill(struct dat_ia *ia)
 {
-	WRITE_ONCE(ia->gate, DAT_IA_CLOSING);
-	wake_up_all(&ia->gate_wq);
+	WRITE_ONCE(ia->live_state, DAT_IA_CLOSING);
+	wake_up_all(&ia->live_wq);
 	release_deferred(ia);
 }
 
 /**
- * dat_ia_gate_open - open the gate again
- * @ia: the IA, from dat_ia_gate_close()
+ * dat_ia_resume - hand out live references again
+ * @ia: the IA, from dat_ia_quiesce()
  */
-void dat_ia_gate_open(struct dat_ia *ia)
+void dat_ia_resume(struct dat_ia *ia)
 {
-	refcount_set(&ia->entered, 1);
+	refcount_set(&ia->num_live, 1);
 	/* Whoever sees the gate open finds the count raised. */
-	smp_store_release(&ia->gate, DAT_IA_OPEN);
-	wake_up_all(&ia->gate_wq);
+	smp_store_release(&ia->live_state, DAT_IA_OPEN);
+	wake_up_all(&ia->live_wq);
 	release_deferred(ia);
 }
 
 /**
- * dat_object_enter_for_free - look a handle up and pass its IA's gate
+ * dat_object_get_open - look up a handle and take a live reference to its IA
  * @handle: what the consumer passed
  * @type: the type it must have
  * @subtype: subtype of DAT_INVALID_HANDLE
  * @ret: DAT_INVALID_HANDLE if there is no such object
  *
  * Works when the device has gone, too. Context: process, may sleep.
- * Return: the object, for dat_object_leave(), or NULL.
+ * Return: the object, for dat_object_put_live(), or NULL.
  */
-struct dat_object *dat_object_enter_for_free(DAT_HANDLE handle,
-					     DAT_HANDLE_TYPE type,
-					     DAT_RETURN_SUBTYPE subtype,
-					     DAT_RETURN *ret)
+struct dat_object *dat_object_get_open(DAT_HANDLE handle,
+				       DAT_HANDLE_TYPE type,
+				       DAT_RETURN_SUBTYPE subtype,
+				       DAT_RETURN *ret)
 {
 	struct dat_object *obj = dat_object_get(handle, type);
 
 	*ret = DAT_ERROR(DAT_INVALID_HANDLE, subtype);
 	if (!obj)
 		return NULL;
-	if (!dat_ia_enter_for_free(obj->ia))
+	if (!dat_ia_get_open(obj->ia))
 		goto put;
 	if (atomic_read(&obj->users) < 0)
 		goto leave;
@@ -294,14 +294,14 @@ struct dat_object *dat_object_enter_for_free(DAT_HANDLE handle,
 	return obj;
 
 leave:
-	dat_ia_leave(obj->ia);
+	dat_ia_put_live(obj->ia);
 put:
 	dat_object_put(obj);
 	return NULL;
 }
 
 /**
- * dat_object_enter - look a handle up and pass its IA's gate
+ * dat_object_get_live - look up a handle and take a live reference to its IA
  * @handle: what the consumer passed
  * @type: the type it must have
  * @subtype: subtype of DAT_INVALID_HANDLE
@@ -309,17 +309,17 @@ put:
  *	its device has gone
  *
  * Context: process, may sleep.
- * Return: the object, for dat_object_leave(), or NULL.
+ * Return: the object, for dat_object_put_live(), or NULL.
  */
-struct dat_object *dat_object_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
-				    DAT_RETURN_SUBTYPE subtype,
-				    DAT_RETURN *ret)
+struct dat_object *dat_object_get_live(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
+				       DAT_RETURN_SUBTYPE subtype,
+				       DAT_RETURN *ret)
 {
 	struct dat_object *obj;
 
-	obj = dat_object_enter_for_free(handle, type, subtype, ret);
+	obj = dat_object_get_open(handle, type, subtype, ret);
 	if (obj && obj->ia->unplugged) {
-		dat_object_leave(obj);
+		dat_object_put_live(obj);
 		*ret = DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 		return NULL;
 	}
@@ -327,14 +327,14 @@ struct dat_object *dat_object_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 }
 
 /**
- * dat_object_leave - the reverse of dat_object_enter()
+ * dat_object_put_live - the reverse of dat_object_get_live()
  * @obj: the object
  *
  * Context: any.
  */
-void dat_object_leave(struct dat_object *obj)
+void dat_object_put_live(struct dat_object *obj)
 {
-	dat_ia_leave(obj->ia);
+	dat_ia_put_live(obj->ia);
 	dat_object_put(obj);
 }
 
@@ -356,7 +356,7 @@ DAT_RETURN dat_object_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 	struct dat_object *obj;
 	DAT_RETURN ret;
 
-	obj = dat_object_enter_for_free(handle, type, bad_handle, &ret);
+	obj = dat_object_get_open(handle, type, bad_handle, &ret);
 	if (!obj)
 		return ret;
 
@@ -367,6 +367,6 @@ DAT_RETURN dat_object_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 	else
 		ret = DAT_ERROR(DAT_INVALID_STATE, in_use);
 
-	dat_object_leave(obj);
+	dat_object_put_live(obj);
 	return ret;
 }

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * linger.h - keeps connections that end until the peer has heard of it
+ */
+#ifndef _KDAPL_FAREWELL_H
+#define _KDAPL_FAREWELL_H
+
+#include <rdma/rdma_cm.h>
+
+struct dat_user;
+
+void dat_linger(struct rdma_cm_id *id, struct dat_user *user,
+		const bool *owed, bool leave);
+void dat_linger_exit(void);
+
+#endif /* _KDAPL_FAREWELL_H */
