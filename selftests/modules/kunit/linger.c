@@ -41,7 +41,7 @@ static void user_init(struct dat_user *user, uid_t uid)
 	refcount_set(&user->ref, 1);
 }
 
-static int farewell_test_init(struct kunit *test)
+static int linger_test_init(struct kunit *test)
 {
 	unsigned int i;
 
@@ -54,7 +54,7 @@ static int farewell_test_init(struct kunit *test)
 	return id ? 0 : -ENOMEM;
 }
 
-static void farewell_test_exit(struct kunit *test)
+static void linger_test_exit(struct kunit *test)
 {
 	unsigned int i;
 
@@ -124,7 +124,7 @@ static void what_is_not_owed_is_not_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, users[0].lingering);
 }
 
-static struct kunit_case farewell_cases[] = {
+static struct kunit_case linger_cases[] = {
 	KUNIT_CASE(a_user_cannot_take_what_others_need),
 	KUNIT_CASE(all_users_together_have_a_limit),
 	KUNIT_CASE(root_has_as_many_again),
@@ -133,11 +133,11 @@ static struct kunit_case farewell_cases[] = {
 	{}
 };
 
-static struct kunit_suite farewell_suite = {
-	.name = "kdapl_farewell",
-	.init = farewell_test_init,
-	.exit = farewell_test_exit,
-	.test_cases = farewell_cases,
+static struct kunit_suite linger_suite = {
+	.name = "kdapl_linger",
+	.init = linger_test_init,
+	.exit = linger_test_exit,
+	.test_cases = linger_cases,
 };
 
-kunit_test_suite(farewell_suite);
+kunit_test_suite(linger_suite);
