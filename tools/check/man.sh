@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Checks the manual pages: mandoc finds no fault with them, every call of libdat has
-# one, and the examples of those compile.
+# Checks the manual pages: mandoc reports no warning, groff's page header names Linux,
+# every page that a page refers to exists, every call of libdat has a page, and every
+# example compiles.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -19,6 +20,24 @@ complain() {
 lint() {
 	local said
 	said=$(mandoc -T lint -W warning "$1") || complain "${said//mandoc: /}"
+}
+
+# groff's header is "BSD Library Functions Manual" unless this line precedes .Dt.
+volume() {
+	grep -B 1 '^\.Dt ' "$1" | grep -qxF '.ds doc-volume-operating-system Linux' ||
+		complain "$1: the page header does not name Linux"
+}
+
+# Pages of other packages that ours refer to.
+system_pages='dlopen\.3|epoll\.7|fork\.2|memfd_create\.2|mlock\.2|modinfo\.8|perror\.3|poll\.2|select\.2|shmget\.2|udev\.7'
+
+references() {
+	local page
+	while IFS= read -r page; do
+		[ -f "Documentation/man${page##*.}/$page" ] ||
+			[[ $page =~ ^($system_pages)$ ]] ||
+			complain "$1: refers to $page, which does not exist"
+	done < <(sed -nE 's/^\.Xr ([^ ]+) ([0-9a-z]+).*/\1.\2/p' "$1" | LC_ALL=C sort -u)
 }
 
 declared() {
@@ -56,6 +75,8 @@ for file in "${files[@]}"; do
 	named "$file" | grep -qxF "$(basename "$file" .3dat)" ||
 		complain "$file: does not name its call"
 	lint "$file"
+	volume "$file"
+	references "$file"
 	extract "$file" >"$example.c"
 	if [ ! -s "$example.c" ]; then
 		complain "$file: no example"
@@ -66,5 +87,7 @@ for file in "${files[@]}"; do
 done
 while IFS= read -r file; do
 	lint "$file"
+	volume "$file"
+	references "$file"
 done < <(our_files 'Documentation/man[58]/*')
 exit $bad
