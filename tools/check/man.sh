@@ -42,7 +42,8 @@ references() {
 
 declared() {
 	sed -nE 's/^DAT_RETURN (dat_[a-z0-9_]*)\(.*/\1/p' \
-		"$include/dat/dat.h" "$include/dat/udat.h" "$include/dat/dat_registry.h"
+		"$include/dat/dat.h" "$include/dat/udat.h" "$include/dat/dat_registry.h" \
+		"$include/dat/dat_linux.h"
 }
 
 # The names at the head of a page: .Nm dat_ia_open ,
