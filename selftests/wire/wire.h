@@ -9,7 +9,7 @@
 #ifndef SELFTESTS_WIRE_H
 #define SELFTESTS_WIRE_H
 
-#include "../pair.h"
+#include "pair.h"
 
 #define MIB		(1024UL * 1024)
 /* Chunks on their way at a time. */

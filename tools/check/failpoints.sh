@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Sees to it that every exported call is in a session that lets it fail at every point:
 # those of the kernel in kdapl_fail_nth_test, those of libdat, and with them every
-# ioctl, in a step of selftests/fail_nth*.c that is not quiet.
+# ioctl, in a step of selftests/fail_nth/*.c that is not quiet.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -74,7 +74,7 @@ END {
 		split(step, part, SUBSEP)
 		visit(part[1], part[2])
 	}
-}' selftests/pair.c selftests/soft.c selftests/fail_nth*.c)
+}' selftests/lib/pair.c selftests/lib/soft.c selftests/fail_nth/*.c)
 
 offered=$(sed -n 's/^DAT_RETURN \(dat_[a-z0-9_]*\)(.*/\1/p' tools/libdat/*.c)
 [ -n "$offered" ] || complain "no call of libdat was found"
@@ -86,14 +86,14 @@ for call in $offered; do
 	dat_ia_openv) call=dat_ia_open ;;
 	esac
 	grep -qx "$call" <<<"$reached" ||
-		complain "no step of selftests/fail_nth*.c lets $call() fail"
+		complain "no step of selftests/fail_nth/*.c lets $call() fail"
 done
 
 ioctls=$(sed -n 's/^\tDAT_DEV_CMD_\([A-Z_]*\).*/\1/p' uapi/linux/dat.h)
 [ -n "$ioctls" ] || complain "no ioctl was found"
 for ioctl in $ioctls; do
 	# Those of libdat's calls, or by themselves.
-	grep -qw "DAT_DEV_$ioctl" tools/libdat/*.c selftests/fail_nth*.c ||
-		complain "no step of selftests/fail_nth*.c makes DAT_DEV_$ioctl"
+	grep -qw "DAT_DEV_$ioctl" tools/libdat/*.c selftests/fail_nth/*.c ||
+		complain "no step of selftests/fail_nth/*.c makes DAT_DEV_$ioctl"
 done
 exit $rc
