@@ -28,7 +28,6 @@
 #define RECORD_CMD	TRACING "/options/record-cmd"
 
 #define NO_MEMORY	ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY)
-#define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 
 static char text[1 << 20];
 
@@ -98,7 +97,7 @@ FIXTURE_SETUP(limits)
 
 	for (i = 0; i < ARRAY_LEN(names); i++)
 		self->before[i] = get(names[i]);
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_DAT(pair_open(&self->pair));
 }
 
 FIXTURE_TEARDOWN(limits)
@@ -158,20 +157,19 @@ TEST_F(limits, of_objects_hold_at_once)
 	DAT_PZ_PARAM param;
 
 	ASSERT_TRUE(set_number("max_objects", NUM_OBJECTS + 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz[0]));
+	ASSERT_DAT(dat_pz_create(self->pair.ia, &pz[0]));
 	EXPECT_EQ(NO_MEMORY, dat_pz_create(self->pair.ia, &pz[1]));
 	ASSERT_TRUE(set_number("max_objects", NUM_OBJECTS + 2));
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz[1]));
+	ASSERT_DAT(dat_pz_create(self->pair.ia, &pz[1]));
 	EXPECT_EQ(NO_MEMORY, dat_pz_create(self->pair.ia, &pz[2]));
 	/* What there is works on, and can go. */
 	ASSERT_TRUE(set_number("max_objects", 1));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_pz_query(pz[1], DAT_PZ_FIELD_ALL, &param));
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(pz[0]));
+	EXPECT_DAT(dat_pz_query(pz[1], DAT_PZ_FIELD_ALL, &param));
+	EXPECT_DAT(dat_pz_free(pz[0]));
 	EXPECT_EQ(NO_MEMORY, dat_pz_create(self->pair.ia, &pz[2]));
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(pz[1]));
+	EXPECT_DAT(dat_pz_free(pz[1]));
 	ASSERT_TRUE(set_number("max_objects", NUM_OBJECTS + 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz[2]));
+	ASSERT_DAT(dat_pz_create(self->pair.ia, &pz[2]));
 }
 
 /* The charge once it no longer changes: memory is freed after a grace period. */
@@ -193,22 +191,21 @@ TEST_F(limits, of_bytes_hold_at_once)
 	DAT_RMR_HANDLE rmr[2];
 	DAT_RMR_PARAM param;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &rmr[0]));
+	ASSERT_DAT(dat_rmr_create(self->pair.a.pz, &rmr[0]));
 	cost = charged_bytes(getpid()) - before;
 	EXPECT_LT(0, cost);
 	ASSERT_TRUE(set_number("max_file_bytes", before + 2 * cost - 1));
 	EXPECT_EQ(NO_MEMORY, dat_rmr_create(self->pair.a.pz, &rmr[1]));
 	ASSERT_TRUE(set_number("max_file_bytes", 0));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_rmr_query(rmr[0], DAT_RMR_FIELD_ALL, &param));
-	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(rmr[0]));
+	EXPECT_DAT(dat_rmr_query(rmr[0], DAT_RMR_FIELD_ALL, &param));
+	EXPECT_DAT(dat_rmr_free(rmr[0]));
 	EXPECT_EQ(NO_MEMORY, dat_rmr_create(self->pair.a.pz, &rmr[0]));
 	/* The process need not wait for the grace period. */
 	ASSERT_TRUE(set_number("max_file_bytes", before + 2 * cost));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &rmr[0]));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &rmr[1]));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(rmr[0]));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &rmr[0]));
+	ASSERT_DAT(dat_rmr_create(self->pair.a.pz, &rmr[0]));
+	ASSERT_DAT(dat_rmr_create(self->pair.a.pz, &rmr[1]));
+	ASSERT_DAT(dat_rmr_free(rmr[0]));
+	ASSERT_DAT(dat_rmr_create(self->pair.a.pz, &rmr[0]));
 }
 
 static DAT_RETURN make_evd(struct pair *pair, DAT_COUNT qlen)
@@ -224,14 +221,14 @@ TEST_F(limits, of_rings_hold_at_once)
 	DAT_RETURN full = ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	struct pair *pair = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, make_evd(pair, 1024));
+	ASSERT_DAT(make_evd(pair, 1024));
 	ASSERT_TRUE(set_number("max_file_bytes", settled()));
 	EXPECT_EQ(full, make_evd(pair, 1024));
 	EXPECT_EQ(full, make_evd(pair, 1));
 	EXPECT_EQ(full, dat_evd_resize(pair->cr_evd, 1024));
 	ASSERT_TRUE(set_number("max_file_bytes", self->before[1]));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_resize(pair->cr_evd, 1024));
-	EXPECT_EQ(DAT_SUCCESS, make_evd(pair, 1024));
+	EXPECT_DAT(dat_evd_resize(pair->cr_evd, 1024));
+	EXPECT_DAT(make_evd(pair, 1024));
 }
 
 TEST_F(limits, of_queues_hold_at_once)
@@ -240,13 +237,13 @@ TEST_F(limits, of_queues_hold_at_once)
 	long long before = settled(), cost;
 	DAT_EP_HANDLE ep[3];
 
-	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &ep[0]));
+	ASSERT_DAT(ep_like(pair, &pair->a, &ep[0]));
 	cost = charged_bytes(getpid()) - before;
 	ASSERT_TRUE(set_number("max_file_bytes", before + 2 * cost));
-	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &ep[1]));
+	ASSERT_DAT(ep_like(pair, &pair->a, &ep[1]));
 	EXPECT_EQ(NO_MEMORY, ep_like(pair, &pair->a, &ep[2]));
-	EXPECT_EQ(DAT_SUCCESS, dat_ep_free(ep[0]));
-	EXPECT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &ep[0]));
+	EXPECT_DAT(dat_ep_free(ep[0]));
+	EXPECT_DAT(ep_like(pair, &pair->a, &ep[0]));
 	EXPECT_EQ(NO_MEMORY, ep_like(pair, &pair->a, &ep[2]));
 }
 
@@ -319,7 +316,7 @@ TEST(each_object_is_counted_when_it_comes_and_when_it_goes)
 	unsigned int i;
 
 	count_all(before);
-	ASSERT_EQ(DAT_SUCCESS, open_all(&pair));
+	ASSERT_DAT(open_all(&pair));
 	count_all(open);
 	pair_close(&pair);
 	count_all(after);
@@ -369,15 +366,15 @@ TEST(each_ioctl_is_counted_and_so_is_its_error)
 	struct pair pair;
 	__u32 result;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&pair));
+	ASSERT_DAT(pair_open(&pair));
 	calls = count("pz_free", CALLS);
 	errors = count("pz_free", ERRORS);
 	creates = count("pz_create", CALLS);
 	ASSERT_LE(0, errors);
 	ASSERT_LE(2, creates);
 
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(pair.ia, &pz));
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_free(pz));
+	ASSERT_DAT(dat_pz_create(pair.ia, &pz));
+	ASSERT_DAT(dat_pz_free(pz));
 	EXPECT_EQ(calls + 1, count("pz_free", CALLS));
 	EXPECT_EQ(errors, count("pz_free", ERRORS));
 	EXPECT_EQ(creates + 1, count("pz_create", CALLS));
@@ -438,8 +435,7 @@ TEST(what_breaks_is_counted)
 	struct pair pair;
 	int told;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&pair));
+	ASSERT_DAT(pair_open_connected(&pair));
 	broken = count("connection_broken", 0);
 	lost = count("ring_overflow", 0);
 	async = count("async_event", 0);
@@ -451,8 +447,8 @@ TEST(what_breaks_is_counted)
 	EXPECT_EQ(broken + told, count("connection_broken", 0));
 	EXPECT_EQ(lost, count("ring_overflow", 0));
 	pair_close(&pair);
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&pair));
-	ASSERT_EQ(DAT_SUCCESS, overflow(&pair));
+	ASSERT_DAT(pair_open(&pair));
+	ASSERT_DAT(overflow(&pair));
 	EXPECT_EQ(lost + 1, count("ring_overflow", 0));
 	EXPECT_EQ(broken + told, count("connection_broken", 0));
 	EXPECT_EQ(async, count("async_event", 0));
@@ -486,19 +482,19 @@ TEST(each_object_has_a_line)
 	struct pair pair;
 
 	EXPECT_EQ(0, num_objects("ia", "OPEN"));
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&pair));
+	ASSERT_DAT(pair_open(&pair));
 	EXPECT_EQ(1, num_objects("ia", "OPEN"));
 	EXPECT_EQ(2, num_objects("pz", "-"));
 	EXPECT_EQ(6, num_objects("evd", "-"));
 	EXPECT_EQ(1, num_objects("psp", "-"));
 	EXPECT_EQ(2, num_objects("ep", "UNCONNECTED"));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&pair));
+	ASSERT_DAT(pair_connect(&pair));
 	EXPECT_EQ(0, num_objects("ep", "UNCONNECTED"));
 	EXPECT_EQ(2, num_objects("ep", "CONNECTED"));
 	ASSERT_LE(1, break_connection(&pair));
 	EXPECT_EQ(2, num_objects("ep", "DISCONNECTED"));
 	EXPECT_EQ(2, num_objects("lmr", "-"));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(pair.a.ep));
+	ASSERT_DAT(dat_ep_free(pair.a.ep));
 	EXPECT_EQ(1, num_objects("ep", "DISCONNECTED"));
 	pair_close(&pair);
 	EXPECT_EQ(0, num_objects("ia", "OPEN"));
@@ -513,8 +509,7 @@ FIXTURE(gone)
 
 FIXTURE_SETUP(gone)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_open_connected(&self->pair));
 }
 
 FIXTURE_TEARDOWN(gone)
@@ -595,14 +590,13 @@ TEST(making_eps_leaves_the_log_alone)
 	DAT_IA_ATTR attr;
 
 	ASSERT_LE(0, fd);
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&pair));
+	ASSERT_DAT(pair_open(&pair));
 	ASSERT_EQ(0, lseek(fd, 0, SEEK_END));
 	for (i = 0; i < MADE; i++) {
-		ASSERT_EQ(DAT_SUCCESS, ep_like(&pair, &pair.a, &ep));
-		EXPECT_EQ(DAT_SUCCESS, dat_ep_free(ep));
-		EXPECT_EQ(DAT_SUCCESS, dat_ia_query(pair.ia, NULL,
-						    DAT_IA_FIELD_ALL, &attr,
-						    0, NULL));
+		ASSERT_DAT(ep_like(&pair, &pair.a, &ep));
+		EXPECT_DAT(dat_ep_free(ep));
+		EXPECT_DAT(dat_ia_query(pair.ia, NULL, DAT_IA_FIELD_ALL, &attr,
+					0, NULL));
 	}
 	while (read(fd, text, sizeof(text)) > 0)
 		lines++;
@@ -679,7 +673,7 @@ TEST_F(trace, births_and_deaths_are_the_same)
 	unsigned int i;
 	int all = 0;
 
-	ASSERT_EQ(DAT_SUCCESS, open_all(&self->pair));
+	ASSERT_DAT(open_all(&self->pair));
 	pair_close(&self->pair);
 	snprintf(of_ia, sizeof(of_ia), " ia=%s", ia_name());
 	for (i = 0; i < NUM_TYPES; i++) {
@@ -709,7 +703,7 @@ TEST_F(trace, a_handle_is_the_same_in_all_places)
 	const char *at;
 	unsigned long handle;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_DAT(pair_open(&self->pair));
 	ASSERT_EQ(1, num_objects("psp", "-"));
 	ASSERT_TRUE(read_text(OBJECTS));
 	at = line_of("psp");
@@ -720,7 +714,7 @@ TEST_F(trace, a_handle_is_the_same_in_all_places)
 		 ia_name());
 	EXPECT_EQ(1, traced(" dat_object_made", line));
 	EXPECT_EQ(0, traced(" dat_object_freed", line));
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(self->pair.psp));
+	ASSERT_DAT(dat_psp_free(self->pair.psp));
 	EXPECT_EQ(1, traced(" dat_object_freed", line));
 }
 
@@ -730,7 +724,7 @@ TEST_F(trace, an_error_is_traced_with_its_name)
 	char line[128];
 	__u32 result;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_DAT(pair_open(&self->pair));
 	ASSERT_EQ(0, free_no_pz(&result));
 	ASSERT_NE(0, result);
 	snprintf(line, sizeof(line), "ioctl=pz_free errno=0 result=%#x %s",
@@ -748,15 +742,14 @@ TEST_F(trace, what_breaks_is_traced)
 	char line[64];
 	int told;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_open_connected(&self->pair));
 	told = break_connection(&self->pair);
 	ASSERT_LE(1, told);
 	EXPECT_EQ(told, traced(" dat_connection_broken: ", "type=ep "));
 	EXPECT_EQ(0, traced(" dat_ring_overflow: ", ""));
 	pair_close(&self->pair);
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, overflow(&self->pair));
+	ASSERT_DAT(pair_open(&self->pair));
+	ASSERT_DAT(overflow(&self->pair));
 	snprintf(line, sizeof(line), "owner=%d ", getpid());
 	EXPECT_EQ(1, traced(" dat_ring_overflow: ", line));
 	EXPECT_EQ(told, traced(" dat_connection_broken: ", ""));
@@ -767,12 +760,9 @@ TEST_F(trace, data_leave_no_trace)
 	struct region a, b;
 	int before, i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&self->pair, self->pair.a.pz, &a,
-					   4096, DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&self->pair, self->pair.b.pz, &b,
-					   4096, DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open_connected(&self->pair));
+	ASSERT_DAT(regions_open(&self->pair, &a, &b, 4096,
+				DAT_MEM_PRIV_ALL_FLAG));
 	before = traced(" dat_", "");
 	ASSERT_LT(0, before);
 	for (i = 0; i < 8; i++)

@@ -70,16 +70,16 @@ FIXTURE_SETUP(charge)
 	ASSERT_EQ(0, stat("/dev/dat", &st));
 	self->mode = st.st_mode & 07777;
 	ASSERT_EQ(0, chmod("/dev/dat", 0666));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8,
-					   &self->async_evd, &self->ia));
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->ia, &self->pz));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &self->async_evd,
+			       &self->ia));
+	ASSERT_DAT(dat_pz_create(self->ia, &self->pz));
 }
 
 FIXTURE_TEARDOWN(charge)
 {
 	if (!self->ia)
 		return;
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_DAT(dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 	EXPECT_TRUE(set("max_file_bytes", self->file_bytes));
 	EXPECT_TRUE(set("max_user_bytes", self->user_bytes));
 	EXPECT_EQ(0, chmod("/dev/dat", self->mode));
@@ -130,18 +130,18 @@ TEST_F(charge, an_srq_that_grows_is_charged)
 	DAT_SRQ_HANDLE srq;
 	DAT_RETURN ret;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_create(self->ia, self->pz, &attr, &srq));
+	ASSERT_DAT(dat_srq_create(self->ia, self->pz, &attr, &srq));
 	before = charged();
 	ret = dat_srq_resize(srq, 8192);
 	if (ret == ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ))
 		SKIP(return, "the device cannot make an SRQ larger");
-	ASSERT_EQ(DAT_SUCCESS, ret);
+	ASSERT_DAT(ret);
 	grown = charged();
 	EXPECT_LE(before + MB / 2, grown);
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_resize(srq, 1));
+	ASSERT_DAT(dat_srq_resize(srq, 1));
 	EXPECT_EQ(grown, charged());
 	ASSERT_TRUE(set("max_file_bytes", grown));
-	EXPECT_EQ(DAT_SUCCESS, dat_srq_resize(srq, 8192));
+	EXPECT_DAT(dat_srq_resize(srq, 8192));
 	EXPECT_EQ(NO_MEMORY, dat_srq_resize(srq, 16384));
 }
 
@@ -230,19 +230,19 @@ TEST_F(charge, whatever_is_freed_is_given_back)
 
 	before = charged();
 	EXPECT_LT(0, before);
-	EXPECT_EQ(DAT_SUCCESS, one_rmr(self->pz));
-	EXPECT_EQ(DAT_SUCCESS, large_srq(self->ia, self->pz));
-	EXPECT_EQ(DAT_SUCCESS, large_ep(self->ia, self->pz));
-	EXPECT_EQ(DAT_SUCCESS, evd_with_large_cq(self->ia, self->pz));
-	EXPECT_EQ(DAT_SUCCESS, pz_with_lmr(self->ia));
+	EXPECT_DAT(one_rmr(self->pz));
+	EXPECT_DAT(large_srq(self->ia, self->pz));
+	EXPECT_DAT(large_ep(self->ia, self->pz));
+	EXPECT_DAT(evd_with_large_cq(self->ia, self->pz));
+	EXPECT_DAT(pz_with_lmr(self->ia));
 	EXPECT_LT(before, charged());
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 	/* After a grace period; the harness ends a test that takes too long. */
 	while (charged())
 		usleep(10000);
 	self->async_evd = DAT_HANDLE_NULL;
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8,
-					   &self->async_evd, &self->ia));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &self->async_evd,
+			       &self->ia));
 }
 
 /* Processes of an unprivileged user, each with its own file. */
@@ -369,8 +369,7 @@ TEST_F(user, two_processes_share_its_limit)
 	EXPECT_GE(16 * MB, first + second);
 	/* Another user has a limit of its own; and root has none. */
 	ASSERT_TRUE(set("max_user_bytes", 0));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_ia_open((char *)ia_name(), 8, &async_evd, &ia));
+	EXPECT_DAT(dat_ia_open((char *)ia_name(), 8, &async_evd, &ia));
 	end_all(self->hold, pids, 2);
 }
 

@@ -135,12 +135,11 @@ TEST(what_a_process_has_open_is_counted)
 	struct pair p;
 	char pid[16];
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&p));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&p, p.a.pz, &r, 3 * PAGE,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(p.a.pz, &rmr));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(p.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	ASSERT_DAT(pair_open(&p));
+	ASSERT_DAT(region_open(&p, p.a.pz, &r, 3 * PAGE,
+			       DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(dat_rmr_create(p.a.pz, &rmr));
+	ASSERT_DAT(dat_cno_create(p.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
 	ASSERT_EQ(NUM, numbers_of(getpid(), n, NUM, command));
 	EXPECT_EQ(1, n[IA]);
 	EXPECT_EQ(2, n[PZ]);
@@ -162,8 +161,8 @@ TEST(what_a_process_has_open_is_counted)
 	EXPECT_NE(NULL, strstr(text, pid));
 	EXPECT_NE(NULL, strstr(text, "charged_bytes"));
 
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(p.ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(dat_lmr_free(r.lmr));
+	ASSERT_DAT(dat_ia_close(p.ia, DAT_CLOSE_ABRUPT_FLAG));
 	/* Memory is freed after a grace period. */
 	do {
 		usleep(10000);

@@ -30,13 +30,8 @@ FIXTURE(connect)
 
 FIXTURE_SETUP(connect)
 {
-	DAT_IA_ATTR attr;
-
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
-			       &attr, 0, NULL));
-	self->address = attr.ia_address_ptr;
+	ASSERT_DAT(pair_open(&self->pair));
+	ASSERT_DAT(ia_address(self->pair.ia, &self->address));
 }
 
 FIXTURE_TEARDOWN(connect)
@@ -95,21 +90,18 @@ TEST_F(connect, request_names_its_psp_and_its_sender)
 	DAT_EP_PARAM ep;
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
-					   DAT_TIMEOUT_INFINITE));
+	ASSERT_DAT(try_connect(self, self->pair.qual, DAT_TIMEOUT_INFINITE));
 	EXPECT_EQ(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING,
 		  ep_state(self->pair.a.ep));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.cr_evd, &event));
+	ASSERT_DAT(wait_event(self->pair.cr_evd, &event));
 	d = &event.event_data.cr_arrival_event_data;
 	EXPECT_EQ(DAT_CONNECTION_REQUEST_EVENT, event.event_number);
 	EXPECT_EQ(self->pair.cr_evd, event.evd_handle);
 	EXPECT_EQ(self->pair.psp, d->sp_handle.psp_handle);
 	EXPECT_EQ(self->pair.qual, d->conn_qual);
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cr_query(d->cr_handle, DAT_CR_FIELD_ALL, &cr));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_query(self->pair.a.ep, DAT_EP_FIELD_ALL, &ep));
+	ASSERT_DAT(dat_cr_query(d->cr_handle, DAT_CR_FIELD_ALL, &cr));
+	ASSERT_DAT(dat_ep_query(self->pair.a.ep, DAT_EP_FIELD_ALL, &ep));
 	EXPECT_EQ(AF_INET, cr.remote_ia_address_ptr->sa_family);
 	EXPECT_EQ(((struct sockaddr_in *)self->address)->sin_addr.s_addr,
 		  ((struct sockaddr_in *)cr.remote_ia_address_ptr)
@@ -149,13 +141,8 @@ FIXTURE_VARIANT_ADD(private_data, of_56)
 
 FIXTURE_SETUP(private_data)
 {
-	DAT_IA_ATTR attr;
-
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
-			       &attr, 0, NULL));
-	self->address = attr.ia_address_ptr;
+	ASSERT_DAT(pair_open(&self->pair));
+	ASSERT_DAT(ia_address(self->pair.ia, &self->address));
 }
 
 FIXTURE_TEARDOWN(private_data)
@@ -175,13 +162,12 @@ TEST_F(private_data, goes_both_ways_and_both_are_connected)
 
 	memset(ours, 0xa5, MAX_PRIVATE);
 	memset(theirs, 0x5a, MAX_PRIVATE);
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_connect(pair->a.ep, self->address, pair->qual,
-				 DAT_TIMEOUT_INFINITE, size,
-				 size ? ours : NULL, DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(pair, &cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+	ASSERT_DAT(dat_ep_connect(pair->a.ep, self->address, pair->qual,
+				  DAT_TIMEOUT_INFINITE, size,
+				  size ? ours : NULL, DAT_QOS_BEST_EFFORT,
+				  DAT_CONNECT_DEFAULT_FLAG));
+	ASSERT_DAT(next_cr(pair, &cr));
+	ASSERT_DAT(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
 	/* All of it, and at most zeroes after it. */
 	ASSERT_GE(param.private_data_size, size);
 	if (param.private_data_size) {
@@ -190,9 +176,8 @@ TEST_F(private_data, goes_both_ways_and_both_are_connected)
 				    param.private_data_size - size));
 	}
 
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, pair->b.ep, size,
-					     size ? theirs : NULL));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(pair->a.conn_evd, &event));
+	ASSERT_DAT(dat_cr_accept(cr, pair->b.ep, size, size ? theirs : NULL));
+	ASSERT_DAT(wait_event(pair->a.conn_evd, &event));
 	d = &event.event_data.connect_event_data;
 	EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, event.event_number);
 	EXPECT_EQ(pair->a.ep, d->ep_handle);
@@ -205,8 +190,8 @@ TEST_F(private_data, goes_both_ways_and_both_are_connected)
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(pair->a.ep));
 
 	/* The passive side is told without any. */
-	ASSERT_EQ(DAT_SUCCESS, wait_event(pair->b.conn_evd, &event));
-	EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, event.event_number);
+	ASSERT_DAT(wait_for(pair->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED,
+			    &event));
 	EXPECT_EQ(pair->b.ep, d->ep_handle);
 	EXPECT_EQ(0, d->private_data_size);
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(pair->b.ep));
@@ -218,16 +203,14 @@ TEST_F(connect, private_data_of_the_peer_stays_until_the_ep_is_freed)
 	DAT_CR_HANDLE cr;
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
-					   DAT_TIMEOUT_INFINITE));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, sizeof(text),
-					     (DAT_PVOID)text));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.a.conn_evd, &event));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep,
-						 DAT_CLOSE_ABRUPT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(try_connect(self, self->pair.qual, DAT_TIMEOUT_INFINITE));
+	ASSERT_DAT(next_cr(&self->pair, &cr));
+	ASSERT_DAT(dat_cr_accept(cr, self->pair.b.ep, sizeof(text),
+				 (DAT_PVOID)text));
+	ASSERT_DAT(wait_event(self->pair.a.conn_evd, &event));
+	ASSERT_DAT(dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 	EXPECT_STREQ(text,
 		     event.event_data.connect_event_data.private_data);
 }
@@ -239,31 +222,31 @@ TEST_F(connect, private_data_that_is_too_much_or_missing_is_invalid)
 	DAT_CR_HANDLE cr;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
-			  dat_ep_connect(self->pair.a.ep, self->address,
-					 self->pair.qual, 1000000, bad[i],
-					 data, DAT_QOS_BEST_EFFORT,
-					 DAT_CONNECT_DEFAULT_FLAG));
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
+			       dat_ep_connect(self->pair.a.ep, self->address,
+					      self->pair.qual, 1000000, bad[i],
+					      data, DAT_QOS_BEST_EFFORT,
+					      DAT_CONNECT_DEFAULT_FLAG));
 	}
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6),
-		  dat_ep_connect(self->pair.a.ep, self->address,
-				 self->pair.qual, 1000000, 1, NULL,
-				 DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6),
+		       dat_ep_connect(self->pair.a.ep, self->address,
+				      self->pair.qual, 1000000, 1, NULL,
+				      DAT_QOS_BEST_EFFORT,
+				      DAT_CONNECT_DEFAULT_FLAG));
 	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, ep_state(self->pair.a.ep));
 
-	ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
-					   DAT_TIMEOUT_INFINITE));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-			  dat_cr_accept(cr, self->pair.b.ep, bad[i], data));
+	ASSERT_DAT(try_connect(self, self->pair.qual, DAT_TIMEOUT_INFINITE));
+	ASSERT_DAT(next_cr(&self->pair, &cr));
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+			       dat_cr_accept(cr, self->pair.b.ep, bad[i],
+					     data));
 	}
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
-		  dat_cr_accept(cr, self->pair.b.ep, 1, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+		       dat_cr_accept(cr, self->pair.b.ep, 1, NULL));
 	/* None of that has used it up. */
-	EXPECT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
+	EXPECT_DAT(dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
 }
 
 TEST_F(connect, bad_arguments_are_refused_before_anything_happens)
@@ -271,25 +254,25 @@ TEST_F(connect, bad_arguments_are_refused_before_anything_happens)
 	struct sockaddr family = { .sa_family = AF_UNIX };
 	DAT_EP_HANDLE ep = self->pair.a.ep;
 
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_ep_connect(ep, NULL, 1, 1, 0, NULL, 0, 0));
-	EXPECT_EQ(DAT_INVALID_ADDRESS,
-		  DAT_GET_TYPE(dat_ep_connect(ep, &family, 1, 1, 0, NULL, 0,
-					      0)));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  try_connect(self, 0, 1000));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  try_connect(self, 65536, 1000));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
-		  try_connect(self, 1, 0));
-	EXPECT_EQ(DAT_MODEL_NOT_SUPPORTED,
-		  DAT_GET_TYPE(dat_ep_connect(ep, self->address, 1, 1, 0, NULL,
-					      (DAT_QOS)0x10, 0)));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8),
-		  dat_ep_connect(ep, self->address, 1, 1, 0, NULL, 0, 0x100));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
-		  dat_ep_connect(self->pair.a.pz, self->address, 1, 1, 0, NULL,
-				 0, 0));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_ep_connect(ep, NULL, 1, 1, 0, NULL, 0, 0));
+	EXPECT_DAT_TYPE(DAT_INVALID_ADDRESS,
+			dat_ep_connect(ep, &family, 1, 1, 0, NULL, 0, 0));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       try_connect(self, 0, 1000));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       try_connect(self, 65536, 1000));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+		       try_connect(self, 1, 0));
+	EXPECT_DAT_TYPE(DAT_MODEL_NOT_SUPPORTED,
+			dat_ep_connect(ep, self->address, 1, 1, 0, NULL,
+				       (DAT_QOS)0x10, 0));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8),
+		       dat_ep_connect(ep, self->address, 1, 1, 0, NULL, 0,
+				      0x100));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
+		       dat_ep_connect(self->pair.a.pz, self->address, 1, 1, 0,
+				      NULL, 0, 0));
 	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, ep_state(ep));
 	EXPECT_TRUE(is_empty(self->pair.a.conn_evd));
 }
@@ -298,24 +281,22 @@ TEST_F(connect, request_that_is_rejected_is_peer_rejected)
 {
 	DAT_CR_HANDLE cr;
 
-	ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
-					   DAT_TIMEOUT_INFINITE));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_PEER_REJECTED));
+	ASSERT_DAT(try_connect(self, self->pair.qual, DAT_TIMEOUT_INFINITE));
+	ASSERT_DAT(next_cr(&self->pair, &cr));
+	ASSERT_DAT(dat_cr_reject(cr));
+	EXPECT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_PEER_REJECTED));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 }
 
 TEST_F(connect, qualifier_that_nobody_listens_on_is_non_peer_rejected)
 {
-	ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual + 1,
-					   DAT_TIMEOUT_INFINITE));
+	ASSERT_DAT(try_connect(self, self->pair.qual + 1,
+			       DAT_TIMEOUT_INFINITE));
 	/* On iWARP who answers TCP is the peer. */
-	EXPECT_EQ(DAT_SUCCESS,
-		  wait_number(self->pair.a.conn_evd, link_is_iwarp() ?
-			      DAT_CONNECTION_EVENT_PEER_REJECTED :
-			      DAT_CONNECTION_EVENT_NON_PEER_REJECTED));
+	EXPECT_DAT(wait_number(self->pair.a.conn_evd, link_is_iwarp() ?
+			       DAT_CONNECTION_EVENT_PEER_REJECTED :
+			       DAT_CONNECTION_EVENT_NON_PEER_REJECTED));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 }
 
@@ -324,15 +305,13 @@ TEST_F(connect, failed_attempt_flushes_the_receives_that_were_posted)
 	struct region a;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &a, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(region_open(&self->pair, self->pair.a.pz, &a, REGION,
+			       DAT_MEM_PRIV_ALL_FLAG));
 	for (i = 0; i < 4; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_recv(self->pair.a.ep, &a, 0, 8, i));
+		ASSERT_DAT(post_recv(self->pair.a.ep, &a, 0, 8, i));
 	}
-	ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual + 1,
-					   DAT_TIMEOUT_INFINITE));
+	ASSERT_DAT(try_connect(self, self->pair.qual + 1,
+			       DAT_TIMEOUT_INFINITE));
 	for (i = 0; i < 4; i++) {
 		EXPECT_EQ(DAT_DTO_ERR_FLUSHED,
 			  wait_dto(self->pair.a.dto_evd, i));
@@ -347,37 +326,32 @@ TEST_F(connect, full_backlog_is_rejected)
 	int i;
 
 	/* The queue of the EVD is the backlog: two requests. */
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(self->pair.psp));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(self->pair.ia, 2, DAT_HANDLE_NULL,
-				 DAT_EVD_CR_FLAG, &self->pair.cr_evd));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_psp_create(self->pair.ia, self->pair.qual,
-				 self->pair.cr_evd, DAT_PSP_CONSUMER_FLAG,
-				 &self->pair.psp));
+	ASSERT_DAT(dat_psp_free(self->pair.psp));
+	ASSERT_DAT(dat_evd_create(self->pair.ia, 2, DAT_HANDLE_NULL,
+				  DAT_EVD_CR_FLAG, &self->pair.cr_evd));
+	ASSERT_DAT(dat_psp_create(self->pair.ia, self->pair.qual,
+				  self->pair.cr_evd, DAT_PSP_CONSUMER_FLAG,
+				  &self->pair.psp));
 	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  ep_like(&self->pair, &self->pair.a, &ep[i]));
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_ep_connect(ep[i], self->address, self->pair.qual,
-					 DAT_TIMEOUT_INFINITE, 0, NULL,
-					 DAT_QOS_BEST_EFFORT,
-					 DAT_CONNECT_DEFAULT_FLAG));
+		ASSERT_DAT(ep_like(&self->pair, &self->pair.a, &ep[i]));
+		ASSERT_DAT(dat_ep_connect(ep[i], self->address, self->pair.qual,
+					  DAT_TIMEOUT_INFINITE, 0, NULL,
+					  DAT_QOS_BEST_EFFORT,
+					  DAT_CONNECT_DEFAULT_FLAG));
 	}
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.a.conn_evd, &event));
+	ASSERT_DAT(wait_event(self->pair.a.conn_evd, &event));
 	/* On iWARP every rejection is the peer's. */
 	EXPECT_EQ(link_is_iwarp() ? DAT_CONNECTION_EVENT_PEER_REJECTED :
 				    DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
 		  event.event_number);
 	/* Those that did fit in are as good as any, and make room. */
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-		EXPECT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
-		EXPECT_EQ(DAT_SUCCESS,
-			  wait_number(self->pair.a.conn_evd,
-				      DAT_CONNECTION_EVENT_PEER_REJECTED));
+		ASSERT_DAT(next_cr(&self->pair, &cr));
+		EXPECT_DAT(dat_cr_reject(cr));
+		EXPECT_DAT(wait_number(self->pair.a.conn_evd,
+				       DAT_CONNECTION_EVENT_PEER_REJECTED));
 	}
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 }
 
 TEST_F(connect, timeout_that_expires_is_timed_out)
@@ -386,10 +360,9 @@ TEST_F(connect, timeout_that_expires_is_timed_out)
 	DAT_CR_HANDLE cr;
 
 	/* Side b does not answer. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  try_connect(self, self->pair.qual, 100 * 1000));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_TIMED_OUT));
+	ASSERT_DAT(try_connect(self, self->pair.qual, 100 * 1000));
+	EXPECT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_TIMED_OUT));
 	took = now_us() - start;
 	/* The kernel counts in ticks of up to 10 ms. */
 	EXPECT_GE(took, 90 * 1000);
@@ -397,9 +370,9 @@ TEST_F(connect, timeout_that_expires_is_timed_out)
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 
 	/* And when it does, it is too late. */
-	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
-	EXPECT_EQ(DAT_SUCCESS, wait_accept_failed(self->pair.b.conn_evd));
+	ASSERT_DAT(next_cr(&self->pair, &cr));
+	ASSERT_DAT(dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
+	EXPECT_DAT(wait_accept_failed(self->pair.b.conn_evd));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.b.ep));
 	EXPECT_TRUE(is_empty(self->pair.a.conn_evd));
 }
@@ -408,12 +381,11 @@ TEST_F(connect, timeout_does_not_end_an_established_connection)
 {
 	DAT_CR_HANDLE cr;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  try_connect(self, self->pair.qual, 500 * 1000));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(try_connect(self, self->pair.qual, 500 * 1000));
+	ASSERT_DAT(next_cr(&self->pair, &cr));
+	ASSERT_DAT(dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
+	ASSERT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_ESTABLISHED));
 	usleep(600 * 1000);
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(self->pair.a.ep));
 	EXPECT_TRUE(is_empty(self->pair.a.conn_evd));
@@ -431,11 +403,11 @@ TEST_F(connect, address_that_nobody_has_is_unreachable)
 			     self->pair.qual, PAIR_TIMEOUT, 0, NULL,
 			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 	if (ret) {
-		EXPECT_EQ(DAT_INVALID_ADDRESS, DAT_GET_TYPE(ret));
+		EXPECT_DAT_TYPE(DAT_INVALID_ADDRESS, ret);
 		return;
 	}
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.a.conn_evd, &event));
-	EXPECT_EQ(DAT_CONNECTION_EVENT_UNREACHABLE, event.event_number);
+	ASSERT_DAT(wait_for(self->pair.a.conn_evd,
+			    DAT_CONNECTION_EVENT_UNREACHABLE, &event));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 }
 
@@ -443,20 +415,23 @@ TEST_F(connect, only_an_unconnected_ep_can_connect)
 {
 	DAT_CR_HANDLE cr;
 
-	EXPECT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
-					   DAT_TIMEOUT_INFINITE));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_ACTCONNPENDING),
-		  try_connect(self, self->pair.qual, DAT_TIMEOUT_INFINITE));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED),
-		  try_connect(self, self->pair.qual, DAT_TIMEOUT_INFINITE));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep,
-						 DAT_CLOSE_ABRUPT_FLAG));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCONNECTED),
-		  try_connect(self, self->pair.qual, DAT_TIMEOUT_INFINITE));
+	EXPECT_DAT(try_connect(self, self->pair.qual, DAT_TIMEOUT_INFINITE));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+			     DAT_INVALID_STATE_EP_ACTCONNPENDING),
+		       try_connect(self, self->pair.qual,
+				   DAT_TIMEOUT_INFINITE));
+	ASSERT_DAT(next_cr(&self->pair, &cr));
+	ASSERT_DAT(dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
+	ASSERT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_ESTABLISHED));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED),
+		       try_connect(self, self->pair.qual,
+				   DAT_TIMEOUT_INFINITE));
+	ASSERT_DAT(dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+			     DAT_INVALID_STATE_EP_DISCONNECTED),
+		       try_connect(self, self->pair.qual,
+				   DAT_TIMEOUT_INFINITE));
 	/* None of these attempts reached anybody. */
 	usleep(SILENCE);
 	EXPECT_TRUE(is_empty(self->pair.cr_evd));
@@ -468,29 +443,27 @@ TEST_F(connect, accept_with_an_ep_in_a_wrong_state_leaves_the_cr_as_it_was)
 	DAT_CR_HANDLE cr;
 	DAT_CR_PARAM param;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  ep_like(&self->pair, &self->pair.a, &fresh[0]));
-	ASSERT_EQ(DAT_SUCCESS,
-		  ep_like(&self->pair, &self->pair.b, &fresh[1]));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_connect(fresh[0], self->address, self->pair.qual,
-				 DAT_TIMEOUT_INFINITE, 0, NULL,
-				 DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED),
-		  dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_ACTCONNPENDING),
-		  dat_cr_accept(cr, fresh[0], 0, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
-		  dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(ep_like(&self->pair, &self->pair.a, &fresh[0]));
+	ASSERT_DAT(ep_like(&self->pair, &self->pair.b, &fresh[1]));
+	ASSERT_DAT(dat_ep_connect(fresh[0], self->address, self->pair.qual,
+				  DAT_TIMEOUT_INFINITE, 0, NULL,
+				  DAT_QOS_BEST_EFFORT,
+				  DAT_CONNECT_DEFAULT_FLAG));
+	ASSERT_DAT(next_cr(&self->pair, &cr));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED),
+		       dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+			     DAT_INVALID_STATE_EP_ACTCONNPENDING),
+		       dat_cr_accept(cr, fresh[0], 0, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
+		       dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(self->pair.b.ep));
 
-	EXPECT_EQ(DAT_SUCCESS, dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
-	EXPECT_EQ(DAT_SUCCESS, dat_cr_accept(cr, fresh[1], 0, NULL));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	EXPECT_DAT(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+	EXPECT_DAT(dat_cr_accept(cr, fresh[1], 0, NULL));
+	EXPECT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_ESTABLISHED));
 }
 
 TEST_F(connect, cr_is_gone_once_it_has_been_answered)
@@ -501,23 +474,21 @@ TEST_F(connect, cr_is_gone_once_it_has_been_answered)
 
 	for (i = 0; i < 2; i++) {
 		if (i) {
-			ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
-			ASSERT_EQ(DAT_SUCCESS,
-				  ep_like(&self->pair, &self->pair.a,
-					  &self->pair.a.ep));
+			ASSERT_DAT(dat_ep_free(self->pair.a.ep));
+			ASSERT_DAT(ep_like(&self->pair, &self->pair.a,
+					   &self->pair.a.ep));
 		}
-		ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
-						   DAT_TIMEOUT_INFINITE));
-		ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-		ASSERT_EQ(DAT_SUCCESS,
-			  i ? dat_cr_accept(cr, self->pair.b.ep, 0, NULL) :
-			      dat_cr_reject(cr));
-		EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
-			  dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
-		EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
-			  dat_cr_reject(cr));
-		EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
-			  dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+		ASSERT_DAT(try_connect(self, self->pair.qual,
+				       DAT_TIMEOUT_INFINITE));
+		ASSERT_DAT(next_cr(&self->pair, &cr));
+		ASSERT_DAT(i ? dat_cr_accept(cr, self->pair.b.ep, 0, NULL)
+			     : dat_cr_reject(cr));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
+			       dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
+			       dat_cr_reject(cr));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
+			       dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
 	}
 }
 
@@ -527,27 +498,23 @@ TEST_F(connect, qualifier_can_be_listened_on_once_and_again_when_freed)
 	struct pair other;
 	DAT_PSP_HANDLE psp;
 
-	EXPECT_EQ(DAT_CONN_QUAL_IN_USE,
-		  DAT_GET_TYPE(dat_psp_create(pair->ia, pair->qual,
-					      pair->cr_evd,
-					      DAT_PSP_CONSUMER_FLAG, &psp)));
+	EXPECT_DAT_TYPE(DAT_CONN_QUAL_IN_USE,
+			dat_psp_create(pair->ia, pair->qual, pair->cr_evd,
+				       DAT_PSP_CONSUMER_FLAG, &psp));
 	/* Nor by another instance of the IA. */
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
-	EXPECT_EQ(DAT_CONN_QUAL_IN_USE,
-		  DAT_GET_TYPE(dat_psp_create(other.ia, pair->qual,
-					      other.cr_evd,
-					      DAT_PSP_CONSUMER_FLAG, &psp)));
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(pair->psp));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP),
-		  dat_psp_free(pair->psp));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_psp_create(other.ia, pair->qual, other.cr_evd,
-				 DAT_PSP_CONSUMER_FLAG, &psp));
+	ASSERT_DAT(pair_open(&other));
+	EXPECT_DAT_TYPE(DAT_CONN_QUAL_IN_USE,
+			dat_psp_create(other.ia, pair->qual, other.cr_evd,
+				       DAT_PSP_CONSUMER_FLAG, &psp));
+	ASSERT_DAT(dat_psp_free(pair->psp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP),
+		       dat_psp_free(pair->psp));
+	EXPECT_DAT(dat_psp_create(other.ia, pair->qual, other.cr_evd,
+				  DAT_PSP_CONSUMER_FLAG, &psp));
 	pair_close(&other);
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_psp_create(pair->ia, pair->qual, pair->cr_evd,
-				 DAT_PSP_CONSUMER_FLAG, &pair->psp));
-	EXPECT_EQ(DAT_SUCCESS, pair_connect(pair));
+	ASSERT_DAT(dat_psp_create(pair->ia, pair->qual, pair->cr_evd,
+				  DAT_PSP_CONSUMER_FLAG, &pair->psp));
+	EXPECT_DAT(pair_connect(pair));
 }
 
 TEST_F(connect, psp_refuses_bad_arguments)
@@ -555,44 +522,45 @@ TEST_F(connect, psp_refuses_bad_arguments)
 	struct pair *pair = &self->pair;
 	DAT_PSP_HANDLE psp;
 
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_psp_create(pair->ia, 0, pair->cr_evd,
-				 DAT_PSP_CONSUMER_FLAG, &psp));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_psp_create(pair->ia, 65536, pair->cr_evd,
-				 DAT_PSP_CONSUMER_FLAG, &psp));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_psp_create(pair->ia, (1ULL << 32) + pair->qual + 1,
-				 pair->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
-		  dat_psp_create(pair->ia, pair->qual + 1, pair->cr_evd, 2,
-				 &psp));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
-		  dat_psp_create(pair->ia, pair->qual + 1, pair->cr_evd,
-				 DAT_PSP_CONSUMER_FLAG, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
-		  dat_psp_create(pair->psp, pair->qual + 1, pair->cr_evd,
-				 DAT_PSP_CONSUMER_FLAG, &psp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_psp_create(pair->ia, 0, pair->cr_evd,
+				      DAT_PSP_CONSUMER_FLAG, &psp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_psp_create(pair->ia, 65536, pair->cr_evd,
+				      DAT_PSP_CONSUMER_FLAG, &psp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_psp_create(pair->ia, (1ULL << 32) + pair->qual + 1,
+				      pair->cr_evd, DAT_PSP_CONSUMER_FLAG,
+				      &psp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+		       dat_psp_create(pair->ia, pair->qual + 1, pair->cr_evd, 2,
+				      &psp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
+		       dat_psp_create(pair->ia, pair->qual + 1, pair->cr_evd,
+				      DAT_PSP_CONSUMER_FLAG, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+		       dat_psp_create(pair->psp, pair->qual + 1, pair->cr_evd,
+				      DAT_PSP_CONSUMER_FLAG, &psp));
 	/* One that is fed by other streams is not one for requests. */
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR),
-		  dat_psp_create(pair->ia, pair->qual + 1, pair->a.conn_evd,
-				 DAT_PSP_CONSUMER_FLAG, &psp));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR),
-		  dat_psp_create(pair->ia, pair->qual + 1, DAT_HANDLE_NULL,
-				 DAT_PSP_CONSUMER_FLAG, &psp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR),
+		       dat_psp_create(pair->ia, pair->qual + 1,
+				      pair->a.conn_evd, DAT_PSP_CONSUMER_FLAG,
+				      &psp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR),
+		       dat_psp_create(pair->ia, pair->qual + 1, DAT_HANDLE_NULL,
+				      DAT_PSP_CONSUMER_FLAG, &psp));
 }
 
 TEST_F(connect, request_that_has_arrived_outlives_its_psp)
 {
 	DAT_CR_HANDLE cr;
 
-	ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
-					   DAT_TIMEOUT_INFINITE));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(self->pair.psp));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(try_connect(self, self->pair.qual, DAT_TIMEOUT_INFINITE));
+	ASSERT_DAT(next_cr(&self->pair, &cr));
+	ASSERT_DAT(dat_psp_free(self->pair.psp));
+	ASSERT_DAT(dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
+	EXPECT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_ESTABLISHED));
 }
 
 FIXTURE(disconnect)
@@ -618,13 +586,9 @@ FIXTURE_VARIANT_ADD(disconnect, graceful)
 
 FIXTURE_SETUP(disconnect)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open(&self->pair));
+	ASSERT_DAT(regions_open(&self->pair, &self->a, &self->b, REGION,
+				DAT_MEM_PRIV_ALL_FLAG));
 }
 
 FIXTURE_TEARDOWN(disconnect)
@@ -639,14 +603,12 @@ TEST_F(disconnect, is_told_once_to_both_sides)
 
 	/* From the active side, then from the passive one. */
 	for (from = 0; from < 2; from++) {
-		ASSERT_EQ(DAT_SUCCESS, from ? pair_reconnect(&self->pair) :
-					      pair_connect(&self->pair));
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_ep_disconnect(sides[from]->ep, variant->flags));
+		ASSERT_DAT(from ? pair_reconnect(&self->pair)
+				: pair_connect(&self->pair));
+		ASSERT_DAT(dat_ep_disconnect(sides[from]->ep, variant->flags));
 		for (i = 0; i < 2; i++) {
-			EXPECT_EQ(DAT_SUCCESS,
-				  wait_number(sides[i]->conn_evd,
-					      DAT_CONNECTION_EVENT_DISCONNECTED));
+			EXPECT_DAT(wait_number(sides[i]->conn_evd,
+					       DAT_CONNECTION_EVENT_DISCONNECTED));
 			EXPECT_EQ(DAT_EP_STATE_DISCONNECTED,
 				  ep_state(sides[i]->ep));
 		}
@@ -658,19 +620,18 @@ TEST_F(disconnect, is_told_once_to_both_sides)
 
 TEST_F(disconnect, of_an_unconnected_ep_is_an_invalid_state)
 {
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED),
-		  dat_ep_disconnect(self->pair.a.ep, variant->flags));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+			     DAT_INVALID_STATE_EP_UNCONNECTED),
+		       dat_ep_disconnect(self->pair.a.ep, variant->flags));
 }
 
 TEST_F(disconnect, of_a_disconnected_ep_does_nothing)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep,
-						 DAT_CLOSE_ABRUPT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_ep_disconnect(self->pair.a.ep, variant->flags));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
+	EXPECT_DAT(dat_ep_disconnect(self->pair.a.ep, variant->flags));
 	usleep(SILENCE);
 	EXPECT_TRUE(is_empty(self->pair.a.conn_evd));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
@@ -679,70 +640,39 @@ TEST_F(disconnect, of_a_disconnected_ep_does_nothing)
 TEST_F(disconnect, during_establishment_aborts_it)
 {
 	DAT_CR_HANDLE cr;
-	DAT_IA_ATTR attr;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
-			       &attr, 0, NULL));
 	for (i = 0; i < 4; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_recv(self->pair.a.ep, &self->a, 0, 8, i));
+		ASSERT_DAT(post_recv(self->pair.a.ep, &self->a, 0, 8, i));
 	}
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_connect(self->pair.a.ep, attr.ia_address_ptr,
-				 self->pair.qual, DAT_TIMEOUT_INFINITE, 0,
-				 NULL, DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_disconnect(self->pair.a.ep, variant->flags));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(connect_to(&self->pair, self->pair.a.ep, self->pair.qual));
+	ASSERT_DAT(next_cr(&self->pair, &cr));
+	ASSERT_DAT(dat_ep_disconnect(self->pair.a.ep, variant->flags));
+	EXPECT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 	for (i = 0; i < 4; i++) {
 		EXPECT_EQ(DAT_DTO_ERR_FLUSHED,
 			  wait_dto(self->pair.a.dto_evd, i));
 	}
 	/* Side b learns of it when it answers. */
-	EXPECT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
-	EXPECT_EQ(DAT_SUCCESS, wait_accept_failed(self->pair.b.conn_evd));
+	EXPECT_DAT(dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
+	EXPECT_DAT(wait_accept_failed(self->pair.b.conn_evd));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.b.ep));
 	EXPECT_TRUE(is_empty(self->pair.a.conn_evd));
 }
 
 TEST_F(disconnect, flags_that_are_none_are_invalid)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_ep_disconnect(self->pair.a.ep, variant->flags | 2));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
-		  dat_ep_disconnect(self->pair.psp, variant->flags));
+	ASSERT_DAT(pair_connect(&self->pair));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_ep_disconnect(self->pair.a.ep, variant->flags | 2));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
+		       dat_ep_disconnect(self->pair.psp, variant->flags));
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(self->pair.a.ep));
 }
 
-FIXTURE(graceful)
-{
-	struct pair pair;
-	struct region a, b;
-};
-
-FIXTURE_SETUP(graceful)
-{
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
-}
-
-FIXTURE_TEARDOWN(graceful)
-{
-	pair_close(&self->pair);
-}
+PAIR_FIXTURE(graceful, pair_open_connected, REGION)
 
 TEST_F(graceful, disconnect_completes_what_is_outstanding_first)
 {
@@ -750,17 +680,16 @@ TEST_F(graceful, disconnect_completes_what_is_outstanding_first)
 
 	memset(self->a.buf, 0xaa, REGION);
 	for (i = 0; i < 32; i++) {
-		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b,
-						 i * 2048, 2048, i));
+		ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, i * 2048, 2048,
+				     i));
 	}
 	for (i = 0; i < 32; i++) {
-		ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.a.ep, &self->a,
-						 i * 2048, 2048, i));
+		ASSERT_DAT(post_send(self->pair.a.ep, &self->a, i * 2048, 2048,
+				     i));
 	}
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep,
-						 DAT_CLOSE_GRACEFUL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	ASSERT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 	for (i = 0; i < 32; i++) {
 		EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, i));
 		EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, i));
@@ -777,16 +706,14 @@ TEST_F(graceful, disconnect_completes_suppressed_requests_first)
 	DAT_DTO_COOKIE c = {};
 
 	memset(self->a.buf, 0xaa, REGION);
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_post_rdma_write(self->pair.a.ep, 1, &seg, c, &there,
-					 DAT_COMPLETION_SUPPRESS_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep,
-						 DAT_CLOSE_GRACEFUL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(dat_ep_post_rdma_write(self->pair.a.ep, 1, &seg, c, &there,
+					  DAT_COMPLETION_SUPPRESS_FLAG));
+	ASSERT_DAT(dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	ASSERT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 	/* On iWARP it may be on its way yet. */
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.b.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(wait_number(self->pair.b.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, REGION));
 	EXPECT_TRUE(is_empty(self->pair.a.dto_evd));
 }
@@ -796,42 +723,42 @@ TEST_F(graceful, disconnect_is_pending_meanwhile_and_can_be_made_abrupt)
 	if (link_is_iwarp())
 		SKIP(return, "iWARP: nothing waits for a receive");
 	/* Nobody receives it, so it would take forever. */
-	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.a.ep, &self->a, 0, 8, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep,
-						 DAT_CLOSE_GRACEFUL_FLAG));
+	ASSERT_DAT(post_send(self->pair.a.ep, &self->a, 0, 8, 1));
+	ASSERT_DAT(dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_GRACEFUL_FLAG));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECT_PENDING, ep_state(self->pair.a.ep));
 	/* No new ones may be posted. */
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCPENDING),
-		  post_send(self->pair.a.ep, &self->a, 0, 8, 2));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCPENDING),
-		  post_write(self->pair.a.ep, &self->a, 0, 8,
-			     self->b.rmr_context, self->b.buf, 2));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+			     DAT_INVALID_STATE_EP_DISCPENDING),
+		       post_send(self->pair.a.ep, &self->a, 0, 8, 2));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+			     DAT_INVALID_STATE_EP_DISCPENDING),
+		       post_write(self->pair.a.ep, &self->a, 0, 8,
+				  self->b.rmr_context, self->b.buf, 2));
 	/* A second graceful one has no effect. */
-	EXPECT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep,
-						 DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT(dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_GRACEFUL_FLAG));
 	usleep(SILENCE);
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECT_PENDING, ep_state(self->pair.a.ep));
 	EXPECT_TRUE(is_empty(self->pair.a.conn_evd));
 
-	EXPECT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep,
-						 DAT_CLOSE_ABRUPT_FLAG));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	EXPECT_DAT(dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 	EXPECT_EQ(DAT_DTO_ERR_FLUSHED, wait_dto(self->pair.a.dto_evd, 1));
 }
 
 TEST_F(connect, freeing_a_connected_ep_disconnects_the_peer)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.b.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(dat_ep_free(self->pair.a.ep));
+	EXPECT_DAT(wait_number(self->pair.b.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.b.ep));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
-		  dat_ep_free(self->pair.a.ep));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
-		  dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
+		       dat_ep_free(self->pair.a.ep));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
+		       dat_ep_disconnect(self->pair.a.ep,
+					 DAT_CLOSE_ABRUPT_FLAG));
 }
 
 TEST_F(connect, what_happened_to_an_ep_is_told_though_it_is_freed_at_once)
@@ -844,16 +771,14 @@ TEST_F(connect, what_happened_to_an_ep_is_told_though_it_is_freed_at_once)
 		DAT_CONNECTION_EVENT_DATA *data =
 			&event.event_data.connect_event_data;
 
-		ASSERT_EQ(DAT_SUCCESS, i ? pair_reconnect(p) : pair_connect(p));
-		ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->a.ep,
-							 DAT_CLOSE_ABRUPT_FLAG));
-		ASSERT_EQ(DAT_SUCCESS, dat_ep_free(p->a.ep));
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_evd_dequeue(p->a.conn_evd, &event));
+		ASSERT_DAT(i ? pair_reconnect(p) : pair_connect(p));
+		ASSERT_DAT(dat_ep_disconnect(p->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+		ASSERT_DAT(dat_ep_free(p->a.ep));
+		ASSERT_DAT(dat_evd_dequeue(p->a.conn_evd, &event));
 		EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED,
 			  event.event_number);
 		EXPECT_EQ(p->a.ep, data->ep_handle);
-		ASSERT_EQ(DAT_SUCCESS, ep_like(p, &p->a, &p->a.ep));
+		ASSERT_DAT(ep_like(p, &p->a, &p->a.ep));
 	}
 }
 
@@ -874,25 +799,23 @@ TEST_F(connect, nothing_is_told_of_an_ep_that_has_gone)
 	struct region a;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, region_open(p, p->a.pz, &a, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(region_open(p, p->a.pz, &a, REGION, DAT_MEM_PRIV_ALL_FLAG));
 	for (i = 0; i < 60; i++) {
-		ASSERT_EQ(DAT_SUCCESS, i ? pair_reconnect(p) : pair_connect(p));
+		ASSERT_DAT(i ? pair_reconnect(p) : pair_connect(p));
 		/* Its connection ends, a little later than that of its peer. */
 		if (i % 3) {
-			ASSERT_EQ(DAT_SUCCESS,
-				  dat_ep_disconnect(p->a.ep,
-						    DAT_CLOSE_ABRUPT_FLAG));
+			ASSERT_DAT(dat_ep_disconnect(p->a.ep,
+						     DAT_CLOSE_ABRUPT_FLAG));
 		} else {
 			ASSERT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 				  write_status(p, &a, 0, a.buf, 8));
 		}
 		usleep(i * 50);
-		ASSERT_EQ(DAT_SUCCESS, dat_ep_free(p->b.ep));
+		ASSERT_DAT(dat_ep_free(p->b.ep));
 		EXPECT_TRUE(all_tell_of(p->b.conn_evd, p->b.ep));
 		usleep(10 * 1000);
 		EXPECT_TRUE(is_empty(p->b.conn_evd));
-		ASSERT_EQ(DAT_SUCCESS, ep_like(p, &p->b, &p->b.ep));
+		ASSERT_DAT(ep_like(p, &p->b, &p->b.ep));
 	}
 }
 
@@ -900,13 +823,11 @@ TEST_F(connect, freeing_a_connecting_ep_aborts_the_establishment)
 {
 	DAT_CR_HANDLE cr;
 
-	ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
-					   DAT_TIMEOUT_INFINITE));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
-	EXPECT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
-	EXPECT_EQ(DAT_SUCCESS,
-		  wait_accept_failed(self->pair.b.conn_evd));
+	ASSERT_DAT(try_connect(self, self->pair.qual, DAT_TIMEOUT_INFINITE));
+	ASSERT_DAT(next_cr(&self->pair, &cr));
+	ASSERT_DAT(dat_ep_free(self->pair.a.ep));
+	EXPECT_DAT(dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
+	EXPECT_DAT(wait_accept_failed(self->pair.b.conn_evd));
 }
 
 /* At whatever point of the establishment it happens. */
@@ -916,43 +837,41 @@ TEST_F(connect, ep_can_be_freed_at_any_time_of_connecting)
 	int i, tries = link_is_iwarp() ? 2 : 20;
 
 	for (i = 0; i < tries; i++) {
-		ASSERT_EQ(DAT_SUCCESS, try_connect(self, self->pair.qual,
-						   DAT_TIMEOUT_INFINITE));
+		ASSERT_DAT(try_connect(self, self->pair.qual,
+				       DAT_TIMEOUT_INFINITE));
 		usleep(i * 250);
-		ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
-		ASSERT_EQ(DAT_SUCCESS, ep_like(&self->pair, &self->pair.a,
-					       &self->pair.a.ep));
+		ASSERT_DAT(dat_ep_free(self->pair.a.ep));
+		ASSERT_DAT(ep_like(&self->pair, &self->pair.a,
+				   &self->pair.a.ep));
 	}
 	/* Some requests have come, or too many, and their senders are gone. */
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(self->pair.psp));
+	ASSERT_DAT(dat_psp_free(self->pair.psp));
 	while (!is_empty(self->pair.cr_evd))
 		;
 	while (!is_empty(self->pair.a.conn_evd))
 		;
 	self->pair.qual++;
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_psp_create(self->pair.ia, self->pair.qual,
-				 self->pair.cr_evd, DAT_PSP_CONSUMER_FLAG,
-				 &self->pair.psp));
-	EXPECT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(dat_psp_create(self->pair.ia, self->pair.qual,
+				  self->pair.cr_evd, DAT_PSP_CONSUMER_FLAG,
+				  &self->pair.psp));
+	EXPECT_DAT(pair_connect(&self->pair));
 }
 
 TEST_F(connect, closing_the_ia_disconnects_the_peer)
 {
 	struct pair other;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
-	ASSERT_EQ(DAT_SUCCESS, try_connect(self, other.qual,
-					   DAT_TIMEOUT_INFINITE));
+	ASSERT_DAT(pair_open(&other));
+	ASSERT_DAT(try_connect(self, other.qual, DAT_TIMEOUT_INFINITE));
 	DAT_CR_HANDLE cr;
 
-	ASSERT_EQ(DAT_SUCCESS, next_cr(&other, &cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, other.b.ep, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(next_cr(&other, &cr));
+	ASSERT_DAT(dat_cr_accept(cr, other.b.ep, 0, NULL));
+	ASSERT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_ESTABLISHED));
 	pair_close(&other);
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	EXPECT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 }
 
 /* How many objects the RDMA core counts on our device, or -1. */
@@ -1063,7 +982,7 @@ TEST_F_TIMEOUT(connect, a_hundred_connections_leave_nothing, 120)
 	long before, after;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	before = count_resources();
 	ASSERT_GT(before, 0);
 	for (i = 0; i < 100; i++) {
@@ -1072,21 +991,17 @@ TEST_F_TIMEOUT(connect, a_hundred_connections_leave_nothing, 120)
 
 		/* Either side, either way, or by freeing the EP only. */
 		if (i % 3) {
-			ASSERT_EQ(DAT_SUCCESS,
-				  dat_ep_disconnect(side->ep, i & 2 ?
-						    DAT_CLOSE_GRACEFUL_FLAG :
-						    DAT_CLOSE_ABRUPT_FLAG));
-			ASSERT_EQ(DAT_SUCCESS,
-				  wait_number(side->conn_evd,
-					      DAT_CONNECTION_EVENT_DISCONNECTED));
+			ASSERT_DAT(dat_ep_disconnect(side->ep, i & 2 ?
+						     DAT_CLOSE_GRACEFUL_FLAG :
+						     DAT_CLOSE_ABRUPT_FLAG));
+			ASSERT_DAT(wait_number(side->conn_evd,
+					       DAT_CONNECTION_EVENT_DISCONNECTED));
 		} else {
-			ASSERT_EQ(DAT_SUCCESS, dat_ep_free(side->ep));
-			ASSERT_EQ(DAT_SUCCESS,
-				  ep_like(&self->pair, side, &side->ep));
+			ASSERT_DAT(dat_ep_free(side->ep));
+			ASSERT_DAT(ep_like(&self->pair, side, &side->ep));
 		}
-		ASSERT_EQ(DAT_SUCCESS,
-			  wait_number(peer->conn_evd,
-				      DAT_CONNECTION_EVENT_DISCONNECTED));
+		ASSERT_DAT(wait_number(peer->conn_evd,
+				       DAT_CONNECTION_EVENT_DISCONNECTED));
 		ASSERT_EQ(DAT_SUCCESS, pair_reconnect(&self->pair)) {
 			TH_LOG("connection %d", i);
 		}
@@ -1100,8 +1015,7 @@ TEST_F_TIMEOUT(connect, a_hundred_connections_leave_nothing, 120)
 	}
 	EXPECT_LE(after, before);
 	/* The count does count. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  ep_like(&self->pair, &self->pair.a, &self->pair.a.ep));
+	ASSERT_DAT(ep_like(&self->pair, &self->pair.a, &self->pair.a.ep));
 	EXPECT_GT(count_resources(), after);
 }
 
@@ -1124,7 +1038,6 @@ TEST(killed_process_disconnects_its_peer_whose_dtos_are_flushed)
 {
 	struct pair pair;
 	struct region a;
-	DAT_IA_ATTR attr;
 	DAT_CONN_QUAL qual;
 	DAT_EVENT event;
 	int fds[2], i;
@@ -1138,28 +1051,21 @@ TEST(killed_process_disconnects_its_peer_whose_dtos_are_flushed)
 		serve(fds[1]);
 	ASSERT_EQ((ssize_t)sizeof(qual), read(fds[0], &qual, sizeof(qual)));
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&pair, pair.a.pz, &a, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(pair.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
-			       &attr, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_connect(pair.a.ep, attr.ia_address_ptr, qual,
-				 DAT_TIMEOUT_INFINITE, 0, NULL,
-				 DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(pair_open(&pair));
+	ASSERT_DAT(region_open(&pair, pair.a.pz, &a, REGION,
+			       DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(connect_to(&pair, pair.a.ep, qual));
+	ASSERT_DAT(wait_number(pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_ESTABLISHED));
 	for (i = 0; i < 8; i++) {
-		ASSERT_EQ(DAT_SUCCESS, post_recv(pair.a.ep, &a, 0, 8, i));
+		ASSERT_DAT(post_recv(pair.a.ep, &a, 0, 8, i));
 	}
 	/* The other process has no receive for it. */
-	ASSERT_EQ(DAT_SUCCESS, post_send(pair.a.ep, &a, 0, 8, 100));
+	ASSERT_DAT(post_send(pair.a.ep, &a, 0, 8, 100));
 
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	ASSERT_EQ(pid, waitpid(pid, &i, 0));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(pair.a.conn_evd, &event));
+	ASSERT_DAT(wait_event(pair.a.conn_evd, &event));
 	EXPECT_TRUE(event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
 		    event.event_number == DAT_CONNECTION_EVENT_BROKEN);
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(pair.a.ep));
@@ -1167,7 +1073,7 @@ TEST(killed_process_disconnects_its_peer_whose_dtos_are_flushed)
 		DAT_DTO_COMPLETION_EVENT_DATA *d =
 			&event.event_data.dto_completion_event_data;
 
-		ASSERT_EQ(DAT_SUCCESS, wait_event(pair.a.dto_evd, &event));
+		ASSERT_DAT(wait_event(pair.a.dto_evd, &event));
 		if (d->user_cookie.as_64 < 100) {
 			EXPECT_EQ(DAT_DTO_ERR_FLUSHED, d->status);
 		} else if (!link_is_iwarp()) {

@@ -13,27 +13,7 @@
 #define MESSAGES	32
 #define SIZE		(REGION / MESSAGES)
 
-FIXTURE(disconnect)
-{
-	struct pair pair;
-	struct region a, b;
-};
-
-FIXTURE_SETUP(disconnect)
-{
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
-}
-
-FIXTURE_TEARDOWN(disconnect)
-{
-	pair_close(&self->pair);
-}
+PAIR_FIXTURE(disconnect, pair_open, REGION)
 
 /* MESSAGES from side a to side b. */
 static DAT_RETURN send_all(struct pair *pair, const struct region *a,
@@ -65,8 +45,7 @@ static int successes_first(struct __test_metadata *_metadata,
 
 	d = &event.event_data.dto_completion_event_data;
 	for (i = 0; i < MESSAGES; i++) {
-		EXPECT_EQ(DAT_SUCCESS, wait_event(evd, &event));
-		EXPECT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+		EXPECT_DAT(wait_for(evd, DAT_DTO_COMPLETION_EVENT, &event));
 		EXPECT_EQ(i, d->user_cookie.as_64);
 		if (d->status != DAT_DTO_SUCCESS)
 			continue;
@@ -82,16 +61,15 @@ TEST_F(disconnect, by_default_is_abrupt)
 	DAT_CLOSE_FLAGS flags = DAT_CLOSE_DEFAULT;
 
 	EXPECT_EQ(DAT_CLOSE_ABRUPT_FLAG, flags);
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	if (!link_is_iwarp()) {
 		/* For which a graceful one would wait. */
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_send(self->pair.a.ep, &self->a, 0, 8, 1));
+		ASSERT_DAT(post_send(self->pair.a.ep, &self->a, 0, 8, 1));
 	}
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep, flags));
+	ASSERT_DAT(dat_ep_disconnect(self->pair.a.ep, flags));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	EXPECT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 	if (!link_is_iwarp()) {
 		EXPECT_EQ(DAT_DTO_ERR_FLUSHED,
 			  wait_dto(self->pair.a.dto_evd, 1));
@@ -103,16 +81,13 @@ TEST_F_TIMEOUT(disconnect, abruptly_lets_none_succeed_behind_one_that_failed, 12
 	int round, sent, received;
 
 	for (round = 0; round < 10; round++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  round ? pair_reconnect(&self->pair) :
-				  pair_connect(&self->pair));
-		ASSERT_EQ(DAT_SUCCESS,
-			  send_all(&self->pair, &self->a, &self->b));
+		ASSERT_DAT(round ? pair_reconnect(&self->pair)
+				 : pair_connect(&self->pair));
+		ASSERT_DAT(send_all(&self->pair, &self->a, &self->b));
 		usleep(round * 100);
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_ep_disconnect(self->pair.a.ep,
-					    DAT_CLOSE_ABRUPT_FLAG));
-		ASSERT_EQ(DAT_SUCCESS, wait_end(&self->pair));
+		ASSERT_DAT(dat_ep_disconnect(self->pair.a.ep,
+					     DAT_CLOSE_ABRUPT_FLAG));
+		ASSERT_DAT(wait_end(&self->pair));
 		sent = successes_first(_metadata, self->pair.a.dto_evd);
 		received = successes_first(_metadata, self->pair.b.dto_evd);
 		/* An acknowledged message has arrived. */
@@ -129,25 +104,22 @@ TEST_F(disconnect, gracefully_completes_binds_and_reads_first)
 	int i, binds = 0;
 
 	memset(self->b.buf, 0xbb, REGION);
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(pair->a.pz, &rmr));
+	ASSERT_DAT(pair_connect(pair));
+	ASSERT_DAT(dat_rmr_create(pair->a.pz, &rmr));
 	for (i = 0; i < 4; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_read(pair->a.ep, &self->a, i * SIZE, SIZE,
-				    self->b.rmr_context,
-				    self->b.buf + i * SIZE, i));
+		ASSERT_DAT(post_read(pair->a.ep, &self->a, i * SIZE, SIZE,
+				     self->b.rmr_context,
+				     self->b.buf + i * SIZE, i));
 	}
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(rmr, &self->a, 0, 64,
-			      DAT_MEM_PRIV_REMOTE_READ_FLAG, pair->a.ep, 4,
-			      DAT_COMPLETION_DEFAULT_FLAG, &context));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_disconnect(pair->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	ASSERT_DAT(bind_window(rmr, &self->a, 0, 64,
+			       DAT_MEM_PRIV_REMOTE_READ_FLAG, pair->a.ep, 4,
+			       DAT_COMPLETION_DEFAULT_FLAG, &context));
+	ASSERT_DAT(dat_ep_disconnect(pair->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
 	/* siw tells of the bind before the reads. */
 	for (i = 0; i < 5; i++) {
 		DAT_EVENT event;
 
-		ASSERT_EQ(DAT_SUCCESS, wait_event(pair->a.dto_evd, &event));
+		ASSERT_DAT(wait_event(pair->a.dto_evd, &event));
 		if (event.event_number == DAT_RMR_BIND_COMPLETION_EVENT) {
 			EXPECT_EQ(DAT_RMR_BIND_SUCCESS,
 				  event.event_data.rmr_completion_event_data.status);
@@ -159,8 +131,8 @@ TEST_F(disconnect, gracefully_completes_binds_and_reads_first)
 	}
 	EXPECT_EQ(1, binds);
 	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, 4 * SIZE));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(pair->a.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	EXPECT_DAT(wait_number(pair->a.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 }
 
 FIXTURE(one_evd)
@@ -204,13 +176,11 @@ FIXTURE_SETUP(one_evd)
 {
 	struct pair *pair = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
-	ASSERT_EQ(DAT_SUCCESS, merge(pair, &pair->a));
-	ASSERT_EQ(DAT_SUCCESS, merge(pair, &pair->b));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->a.pz, &self->a, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->b.pz, &self->b, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open(pair));
+	ASSERT_DAT(merge(pair, &pair->a));
+	ASSERT_DAT(merge(pair, &pair->b));
+	ASSERT_DAT(regions_open(pair, &self->a, &self->b, REGION,
+				DAT_MEM_PRIV_ALL_FLAG));
 }
 
 FIXTURE_TEARDOWN(one_evd)
@@ -228,7 +198,7 @@ static void expect_end_behind_successes(struct __test_metadata *_metadata,
 
 	d = &event.event_data.dto_completion_event_data;
 	for (i = 0; i < MESSAGES + 1; i++) {
-		ASSERT_EQ(DAT_SUCCESS, wait_event(evd, &event));
+		ASSERT_DAT(wait_event(evd, &event));
 		if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED) {
 			EXPECT_FALSE(ended);
 			ended = true;
@@ -247,12 +217,10 @@ TEST_F_TIMEOUT(one_evd, tells_of_the_end_behind_what_has_succeeded, 120)
 	int round;
 
 	for (round = 0; round < 10; round++) {
-		ASSERT_EQ(DAT_SUCCESS, round ? pair_reconnect(pair) :
-					       pair_connect(pair));
-		ASSERT_EQ(DAT_SUCCESS, send_all(pair, &self->a, &self->b));
+		ASSERT_DAT(round ? pair_reconnect(pair) : pair_connect(pair));
+		ASSERT_DAT(send_all(pair, &self->a, &self->b));
 		usleep(round * 100);
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_ep_disconnect(pair->a.ep, variant->flags));
+		ASSERT_DAT(dat_ep_disconnect(pair->a.ep, variant->flags));
 		expect_end_behind_successes(_metadata, pair->a.conn_evd);
 		expect_end_behind_successes(_metadata, pair->b.conn_evd);
 	}

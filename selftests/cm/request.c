@@ -24,13 +24,8 @@ FIXTURE(request)
 
 FIXTURE_SETUP(request)
 {
-	DAT_IA_ATTR attr;
-
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
-			       &attr, 0, NULL));
-	self->address = attr.ia_address_ptr;
+	ASSERT_DAT(pair_open(&self->pair));
+	ASSERT_DAT(ia_address(self->pair.ia, &self->address));
 }
 
 FIXTURE_TEARDOWN(request)
@@ -64,15 +59,15 @@ TEST_F(request, without_a_timeout_waits_for_a_slow_answer)
 {
 	DAT_CR_HANDLE cr;
 
-	ASSERT_EQ(DAT_SUCCESS, request_of_a(self, &cr));
+	ASSERT_DAT(request_of_a(self, &cr));
 	/* Longer than addresses may take to be resolved. */
 	usleep(4 * 1000 * 1000);
 	EXPECT_EQ(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING,
 		  ep_state(self->pair.a.ep));
 	EXPECT_TRUE(is_empty(self->pair.a.conn_evd));
-	EXPECT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	EXPECT_DAT(dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
+	EXPECT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_ESTABLISHED));
 }
 
 TEST_F(request, may_ask_for_several_paths)
@@ -81,12 +76,12 @@ TEST_F(request, may_ask_for_several_paths)
 
 	EXPECT_EQ(0, DAT_CONNECT_DEFAULT_FLAG);
 	EXPECT_EQ(1, DAT_CONNECT_MULTIPATH_FLAG);
-	ASSERT_EQ(DAT_SUCCESS, ask(self, self->pair.a.ep, DAT_TIMEOUT_INFINITE,
-				   DAT_CONNECT_MULTIPATH_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(ask(self, self->pair.a.ep, DAT_TIMEOUT_INFINITE,
+		       DAT_CONNECT_MULTIPATH_FLAG));
+	ASSERT_DAT(next_cr(&self->pair, &cr));
+	ASSERT_DAT(dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
+	EXPECT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_ESTABLISHED));
 }
 
 TEST_F(request, gets_the_quality_of_service_that_the_provider_names)
@@ -99,35 +94,30 @@ TEST_F(request, gets_the_quality_of_service_that_the_provider_names)
 	unsigned int i;
 	DAT_QOS qos;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(self->pair.ia, NULL, 0, NULL,
-			       DAT_PROVIDER_FIELD_ALL, &attr));
+	ASSERT_DAT(dat_ia_query(self->pair.ia, NULL, 0, NULL,
+				DAT_PROVIDER_FIELD_ALL, &attr));
 	/* Two at once, and one that nobody has heard of. */
 	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
-		EXPECT_EQ(DAT_MODEL_NOT_SUPPORTED,
-			  DAT_GET_TYPE(dat_ep_connect(self->pair.a.ep,
-						      self->address,
-						      self->pair.qual,
-						      DAT_TIMEOUT_INFINITE, 0,
-						      NULL, none[i], 0)));
+		EXPECT_DAT_TYPE(DAT_MODEL_NOT_SUPPORTED,
+				dat_ep_connect(self->pair.a.ep, self->address,
+					       self->pair.qual,
+					       DAT_TIMEOUT_INFINITE, 0, NULL,
+					       none[i], 0));
 	}
 	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, ep_state(self->pair.a.ep));
 	usleep(SILENCE);
 	EXPECT_TRUE(is_empty(self->pair.cr_evd));
 	for (qos = DAT_QOS_HIGH_THROUGHPUT; qos <= DAT_QOS_PREMIUM; qos <<= 1) {
 		EXPECT_EQ(qos, qos & attr.dat_qos_supported);
-		ASSERT_EQ(DAT_SUCCESS,
-			  ep_like(&self->pair, &self->pair.a,
-				  &self->pair.a.ep));
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_ep_connect(self->pair.a.ep, self->address,
-					 self->pair.qual, DAT_TIMEOUT_INFINITE,
-					 0, NULL, qos, 0));
-		ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-		ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
-		EXPECT_EQ(DAT_SUCCESS,
-			  wait_number(self->pair.a.conn_evd,
-				      DAT_CONNECTION_EVENT_PEER_REJECTED));
+		ASSERT_DAT(ep_like(&self->pair, &self->pair.a,
+				   &self->pair.a.ep));
+		ASSERT_DAT(dat_ep_connect(self->pair.a.ep, self->address,
+					  self->pair.qual, DAT_TIMEOUT_INFINITE,
+					  0, NULL, qos, 0));
+		ASSERT_DAT(next_cr(&self->pair, &cr));
+		ASSERT_DAT(dat_cr_reject(cr));
+		EXPECT_DAT(wait_number(self->pair.a.conn_evd,
+				       DAT_CONNECTION_EVENT_PEER_REJECTED));
 	}
 }
 
@@ -142,8 +132,7 @@ TEST_F(request, for_which_no_port_is_left_lacks_resources)
 	int i, failed;
 
 	for (i = 0; i < 3; i++)
-		ASSERT_EQ(DAT_SUCCESS,
-			  ep_like(&self->pair, &self->pair.a, &ep[i]));
+		ASSERT_DAT(ep_like(&self->pair, &self->pair.a, &ep[i]));
 	ASSERT_LT(0, read_ports(before, sizeof(before)));
 	ASSERT_LT(0, write_ports(FEW_PORTS));
 	for (failed = 0; failed < 3; failed++) {
@@ -153,10 +142,10 @@ TEST_F(request, for_which_no_port_is_left_lacks_resources)
 	}
 	EXPECT_LT(0, write_ports(before));
 	ASSERT_GT(3, failed);
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, DAT_GET_TYPE(ret));
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES, ret);
 	/* Nothing has happened to that one. */
 	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, ep_state(ep[failed]));
-	EXPECT_EQ(DAT_SUCCESS, ask(self, ep[failed], DAT_TIMEOUT_INFINITE, 0));
+	EXPECT_DAT(ask(self, ep[failed], DAT_TIMEOUT_INFINITE, 0));
 }
 
 static void expect_field(struct __test_metadata *_metadata,
@@ -170,8 +159,7 @@ static void expect_field(struct __test_metadata *_metadata,
 			  ((struct sockaddr_in *)cr->remote_ia_address_ptr)
 				  ->sin_addr.s_addr);
 	}
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_query(self->pair.a.ep, DAT_EP_FIELD_ALL, &ep));
+	ASSERT_DAT(dat_ep_query(self->pair.a.ep, DAT_EP_FIELD_ALL, &ep));
 	if (mask & DAT_CR_FIELD_REMOTE_PORT_QUAL)
 		EXPECT_EQ(ep.local_port_qual, cr->remote_port_qual);
 	/* Transports may pad it. */
@@ -191,10 +179,10 @@ TEST_F(request, tells_each_parameter_that_is_asked_for)
 	DAT_CR_HANDLE cr;
 	unsigned int mask;
 
-	ASSERT_EQ(DAT_SUCCESS, request_of_a(self, &cr));
+	ASSERT_DAT(request_of_a(self, &cr));
 	for (mask = 0; mask <= DAT_CR_FIELD_ALL; mask++) {
 		memset(&param, 0xff, sizeof(param));
-		ASSERT_EQ(DAT_SUCCESS, dat_cr_query(cr, mask, &param));
+		ASSERT_DAT(dat_cr_query(cr, mask, &param));
 		expect_field(_metadata, self, mask, &param);
 	}
 }
@@ -205,16 +193,17 @@ TEST_F(request, cannot_be_asked_for_what_there_is_not)
 	DAT_CR_HANDLE cr;
 	unsigned int bit;
 
-	ASSERT_EQ(DAT_SUCCESS, request_of_a(self, &cr));
+	ASSERT_DAT(request_of_a(self, &cr));
 	for (bit = DAT_CR_FIELD_ALL + 1; bit; bit <<= 1) {
-		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-			  dat_cr_query(cr, bit, &param));
-		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-			  dat_cr_query(cr, bit | DAT_CR_FIELD_ALL, &param));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+			       dat_cr_query(cr, bit, &param));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+			       dat_cr_query(cr, bit | DAT_CR_FIELD_ALL,
+					    &param));
 	}
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_cr_query(cr, DAT_CR_FIELD_ALL, NULL));
-	EXPECT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_cr_query(cr, DAT_CR_FIELD_ALL, NULL));
+	EXPECT_DAT(dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
 }
 
 TEST_F(request, that_could_not_be_accepted_is_as_it_was)
@@ -226,38 +215,35 @@ TEST_F(request, that_could_not_be_accepted_is_as_it_was)
 	DAT_CR_HANDLE cr;
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &asking));
-	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->b, &fresh));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS, ask(self, asking, DAT_TIMEOUT_INFINITE, 0));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(pair, &cr));
+	ASSERT_DAT(ep_like(pair, &pair->a, &asking));
+	ASSERT_DAT(ep_like(pair, &pair->b, &fresh));
+	ASSERT_DAT(pair_connect(pair));
+	ASSERT_DAT(ask(self, asking, DAT_TIMEOUT_INFINITE, 0));
+	ASSERT_DAT(next_cr(pair, &cr));
 	/* Connected; connecting; none; and one that would do, but for the size. */
-	EXPECT_EQ(DAT_INVALID_STATE,
-		  DAT_GET_TYPE(dat_cr_accept(cr, pair->b.ep, sizeof(wrong),
-					     wrong)));
-	EXPECT_EQ(DAT_INVALID_STATE,
-		  DAT_GET_TYPE(dat_cr_accept(cr, asking, sizeof(wrong),
-					     wrong)));
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(dat_cr_accept(cr, pair->psp, sizeof(wrong),
-					     wrong)));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_cr_accept(cr, fresh, -1, wrong)));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE,
+			dat_cr_accept(cr, pair->b.ep, sizeof(wrong), wrong));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE,
+			dat_cr_accept(cr, asking, sizeof(wrong), wrong));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE,
+			dat_cr_accept(cr, pair->psp, sizeof(wrong), wrong));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			dat_cr_accept(cr, fresh, -1, wrong));
 	usleep(SILENCE);
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(pair->b.ep));
 	EXPECT_EQ(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING, ep_state(asking));
 	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, ep_state(fresh));
 	EXPECT_TRUE(is_empty(pair->a.conn_evd));
 	EXPECT_TRUE(is_empty(pair->b.conn_evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+	ASSERT_DAT(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
 	EXPECT_EQ(0, memcmp(hello, param.private_data, sizeof(hello)));
 
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, fresh, sizeof(right), right));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(pair->a.conn_evd, &event));
-	EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, event.event_number);
+	ASSERT_DAT(dat_cr_accept(cr, fresh, sizeof(right), right));
+	ASSERT_DAT(wait_for(pair->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED,
+			    &event));
 	EXPECT_STREQ(right, event.event_data.connect_event_data.private_data);
-	EXPECT_EQ(DAT_SUCCESS, wait_number(pair->b.conn_evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	EXPECT_DAT(wait_number(pair->b.conn_evd,
+			       DAT_CONNECTION_EVENT_ESTABLISHED));
 }
 
 TEST_F(request, whose_sender_has_gone_flushes_the_receives_of_who_accepts)
@@ -267,27 +253,24 @@ TEST_F(request, whose_sender_has_gone_flushes_the_receives_of_who_accepts)
 	DAT_EVENT event;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &b, 4096,
-			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(region_open(&self->pair, self->pair.b.pz, &b, 4096,
+			       DAT_MEM_PRIV_ALL_FLAG));
 	for (i = 0; i < 4; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_recv(self->pair.b.ep, &b, 0, 8, i));
+		ASSERT_DAT(post_recv(self->pair.b.ep, &b, 0, 8, i));
 	}
-	ASSERT_EQ(DAT_SUCCESS, ask(self, self->pair.a.ep, 100 * 1000, 0));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(&self->pair, &cr));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_TIMED_OUT));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
+	ASSERT_DAT(ask(self, self->pair.a.ep, 100 * 1000, 0));
+	ASSERT_DAT(next_cr(&self->pair, &cr));
+	ASSERT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_TIMED_OUT));
+	ASSERT_DAT(dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(DAT_DTO_ERR_FLUSHED,
 			  wait_dto(self->pair.b.dto_evd, i));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.conn_evd, &event));
+	ASSERT_DAT(wait_event(self->pair.b.conn_evd, &event));
 	if (link_is_iwarp()) {
 		/* It is connected, and then it is not. */
 		EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, event.event_number);
-		EXPECT_EQ(DAT_SUCCESS,
-			  wait_event(self->pair.b.conn_evd, &event));
+		EXPECT_DAT(wait_event(self->pair.b.conn_evd, &event));
 	} else {
 		EXPECT_EQ(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR,
 			  event.event_number);
@@ -299,11 +282,9 @@ TEST_F(request, whose_sender_has_gone_flushes_the_receives_of_who_accepts)
 
 TEST_F(request, to_a_psp_that_has_gone_finds_nobody_listening)
 {
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(self->pair.psp));
-	ASSERT_EQ(DAT_SUCCESS,
-		  ask(self, self->pair.a.ep, DAT_TIMEOUT_INFINITE, 0));
-	EXPECT_EQ(DAT_SUCCESS,
-		  wait_number(self->pair.a.conn_evd, nobody_listens()));
+	ASSERT_DAT(dat_psp_free(self->pair.psp));
+	ASSERT_DAT(ask(self, self->pair.a.ep, DAT_TIMEOUT_INFINITE, 0));
+	EXPECT_DAT(wait_number(self->pair.a.conn_evd, nobody_listens()));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 	EXPECT_TRUE(is_empty(self->pair.cr_evd));
 }
@@ -315,22 +296,21 @@ TEST_F(request, that_nobody_has_taken_yet_outlives_its_psp)
 	DAT_EVENT event;
 	DAT_COUNT nmore;
 
-	ASSERT_EQ(DAT_SUCCESS, ask(self, pair->a.ep, DAT_TIMEOUT_INFINITE, 0));
+	ASSERT_DAT(ask(self, pair->a.ep, DAT_TIMEOUT_INFINITE, 0));
 	/* Waits for two, and takes none. */
-	ASSERT_EQ(DAT_TIMEOUT_EXPIRED,
-		  DAT_GET_TYPE(dat_evd_wait(pair->cr_evd, 1000 * 1000, 2,
-					    &event, &nmore)));
+	ASSERT_DAT_TYPE(DAT_TIMEOUT_EXPIRED,
+			dat_evd_wait(pair->cr_evd, 1000 * 1000, 2, &event,
+				     &nmore));
 	ASSERT_EQ(1, nmore);
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(pair->psp));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(pair->cr_evd, &event));
+	ASSERT_DAT(dat_psp_free(pair->psp));
+	ASSERT_DAT(dat_evd_dequeue(pair->cr_evd, &event));
 	d = &event.event_data.cr_arrival_event_data;
 	EXPECT_EQ(DAT_CONNECTION_REQUEST_EVENT, event.event_number);
 	EXPECT_EQ(pair->psp, d->sp_handle.psp_handle);
 	EXPECT_EQ(pair->qual, d->conn_qual);
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cr_accept(d->cr_handle, pair->b.ep, 0, NULL));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(pair->a.conn_evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(dat_cr_accept(d->cr_handle, pair->b.ep, 0, NULL));
+	EXPECT_DAT(wait_number(pair->a.conn_evd,
+			       DAT_CONNECTION_EVENT_ESTABLISHED));
 }
 
 /*
@@ -354,13 +334,10 @@ static void expect_one_or_the_other(struct __test_metadata *_metadata,
 	for (i = 0; i < PAIR_TIMEOUT / 1000; i++) {
 		if (!dat_evd_dequeue(pair->cr_evd, &here)) {
 			++*told;
-			ASSERT_EQ(DAT_SUCCESS,
-				  dat_cr_reject(here.event_data
-						.cr_arrival_event_data
-						.cr_handle));
-			ASSERT_EQ(DAT_SUCCESS,
-				  wait_number(pair->a.conn_evd,
-					      DAT_CONNECTION_EVENT_PEER_REJECTED));
+			ASSERT_DAT(dat_cr_reject(here.event_data.cr_arrival_event_data
+							 .cr_handle));
+			ASSERT_DAT(wait_number(pair->a.conn_evd,
+					       DAT_CONNECTION_EVENT_PEER_REJECTED));
 			return;
 		}
 		if (!dat_evd_dequeue(pair->a.conn_evd, &there)) {
@@ -383,18 +360,15 @@ TEST_F_TIMEOUT(request, on_its_way_when_its_psp_goes_is_told_or_refused, 120)
 	int i, told = 0, rounds = link_is_iwarp() ? 10 : 40;
 
 	for (i = 0; i < rounds; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  ask(self, pair->a.ep, DAT_TIMEOUT_INFINITE, 0));
+		ASSERT_DAT(ask(self, pair->a.ep, DAT_TIMEOUT_INFINITE, 0));
 		usleep(i * 250);
-		ASSERT_EQ(DAT_SUCCESS, dat_psp_free(pair->psp));
+		ASSERT_DAT(dat_psp_free(pair->psp));
 		expect_one_or_the_other(_metadata, pair, &told);
-		ASSERT_EQ(DAT_SUCCESS, dat_ep_free(pair->a.ep));
-		ASSERT_EQ(DAT_SUCCESS,
-			  ep_like(pair, &pair->a, &pair->a.ep));
+		ASSERT_DAT(dat_ep_free(pair->a.ep));
+		ASSERT_DAT(ep_like(pair, &pair->a, &pair->a.ep));
 		pair->qual++;
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_psp_create(pair->ia, pair->qual, pair->cr_evd,
-					 DAT_PSP_CONSUMER_FLAG, &pair->psp));
+		ASSERT_DAT(dat_psp_create(pair->ia, pair->qual, pair->cr_evd,
+					  DAT_PSP_CONSUMER_FLAG, &pair->psp));
 	}
 	TH_LOG("%d of %d were told", told, rounds);
 }

@@ -29,13 +29,9 @@ FIXTURE(sp)
 
 FIXTURE_SETUP(sp)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open(&self->pair));
+	ASSERT_DAT(regions_open(&self->pair, &self->a, &self->b, REGION,
+				DAT_MEM_PRIV_ALL_FLAG));
 	/* Nobody listens there. */
 	self->qual = self->pair.qual + 10007;
 }
@@ -54,8 +50,7 @@ static DAT_CR_HANDLE request_for(struct __test_metadata *_metadata,
 	DAT_EVENT event = {};
 
 	d = &event.event_data.cr_arrival_event_data;
-	EXPECT_EQ(DAT_SUCCESS, wait_event(evd, &event));
-	EXPECT_EQ(DAT_CONNECTION_REQUEST_EVENT, event.event_number);
+	EXPECT_DAT(wait_for(evd, DAT_CONNECTION_REQUEST_EVENT, &event));
 	EXPECT_EQ(evd, event.evd_handle);
 	EXPECT_EQ(qual, d->conn_qual);
 	EXPECT_EQ(sp, d->sp_handle.psp_handle);
@@ -93,12 +88,11 @@ static void expect_no_ep(struct __test_metadata *_metadata, DAT_EP_HANDLE ep)
 	DAT_HANDLE_TYPE type;
 	DAT_EP_PARAM param;
 
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
-		  dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
-		  dat_ep_free(ep));
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(dat_get_handle_type(ep, &type)));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
+		       dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
+		       dat_ep_free(ep));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_get_handle_type(ep, &type));
 }
 
 /* A PSP of side b whose EPs the provider makes. */
@@ -119,34 +113,29 @@ TEST_F(sp, create_any_picks_a_qualifier_that_is_free)
 	int i, j;
 
 	for (i = 0; i < 5; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_psp_create_any(pair->ia, &qual[i], pair->cr_evd,
-					     DAT_PSP_CONSUMER_FLAG, &psp[i]));
+		ASSERT_DAT(dat_psp_create_any(pair->ia, &qual[i], pair->cr_evd,
+					      DAT_PSP_CONSUMER_FLAG, &psp[i]));
 		EXPECT_LT(1023, qual[i]);
 		EXPECT_GT(65536, qual[i]);
 		for (j = 0; j < i; j++) {
 			EXPECT_NE(qual[j], qual[i]);
 			EXPECT_NE(psp[j], psp[i]);
 		}
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_psp_query(psp[i], DAT_PSP_FIELD_ALL, &param));
+		ASSERT_DAT(dat_psp_query(psp[i], DAT_PSP_FIELD_ALL, &param));
 		EXPECT_EQ(qual[i], param.conn_qual);
 	}
-	EXPECT_EQ(DAT_CONN_QUAL_IN_USE,
-		  DAT_GET_TYPE(dat_psp_create(pair->ia, qual[0], pair->cr_evd,
-					      DAT_PSP_CONSUMER_FLAG,
-					      &psp[0])));
-	ASSERT_EQ(DAT_SUCCESS, connect_to(pair, pair->a.ep, qual[3]));
+	EXPECT_DAT_TYPE(DAT_CONN_QUAL_IN_USE,
+			dat_psp_create(pair->ia, qual[0], pair->cr_evd,
+				       DAT_PSP_CONSUMER_FLAG, &psp[0]));
+	ASSERT_DAT(connect_to(pair, pair->a.ep, qual[3]));
 	cr = request_for(_metadata, pair->cr_evd, qual[3], psp[3]);
 	EXPECT_EQ(DAT_HANDLE_NULL, ep_of(cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, pair->b.ep, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(dat_cr_accept(cr, pair->b.ep, 0, NULL));
+	ASSERT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
 	/* One that has gone is free for others. */
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(psp[1]));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_psp_create(pair->ia, qual[1], pair->cr_evd,
-				 DAT_PSP_CONSUMER_FLAG, &psp[1]));
+	ASSERT_DAT(dat_psp_free(psp[1]));
+	EXPECT_DAT(dat_psp_create(pair->ia, qual[1], pair->cr_evd,
+				  DAT_PSP_CONSUMER_FLAG, &psp[1]));
 }
 
 TEST_F(sp, create_any_says_if_no_qualifier_is_left)
@@ -169,12 +158,12 @@ TEST_F(sp, create_any_says_if_no_qualifier_is_left)
 	EXPECT_EQ(DAT_SUCCESS, first);
 	EXPECT_EQ(DAT_SUCCESS, second);
 	EXPECT_EQ(61011, qual);
-	EXPECT_EQ(DAT_CONN_QUAL_UNAVAILABLE, DAT_GET_TYPE(third));
+	EXPECT_DAT_TYPE(DAT_CONN_QUAL_UNAVAILABLE, third);
 	/* Where there was no PSP there is none. */
 	EXPECT_EQ(77, full);
 	EXPECT_EQ(NULL, none);
-	EXPECT_EQ(DAT_SUCCESS, dat_psp_free(other));
-	EXPECT_EQ(DAT_SUCCESS, dat_psp_free(taken));
+	EXPECT_DAT(dat_psp_free(other));
+	EXPECT_DAT(dat_psp_free(taken));
 }
 
 TEST_F(sp, create_any_refuses_what_is_wrong)
@@ -185,35 +174,36 @@ TEST_F(sp, create_any_refuses_what_is_wrong)
 	DAT_PSP_HANDLE psp = NULL;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(pair->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG,
-				 &freed));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(freed));
+	ASSERT_DAT(dat_evd_create(pair->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG,
+				  &freed));
+	ASSERT_DAT(dat_evd_free(freed));
 	DAT_HANDLE bad[] = { NULL, pair->psp, pair->a.conn_evd, freed };
 
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
-			  dat_psp_create_any(bad[i], &qual, pair->cr_evd, 0,
-					     &psp));
-		EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR),
-			  dat_psp_create_any(pair->ia, &qual, bad[i], 0,
-					     &psp));
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+			       dat_psp_create_any(bad[i], &qual, pair->cr_evd,
+						  0, &psp));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE,
+				     DAT_INVALID_HANDLE_EVD_CR),
+			       dat_psp_create_any(pair->ia, &qual, bad[i], 0,
+						  &psp));
 	}
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_psp_create_any(pair->ia, NULL, pair->cr_evd, 0, &psp));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
-		  dat_psp_create_any(pair->ia, &qual, pair->cr_evd,
-				     (DAT_PSP_FLAGS)2, &psp));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
-		  dat_psp_create(pair->ia, self->qual, pair->cr_evd,
-				 (DAT_PSP_FLAGS)2, &psp));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
-		  dat_psp_create_any(pair->ia, &qual, pair->cr_evd, 0, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_psp_create_any(pair->ia, NULL, pair->cr_evd, 0,
+					  &psp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+		       dat_psp_create_any(pair->ia, &qual, pair->cr_evd,
+					  (DAT_PSP_FLAGS)2, &psp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+		       dat_psp_create(pair->ia, self->qual, pair->cr_evd,
+				      (DAT_PSP_FLAGS)2, &psp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
+		       dat_psp_create_any(pair->ia, &qual, pair->cr_evd, 0,
+					  NULL));
 	EXPECT_EQ(77, qual);
 	EXPECT_EQ(NULL, psp);
 	/* None of that is in the way of the next. */
-	EXPECT_EQ(DAT_SUCCESS, dat_psp_create_any(pair->ia, &qual,
-						  pair->cr_evd, 0, &psp));
+	EXPECT_DAT(dat_psp_create_any(pair->ia, &qual, pair->cr_evd, 0, &psp));
 }
 
 TEST_F(sp, query_tells_each_parameter_of_a_psp)
@@ -224,14 +214,13 @@ TEST_F(sp, query_tells_each_parameter_of_a_psp)
 	DAT_PSP_PARAM param;
 	unsigned int i, mask;
 
-	ASSERT_EQ(DAT_SUCCESS, provider_psp(pair, &qual[0], &psp[0]));
+	ASSERT_DAT(provider_psp(pair, &qual[0], &psp[0]));
 	psp[1] = pair->psp;
 	qual[1] = pair->qual;
 	for (i = 0; i < 2; i++) {
 		for (mask = 0; mask <= DAT_PSP_FIELD_ALL; mask++) {
 			memset(&param, 0xff, sizeof(param));
-			ASSERT_EQ(DAT_SUCCESS,
-				  dat_psp_query(psp[i], mask, &param));
+			ASSERT_DAT(dat_psp_query(psp[i], mask, &param));
 			if (mask & DAT_PSP_FIELD_IA_HANDLE)
 				EXPECT_EQ(TOLD_IA(pair->ia), param.ia_handle);
 			if (mask & DAT_PSP_FIELD_CONN_QUAL)
@@ -245,20 +234,21 @@ TEST_F(sp, query_tells_each_parameter_of_a_psp)
 		}
 	}
 	for (mask = DAT_PSP_FIELD_ALL + 1; mask; mask <<= 1) {
-		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-			  dat_psp_query(pair->psp, mask, &param));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+			       dat_psp_query(pair->psp, mask, &param));
 	}
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_psp_query(pair->psp, DAT_PSP_FIELD_ALL, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP),
-		  dat_psp_query(pair->cr_evd, DAT_PSP_FIELD_ALL, &param));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP),
-		  dat_psp_query(DAT_HANDLE_NULL, DAT_PSP_FIELD_ALL, &param));
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(psp[0]));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP),
-		  dat_psp_query(psp[0], DAT_PSP_FIELD_ALL, &param));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP),
-		  dat_psp_free(psp[0]));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_psp_query(pair->psp, DAT_PSP_FIELD_ALL, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP),
+		       dat_psp_query(pair->cr_evd, DAT_PSP_FIELD_ALL, &param));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP),
+		       dat_psp_query(DAT_HANDLE_NULL, DAT_PSP_FIELD_ALL,
+				     &param));
+	ASSERT_DAT(dat_psp_free(psp[0]));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP),
+		       dat_psp_query(psp[0], DAT_PSP_FIELD_ALL, &param));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP),
+		       dat_psp_free(psp[0]));
 }
 
 #define CREATORS	2
@@ -343,18 +333,17 @@ TEST_F(sp, create_any_in_two_threads_and_requests_name_the_right_psp)
 	DAT_EVENT event;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(self->pair.ia, 64, DAT_HANDLE_NULL,
-				 DAT_EVD_CR_FLAG, &made.evd));
+	ASSERT_DAT(dat_evd_create(self->pair.ia, 64, DAT_HANDLE_NULL,
+				  DAT_EVD_CR_FLAG, &made.evd));
 	for (i = 0; i < CREATORS; i++)
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, creator,
 					    &made));
 	d = &event.event_data.cr_arrival_event_data;
 	for (i = 0; i < CREATORS * ROUNDS; i++) {
-		ASSERT_EQ(DAT_SUCCESS, wait_event(made.evd, &event));
+		ASSERT_DAT(wait_event(made.evd, &event));
 		EXPECT_EQ(made_psp(&made, d->conn_qual),
 			  d->sp_handle.psp_handle);
-		ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(d->cr_handle));
+		ASSERT_DAT(dat_cr_reject(d->cr_handle));
 	}
 	for (i = 0; i < CREATORS; i++)
 		pthread_join(threads[i], NULL);
@@ -371,20 +360,20 @@ TEST_F(sp, provider_makes_the_ep_of_each_request)
 	DAT_PSP_HANDLE psp;
 	DAT_CONN_QUAL qual;
 
-	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &other));
-	ASSERT_EQ(DAT_SUCCESS, provider_psp(pair, &qual, &psp));
-	ASSERT_EQ(DAT_SUCCESS, connect_to(pair, pair->a.ep, qual));
+	ASSERT_DAT(ep_like(pair, &pair->a, &other));
+	ASSERT_DAT(provider_psp(pair, &qual, &psp));
+	ASSERT_DAT(connect_to(pair, pair->a.ep, qual));
 	cr = request_for(_metadata, pair->cr_evd, qual, psp);
-	ASSERT_EQ(DAT_SUCCESS, connect_to(pair, other, qual));
+	ASSERT_DAT(connect_to(pair, other, qual));
 	cr2 = request_for(_metadata, pair->cr_evd, qual, psp);
 	ep = ep_of(cr);
 	ep2 = ep_of(cr2);
 	ASSERT_NE(DAT_HANDLE_NULL, ep);
 	ASSERT_NE(DAT_HANDLE_NULL, ep2);
 	EXPECT_NE(ep, ep2);
-	ASSERT_EQ(DAT_SUCCESS, dat_get_handle_type(ep, &type));
+	ASSERT_DAT(dat_get_handle_type(ep, &type));
 	EXPECT_EQ(DAT_HANDLE_TYPE_EP, type);
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+	ASSERT_DAT(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_EP_STATE_UNCONFIGURED_TENTATIVE, param.ep_state);
 	EXPECT_EQ(TOLD_IA(pair->ia), param.ia_handle);
 	EXPECT_EQ(DAT_HANDLE_NULL, param.pz_handle);
@@ -393,35 +382,33 @@ TEST_F(sp, provider_makes_the_ep_of_each_request)
 	EXPECT_EQ(DAT_HANDLE_NULL, param.connect_evd_handle);
 
 	/* It is of no use as it is, and its place is not another's. */
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE,
-			DAT_INVALID_STATE_EP_UNCONFTENTATIVE),
-		  dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_cr_accept(cr, pair->b.ep, 0, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_cr_accept(cr, ep2, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS, configure(ep, &pair->b));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+			     DAT_INVALID_STATE_EP_UNCONFTENTATIVE),
+		       dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_cr_accept(cr, pair->b.ep, 0, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_cr_accept(cr, ep2, 0, NULL));
+	ASSERT_DAT(configure(ep, &pair->b));
 	EXPECT_EQ(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, ep_state(ep));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE,
-			DAT_INVALID_STATE_EP_TENTCONNPENDING),
-		  dat_ep_free(ep));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+			     DAT_INVALID_STATE_EP_TENTCONNPENDING),
+		       dat_ep_free(ep));
+	ASSERT_DAT(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
+	ASSERT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
 	EXPECT_TRUE(carries(pair, pair->a.ep, ep, &self->a, &self->b));
 
 	/* A request outlives its PSP, and its EP may be named. */
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(psp));
-	ASSERT_EQ(DAT_SUCCESS, configure(ep2, &pair->b));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr2, ep2, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(dat_psp_free(psp));
+	ASSERT_DAT(configure(ep2, &pair->b));
+	ASSERT_DAT(dat_cr_accept(cr2, ep2, 0, NULL));
+	ASSERT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
 	EXPECT_TRUE(carries(pair, other, ep2, &self->a, &self->b));
 
 	/* From now on it is the process's. */
-	EXPECT_EQ(DAT_SUCCESS, dat_ep_free(ep));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(pair->a.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	EXPECT_DAT(dat_ep_free(ep));
+	EXPECT_DAT(wait_number(pair->a.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 	expect_no_ep(_metadata, ep);
 }
 
@@ -437,15 +424,14 @@ TEST_F(sp, provider_tells_its_ep_who_asks)
 	DAT_CR_HANDLE cr;
 	DAT_EP_HANDLE ep;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_ALL, &ia_attr, 0,
-			       NULL));
-	ASSERT_EQ(DAT_SUCCESS, provider_psp(pair, &qual, &psp));
-	ASSERT_EQ(DAT_SUCCESS, connect_to(pair, pair->a.ep, qual));
+	ASSERT_DAT(dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_ALL, &ia_attr, 0,
+				NULL));
+	ASSERT_DAT(provider_psp(pair, &qual, &psp));
+	ASSERT_DAT(connect_to(pair, pair->a.ep, qual));
 	cr = request_for(_metadata, pair->cr_evd, qual, psp);
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_query(cr, DAT_CR_FIELD_ALL, &cr_param));
+	ASSERT_DAT(dat_cr_query(cr, DAT_CR_FIELD_ALL, &cr_param));
 	ep = cr_param.local_ep_handle;
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+	ASSERT_DAT(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
 	ASSERT_NE(NULL, param.remote_ia_address_ptr);
 	EXPECT_EQ(0, memcmp(ia_attr.ia_address_ptr->sa_data + 2,
 			    param.remote_ia_address_ptr->sa_data + 2, 4));
@@ -496,17 +482,16 @@ FIXTURE_SETUP(gone)
 {
 	struct pair *pair = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(pair->ia, 8, DAT_HANDLE_NULL,
-				 DAT_EVD_DTO_FLAG, &self->evd));
-	ASSERT_EQ(DAT_SUCCESS, provider_psp(pair, &self->qual, &self->psp));
-	ASSERT_EQ(DAT_SUCCESS, connect_to(pair, pair->a.ep, self->qual));
+	ASSERT_DAT(pair_open(pair));
+	ASSERT_DAT(dat_evd_create(pair->ia, 8, DAT_HANDLE_NULL,
+				  DAT_EVD_DTO_FLAG, &self->evd));
+	ASSERT_DAT(provider_psp(pair, &self->qual, &self->psp));
+	ASSERT_DAT(connect_to(pair, pair->a.ep, self->qual));
 	self->cr = request_for(_metadata, pair->cr_evd, self->qual, self->psp);
 	self->ep = ep_of(self->cr);
 	ASSERT_NE(DAT_HANDLE_NULL, self->ep);
 	if (variant->configured)
-		ASSERT_EQ(DAT_SUCCESS, configure(self->ep, &pair->b));
+		ASSERT_DAT(configure(self->ep, &pair->b));
 }
 
 FIXTURE_TEARDOWN(gone)
@@ -526,20 +511,18 @@ TEST_F(gone, request_takes_the_providers_ep_with_it)
 	struct pair *pair = &self->pair;
 	DAT_CR_HANDLE cr;
 
-	ASSERT_EQ(DAT_SUCCESS, let_go(self, variant));
+	ASSERT_DAT(let_go(self, variant));
 	expect_no_ep(_metadata, self->ep);
 	if (!variant->handoff) {
-		EXPECT_EQ(DAT_SUCCESS,
-			  wait_number(pair->a.conn_evd,
-				      DAT_CONNECTION_EVENT_PEER_REJECTED));
+		EXPECT_DAT(wait_number(pair->a.conn_evd,
+				       DAT_CONNECTION_EVENT_PEER_REJECTED));
 		return;
 	}
 	cr = request_for(_metadata, pair->cr_evd, pair->qual, pair->psp);
 	/* A PSP of the consumer's has none to offer. */
 	EXPECT_EQ(DAT_HANDLE_NULL, ep_of(cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, pair->b.ep, 0, NULL));
-	EXPECT_EQ(DAT_SUCCESS,
-		  wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(dat_cr_accept(cr, pair->b.ep, 0, NULL));
+	EXPECT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
 }
 
 /* Else an EVD would be told for ever that an EP does not notify it. */
@@ -551,32 +534,31 @@ TEST_F(gone, request_lets_others_wait_for_more_than_one_event)
 
 	param.recv_evd_handle = self->evd;
 	param.ep_attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_modify(self->ep, DAT_EP_FIELD_RECV_EVD_HANDLE |
-				DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS,
-				&param));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_NOTIFY),
-		  dat_evd_wait(self->evd, 1000, 2, &event, &nmore));
-	ASSERT_EQ(DAT_SUCCESS, let_go(self, variant));
-	EXPECT_EQ(DAT_TIMEOUT_EXPIRED,
-		  DAT_GET_TYPE(dat_evd_wait(self->evd, 1000, 2, &event,
-					    &nmore)));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+	ASSERT_DAT(dat_ep_modify(self->ep, DAT_EP_FIELD_RECV_EVD_HANDLE |
+				 DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS,
+				 &param));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+			     DAT_INVALID_STATE_EVD_CONFIG_NOTIFY),
+		       dat_evd_wait(self->evd, 1000, 2, &event, &nmore));
+	ASSERT_DAT(let_go(self, variant));
+	EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED,
+			dat_evd_wait(self->evd, 1000, 2, &event, &nmore));
+	EXPECT_DAT(dat_evd_free(self->evd));
 }
 
 TEST_F(gone, request_is_gone)
 {
 	DAT_CR_PARAM param;
 
-	ASSERT_EQ(DAT_SUCCESS, let_go(self, variant));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
-		  dat_cr_query(self->cr, DAT_CR_FIELD_ALL, &param));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
-		  dat_cr_accept(self->cr, DAT_HANDLE_NULL, 0, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
-		  dat_cr_reject(self->cr));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
-		  dat_cr_handoff(self->cr, self->pair.qual));
+	ASSERT_DAT(let_go(self, variant));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
+		       dat_cr_query(self->cr, DAT_CR_FIELD_ALL, &param));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
+		       dat_cr_accept(self->cr, DAT_HANDLE_NULL, 0, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
+		       dat_cr_reject(self->cr));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
+		       dat_cr_handoff(self->cr, self->pair.qual));
 }
 
 #define MAX_PENDING	64
@@ -594,25 +576,22 @@ TEST_F(sp, provider_cannot_be_made_to_promise_more_than_there_is)
 	DAT_RETURN ret;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_ALL,
-					    &attr, 0, NULL));
+	ASSERT_DAT(dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_ALL, &attr, 0,
+				NULL));
 	/* Not before it has a PZ does it have queues. */
 	param.pz_handle = pair->b.pz;
 	param.ep_attr.max_recv_dtos = attr.max_dto_per_ep / 4;
 	param.ep_attr.max_request_dtos = attr.max_dto_per_ep / 4;
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(pair->ia, MAX_PENDING, DAT_HANDLE_NULL,
-				 DAT_EVD_CR_FLAG, &evd));
+	ASSERT_DAT(dat_evd_create(pair->ia, MAX_PENDING, DAT_HANDLE_NULL,
+				  DAT_EVD_CR_FLAG, &evd));
 	/* With room for so many EPs. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(pair->ia, MAX_PENDING * 128, DAT_HANDLE_NULL,
-				 DAT_EVD_DTO_FLAG, &pair->a.dto_evd));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_psp_create_any(pair->ia, &qual, evd,
-				     DAT_PSP_PROVIDER_FLAG, &psp));
+	ASSERT_DAT(dat_evd_create(pair->ia, MAX_PENDING * 128, DAT_HANDLE_NULL,
+				  DAT_EVD_DTO_FLAG, &pair->a.dto_evd));
+	ASSERT_DAT(dat_psp_create_any(pair->ia, &qual, evd,
+				      DAT_PSP_PROVIDER_FLAG, &psp));
 	for (i = 0; i < MAX_PENDING; i++) {
-		ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &ep[i]));
-		ASSERT_EQ(DAT_SUCCESS, connect_to(pair, ep[i], qual));
+		ASSERT_DAT(ep_like(pair, &pair->a, &ep[i]));
+		ASSERT_DAT(connect_to(pair, ep[i], qual));
 		cr[i] = request_for(_metadata, evd, qual, psp);
 		ret = dat_ep_modify(ep_of(cr[i]), DAT_EP_FIELD_PZ_HANDLE |
 				    DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS |
@@ -625,15 +604,15 @@ TEST_F(sp, provider_cannot_be_made_to_promise_more_than_there_is)
 	ASSERT_GT(MAX_PENDING, i);
 	EXPECT_EQ(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY), ret);
 	/* What goes makes room. */
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr[0]));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_ep_modify(ep_of(cr[i]), DAT_EP_FIELD_PZ_HANDLE |
-				DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS |
-				DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
-				&param));
+	ASSERT_DAT(dat_cr_reject(cr[0]));
+	EXPECT_DAT(dat_ep_modify(ep_of(cr[i]),
+				 DAT_EP_FIELD_PZ_HANDLE |
+					 DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS |
+					 DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
+				 &param));
 	/* With siw each that is left without an answer takes ten seconds. */
 	while (i)
-		EXPECT_EQ(DAT_SUCCESS, dat_cr_reject(cr[i--]));
+		EXPECT_DAT(dat_cr_reject(cr[i--]));
 }
 
 TEST_F(sp, rsp_takes_one_request)
@@ -645,46 +624,44 @@ TEST_F(sp, rsp_takes_one_request)
 	DAT_RSP_PARAM param;
 	DAT_CR_HANDLE cr;
 
-	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &other));
-	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->b, &free_ep));
-	ASSERT_EQ(DAT_SUCCESS, dat_rsp_create(pair->ia, self->qual, pair->b.ep,
-					      pair->cr_evd, &rsp));
+	ASSERT_DAT(ep_like(pair, &pair->a, &other));
+	ASSERT_DAT(ep_like(pair, &pair->b, &free_ep));
+	ASSERT_DAT(dat_rsp_create(pair->ia, self->qual, pair->b.ep,
+				  pair->cr_evd, &rsp));
 	EXPECT_EQ(DAT_EP_STATE_RESERVED, ep_state(pair->b.ep));
-	ASSERT_EQ(DAT_SUCCESS, dat_get_handle_type(rsp, &type));
+	ASSERT_DAT(dat_get_handle_type(rsp, &type));
 	EXPECT_EQ(DAT_HANDLE_TYPE_RSP, type);
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RESERVED),
-		  dat_ep_free(pair->b.ep));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RESERVED),
-		  dat_rsp_create(pair->ia, self->qual + 1, pair->b.ep,
-				 pair->cr_evd, &again));
-	EXPECT_EQ(DAT_CONN_QUAL_IN_USE,
-		  DAT_GET_TYPE(dat_rsp_create(pair->ia, self->qual, free_ep,
-					      pair->cr_evd, &again)));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RESERVED),
+		       dat_ep_free(pair->b.ep));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RESERVED),
+		       dat_rsp_create(pair->ia, self->qual + 1, pair->b.ep,
+				      pair->cr_evd, &again));
+	EXPECT_DAT_TYPE(DAT_CONN_QUAL_IN_USE,
+			dat_rsp_create(pair->ia, self->qual, free_ep,
+				       pair->cr_evd, &again));
 	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, ep_state(free_ep));
 
-	ASSERT_EQ(DAT_SUCCESS, connect_to(pair, pair->a.ep, self->qual));
+	ASSERT_DAT(connect_to(pair, pair->a.ep, self->qual));
 	cr = request_for(_metadata, pair->cr_evd, self->qual, rsp);
 	EXPECT_EQ(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
 		  ep_state(pair->b.ep));
 	EXPECT_EQ(pair->b.ep, ep_of(cr));
 	/* Nobody listens any more. */
-	ASSERT_EQ(DAT_SUCCESS, connect_to(pair, other, self->qual));
-	EXPECT_EQ(DAT_SUCCESS,
-		  wait_number(pair->a.conn_evd, link_is_iwarp() ?
-			      DAT_CONNECTION_EVENT_PEER_REJECTED :
-			      DAT_CONNECTION_EVENT_NON_PEER_REJECTED));
+	ASSERT_DAT(connect_to(pair, other, self->qual));
+	EXPECT_DAT(wait_number(pair->a.conn_evd, link_is_iwarp() ?
+			       DAT_CONNECTION_EVENT_PEER_REJECTED :
+			       DAT_CONNECTION_EVENT_NON_PEER_REJECTED));
 	/* The RSP goes; the request and its EP stay. */
-	ASSERT_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
+	ASSERT_DAT(dat_rsp_free(rsp));
 	EXPECT_EQ(pair->b.ep, ep_of(cr));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP),
-		  dat_rsp_free(rsp));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP),
-		  dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_cr_accept(cr, free_ep, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP),
+		       dat_rsp_free(rsp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP),
+		       dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_cr_accept(cr, free_ep, 0, NULL));
+	ASSERT_DAT(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
+	ASSERT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
 	EXPECT_TRUE(carries(pair, pair->a.ep, pair->b.ep, &self->a, &self->b));
 }
 
@@ -696,34 +673,29 @@ TEST_F(sp, rsp_gives_its_ep_back)
 	int i;
 
 	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_rsp_create(pair->ia, self->qual, pair->b.ep,
-					 pair->cr_evd, &rsp));
+		ASSERT_DAT(dat_rsp_create(pair->ia, self->qual, pair->b.ep,
+					  pair->cr_evd, &rsp));
 		/* Freed; its request rejected, or handed off. */
 		if (i) {
-			ASSERT_EQ(DAT_SUCCESS,
-				  connect_to(pair, pair->a.ep, self->qual));
+			ASSERT_DAT(connect_to(pair, pair->a.ep, self->qual));
 			cr = request_for(_metadata, pair->cr_evd, self->qual,
 					 rsp);
-			ASSERT_EQ(DAT_SUCCESS,
-				  i == 1 ? dat_cr_reject(cr) :
-				  dat_cr_handoff(cr, pair->qual));
+			ASSERT_DAT(i == 1 ? dat_cr_reject(cr)
+					  : dat_cr_handoff(cr, pair->qual));
 		}
 		EXPECT_EQ(i ? DAT_EP_STATE_UNCONNECTED : DAT_EP_STATE_RESERVED,
 			  ep_state(pair->b.ep));
-		ASSERT_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
+		ASSERT_DAT(dat_rsp_free(rsp));
 		EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, ep_state(pair->b.ep));
 		if (i == 1) {
-			EXPECT_EQ(DAT_SUCCESS,
-				  wait_number(pair->a.conn_evd,
-					      DAT_CONNECTION_EVENT_PEER_REJECTED));
-			ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(pair->a.ep));
+			EXPECT_DAT(wait_number(pair->a.conn_evd,
+					       DAT_CONNECTION_EVENT_PEER_REJECTED));
+			ASSERT_DAT(dat_ep_reset(pair->a.ep));
 		}
 	}
 	cr = request_for(_metadata, pair->cr_evd, pair->qual, pair->psp);
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, pair->b.ep, 0, NULL));
-	EXPECT_EQ(DAT_SUCCESS,
-		  wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(dat_cr_accept(cr, pair->b.ep, 0, NULL));
+	EXPECT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
 }
 
 TEST_F(sp, rsp_without_an_ep_gets_the_providers)
@@ -737,45 +709,38 @@ TEST_F(sp, rsp_without_an_ep_gets_the_providers)
 
 	/* Rejected, then accepted. */
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_rsp_create(pair->ia, self->qual, DAT_HANDLE_NULL,
-					 pair->cr_evd, &rsp));
+		ASSERT_DAT(dat_rsp_create(pair->ia, self->qual, DAT_HANDLE_NULL,
+					  pair->cr_evd, &rsp));
 		/* Its EP is known once somebody wants it. */
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param));
+		ASSERT_DAT(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param));
 		EXPECT_EQ(DAT_HANDLE_NULL, param.ep_handle);
-		ASSERT_EQ(DAT_SUCCESS,
-			  connect_to(pair, pair->a.ep, self->qual));
+		ASSERT_DAT(connect_to(pair, pair->a.ep, self->qual));
 		cr = request_for(_metadata, pair->cr_evd, self->qual, rsp);
 		ep = ep_of(cr);
 		ASSERT_NE(DAT_HANDLE_NULL, ep);
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param));
+		ASSERT_DAT(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param));
 		EXPECT_EQ(ep, param.ep_handle);
 		EXPECT_EQ(DAT_EP_STATE_UNCONFIGURED_PASSIVE, ep_state(ep));
-		EXPECT_EQ(ERROR(DAT_INVALID_STATE,
-				DAT_INVALID_STATE_EP_UNCONFPASSIVE),
-			  dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
-		ASSERT_EQ(DAT_SUCCESS, configure(ep, &pair->b));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+				     DAT_INVALID_STATE_EP_UNCONFPASSIVE),
+			       dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
+		ASSERT_DAT(configure(ep, &pair->b));
 		EXPECT_EQ(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
 			  ep_state(ep));
 		if (i)
 			break;
-		ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
+		ASSERT_DAT(dat_cr_reject(cr));
 		expect_no_ep(_metadata, ep);
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param));
+		ASSERT_DAT(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param));
 		EXPECT_EQ(DAT_HANDLE_NULL, param.ep_handle);
-		ASSERT_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
-		EXPECT_EQ(DAT_SUCCESS,
-			  wait_number(pair->a.conn_evd,
-				      DAT_CONNECTION_EVENT_PEER_REJECTED));
-		ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(pair->a.ep));
+		ASSERT_DAT(dat_rsp_free(rsp));
+		EXPECT_DAT(wait_number(pair->a.conn_evd,
+				       DAT_CONNECTION_EVENT_PEER_REJECTED));
+		ASSERT_DAT(dat_ep_reset(pair->a.ep));
 	}
-	ASSERT_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(dat_rsp_free(rsp));
+	ASSERT_DAT(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
+	ASSERT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
 	EXPECT_TRUE(carries(pair, pair->a.ep, ep, &self->a, &self->b));
 }
 
@@ -786,17 +751,15 @@ TEST_F(sp, rsp_that_has_gone_listens_no_more)
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_rsp_create(pair->ia, self->qual,
-					 i ? pair->b.ep : DAT_HANDLE_NULL,
-					 pair->cr_evd, &rsp));
-		ASSERT_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
+		ASSERT_DAT(dat_rsp_create(pair->ia, self->qual,
+					  i ? pair->b.ep : DAT_HANDLE_NULL,
+					  pair->cr_evd, &rsp));
+		ASSERT_DAT(dat_rsp_free(rsp));
 	}
-	ASSERT_EQ(DAT_SUCCESS, connect_to(pair, pair->a.ep, self->qual));
-	EXPECT_EQ(DAT_SUCCESS,
-		  wait_number(pair->a.conn_evd, link_is_iwarp() ?
-			      DAT_CONNECTION_EVENT_PEER_REJECTED :
-			      DAT_CONNECTION_EVENT_NON_PEER_REJECTED));
+	ASSERT_DAT(connect_to(pair, pair->a.ep, self->qual));
+	EXPECT_DAT(wait_number(pair->a.conn_evd, link_is_iwarp() ?
+			       DAT_CONNECTION_EVENT_PEER_REJECTED :
+			       DAT_CONNECTION_EVENT_NON_PEER_REJECTED));
 	EXPECT_TRUE(is_empty(pair->cr_evd));
 	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, ep_state(pair->b.ep));
 }
@@ -808,11 +771,11 @@ TEST_F(sp, query_tells_each_parameter_of_an_rsp)
 	DAT_RSP_HANDLE rsp;
 	unsigned int mask;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_rsp_create(pair->ia, self->qual, pair->b.ep,
-					      pair->cr_evd, &rsp));
+	ASSERT_DAT(dat_rsp_create(pair->ia, self->qual, pair->b.ep,
+				  pair->cr_evd, &rsp));
 	for (mask = 0; mask <= DAT_RSP_FIELD_ALL; mask++) {
 		memset(&param, 0xff, sizeof(param));
-		ASSERT_EQ(DAT_SUCCESS, dat_rsp_query(rsp, mask, &param));
+		ASSERT_DAT(dat_rsp_query(rsp, mask, &param));
 		if (mask & DAT_RSP_FIELD_IA_HANDLE)
 			EXPECT_EQ(TOLD_IA(pair->ia), param.ia_handle);
 		if (mask & DAT_RSP_FIELD_CONN_QUAL)
@@ -823,17 +786,17 @@ TEST_F(sp, query_tells_each_parameter_of_an_rsp)
 			EXPECT_EQ(pair->b.ep, param.ep_handle);
 	}
 	for (mask = DAT_RSP_FIELD_ALL + 1; mask; mask <<= 1) {
-		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-			  dat_rsp_query(rsp, mask, &param));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+			       dat_rsp_query(rsp, mask, &param));
 	}
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP),
-		  dat_rsp_query(pair->psp, DAT_RSP_FIELD_ALL, &param));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP),
-		  dat_psp_free(rsp));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP),
-		  dat_rsp_free(pair->psp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP),
+		       dat_rsp_query(pair->psp, DAT_RSP_FIELD_ALL, &param));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP),
+		       dat_psp_free(rsp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP),
+		       dat_rsp_free(pair->psp));
 }
 
 TEST_F(sp, rsp_create_refuses_what_is_wrong)
@@ -843,33 +806,36 @@ TEST_F(sp, rsp_create_refuses_what_is_wrong)
 	DAT_EP_HANDLE freed;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->b, &freed));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(freed));
+	ASSERT_DAT(ep_like(pair, &pair->b, &freed));
+	ASSERT_DAT(dat_ep_free(freed));
 	DAT_HANDLE bad[] = { freed, pair->psp, pair->a.conn_evd, NULL };
 
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
-			  dat_rsp_create(bad[i], self->qual, pair->b.ep,
-					 pair->cr_evd, &rsp));
-		EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR),
-			  dat_rsp_create(pair->ia, self->qual, pair->b.ep,
-					 bad[i], &rsp));
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+			       dat_rsp_create(bad[i], self->qual, pair->b.ep,
+					      pair->cr_evd, &rsp));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE,
+				     DAT_INVALID_HANDLE_EVD_CR),
+			       dat_rsp_create(pair->ia, self->qual, pair->b.ep,
+					      bad[i], &rsp));
 		/* That it may be none is for this one only. */
 		if (bad[i]) {
-			EXPECT_EQ(ERROR(DAT_INVALID_HANDLE,
-					DAT_INVALID_HANDLE_EP),
-				  dat_rsp_create(pair->ia, self->qual, bad[i],
-						 pair->cr_evd, &rsp));
+			EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE,
+					     DAT_INVALID_HANDLE_EP),
+				       dat_rsp_create(pair->ia, self->qual,
+						      bad[i], pair->cr_evd,
+						      &rsp));
 		}
 	}
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_rsp_create(pair->ia, 0, pair->b.ep, pair->cr_evd, &rsp));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_rsp_create(pair->ia, 65536, pair->b.ep, pair->cr_evd,
-				 &rsp));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
-		  dat_rsp_create(pair->ia, self->qual, pair->b.ep,
-				 pair->cr_evd, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_rsp_create(pair->ia, 0, pair->b.ep, pair->cr_evd,
+				      &rsp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_rsp_create(pair->ia, 65536, pair->b.ep, pair->cr_evd,
+				      &rsp));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
+		       dat_rsp_create(pair->ia, self->qual, pair->b.ep,
+				      pair->cr_evd, NULL));
 	EXPECT_EQ(NULL, rsp);
 	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, ep_state(pair->b.ep));
 }
@@ -905,34 +871,31 @@ TEST_F(sp, handoff_passes_a_request_on_as_it_is)
 	DAT_CONN_QUAL qual;
 	DAT_EP_HANDLE ep;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(pair->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG,
-				 &evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_create_any(pair->ia, &qual, evd,
-						  DAT_PSP_PROVIDER_FLAG,
-						  &psp));
-	ASSERT_EQ(DAT_SUCCESS, dat_rsp_create(pair->ia, self->qual, pair->b.ep,
-					      pair->cr_evd, &rsp));
+	ASSERT_DAT(dat_evd_create(pair->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG,
+				  &evd));
+	ASSERT_DAT(dat_psp_create_any(pair->ia, &qual, evd,
+				      DAT_PSP_PROVIDER_FLAG, &psp));
+	ASSERT_DAT(dat_rsp_create(pair->ia, self->qual, pair->b.ep,
+				  pair->cr_evd, &rsp));
 	/* From a PSP to one whose EPs the provider makes, and to an RSP. */
-	ASSERT_EQ(DAT_SUCCESS, ask_with_data(pair, pair->qual));
+	ASSERT_DAT(ask_with_data(pair, pair->qual));
 	cr = request_for(_metadata, pair->cr_evd, pair->qual, pair->psp);
 	EXPECT_TRUE(has_data(cr));
 	before = cr;
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_handoff(cr, qual));
+	ASSERT_DAT(dat_cr_handoff(cr, qual));
 	EXPECT_FALSE(has_data(cr));
 	cr = request_for(_metadata, evd, qual, psp);
 	EXPECT_NE(before, cr);
 	EXPECT_TRUE(has_data(cr));
 	ep = ep_of(cr);
 	EXPECT_EQ(DAT_EP_STATE_UNCONFIGURED_TENTATIVE, ep_state(ep));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_handoff(cr, self->qual));
+	ASSERT_DAT(dat_cr_handoff(cr, self->qual));
 	expect_no_ep(_metadata, ep);
 	cr = request_for(_metadata, pair->cr_evd, self->qual, rsp);
 	EXPECT_TRUE(has_data(cr));
 	EXPECT_EQ(pair->b.ep, ep_of(cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
+	ASSERT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
 	EXPECT_TRUE(carries(pair, pair->a.ep, pair->b.ep, &self->a, &self->b));
 	EXPECT_TRUE(is_empty(pair->cr_evd));
 	EXPECT_TRUE(is_empty(evd));
@@ -943,28 +906,27 @@ TEST_F(sp, handoff_refuses_what_is_wrong)
 	struct pair *pair = &self->pair;
 	DAT_CR_HANDLE cr;
 
-	ASSERT_EQ(DAT_SUCCESS, ask_with_data(pair, pair->qual));
+	ASSERT_DAT(ask_with_data(pair, pair->qual));
 	cr = request_for(_metadata, pair->cr_evd, pair->qual, pair->psp);
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_cr_handoff(cr, 0));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_cr_handoff(cr, 65536));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_cr_handoff(cr, pair->qual + (UINT64_C(1) << 32)));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_cr_handoff(cr, self->qual));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
-		  dat_cr_handoff(DAT_HANDLE_NULL, pair->qual));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
-		  dat_cr_handoff(pair->psp, pair->qual));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_cr_handoff(cr, 0));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_cr_handoff(cr, 65536));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_cr_handoff(cr, pair->qual + (UINT64_C(1) << 32)));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_cr_handoff(cr, self->qual));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
+		       dat_cr_handoff(DAT_HANDLE_NULL, pair->qual));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
+		       dat_cr_handoff(pair->psp, pair->qual));
 	/* It is where it was, and as it was. */
 	EXPECT_TRUE(has_data(cr));
 	EXPECT_TRUE(is_empty(pair->cr_evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, pair->b.ep, 0, NULL));
-	EXPECT_EQ(DAT_SUCCESS,
-		  wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
-		  dat_cr_handoff(cr, pair->qual));
+	ASSERT_DAT(dat_cr_accept(cr, pair->b.ep, 0, NULL));
+	EXPECT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
+		       dat_cr_handoff(cr, pair->qual));
 }
 
 /* Whichever way: who asks is not left without an answer. */
@@ -980,26 +942,24 @@ TEST_F(sp, handoff_to_who_has_no_room_is_refused)
 	DAT_RETURN ret;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(pair->ia, 2, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG,
-				 &evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_create_any(pair->ia, &qual, evd,
-						  DAT_PSP_CONSUMER_FLAG,
-						  &psp));
+	ASSERT_DAT(dat_evd_create(pair->ia, 2, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG,
+				  &evd));
+	ASSERT_DAT(dat_psp_create_any(pair->ia, &qual, evd,
+				      DAT_PSP_CONSUMER_FLAG, &psp));
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &ep[i]));
-		ASSERT_EQ(DAT_SUCCESS, connect_to(pair, ep[i], pair->qual));
-		ASSERT_EQ(DAT_SUCCESS, next_cr(pair, &cr));
-		ASSERT_EQ(DAT_SUCCESS, dat_cr_handoff(cr, qual));
+		ASSERT_DAT(ep_like(pair, &pair->a, &ep[i]));
+		ASSERT_DAT(connect_to(pair, ep[i], pair->qual));
+		ASSERT_DAT(next_cr(pair, &cr));
+		ASSERT_DAT(dat_cr_handoff(cr, qual));
 	}
-	ASSERT_EQ(DAT_SUCCESS, connect_to(pair, pair->a.ep, pair->qual));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(pair, &cr));
+	ASSERT_DAT(connect_to(pair, pair->a.ep, pair->qual));
+	ASSERT_DAT(next_cr(pair, &cr));
 	ret = dat_cr_handoff(cr, qual);
 	if (ret) {
-		EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, DAT_GET_TYPE(ret));
-		ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
+		EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES, ret);
+		ASSERT_DAT(dat_cr_reject(cr));
 	}
-	ASSERT_EQ(DAT_SUCCESS, wait_event(pair->a.conn_evd, &event));
+	ASSERT_DAT(wait_event(pair->a.conn_evd, &event));
 	EXPECT_TRUE(event.event_number == DAT_CONNECTION_EVENT_PEER_REJECTED ||
 		    event.event_number ==
 			    DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
@@ -1008,7 +968,7 @@ TEST_F(sp, handoff_to_who_has_no_room_is_refused)
 	/* Those that found room are there. */
 	for (i = 0; i < 2; i++) {
 		cr = request_for(_metadata, evd, qual, psp);
-		EXPECT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
+		EXPECT_DAT(dat_cr_reject(cr));
 	}
 }
 
@@ -1060,22 +1020,22 @@ static void hand_to_a_child(struct __test_metadata *_metadata,
 		_exit(take_over(fds[1], flags));
 	ASSERT_EQ((ssize_t)sizeof(qual), read(fds[0], &qual, sizeof(qual)));
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&pair, pair.a.pz, &a, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, ask_with_data(&pair, pair.qual));
+	ASSERT_DAT(pair_open(&pair));
+	ASSERT_DAT(region_open(&pair, pair.a.pz, &a, REGION,
+			       DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(ask_with_data(&pair, pair.qual));
 	cr = request_for(_metadata, pair.cr_evd, pair.qual, pair.psp);
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_handoff(cr, qual));
+	ASSERT_DAT(dat_cr_handoff(cr, qual));
 	EXPECT_FALSE(has_data(cr));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	EXPECT_DAT(wait_number(pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_ESTABLISHED));
 	memcpy(a.buf, hello, sizeof(hello));
-	EXPECT_EQ(DAT_SUCCESS, post_send(pair.a.ep, &a, 0, 64, 2));
+	EXPECT_DAT(post_send(pair.a.ep, &a, 0, 64, 2));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_TRUE(WIFEXITED(status));
 	EXPECT_EQ(0, WEXITSTATUS(status));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	EXPECT_DAT(wait_number(pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 	pair_close(&pair);
 }
 
@@ -1145,26 +1105,25 @@ TEST(requests_of_a_process_that_is_killed_are_refused)
 		_exit(collect(fds[1]));
 	close(fds[1]);
 	ASSERT_EQ((ssize_t)sizeof(qual), read(fds[0], qual, sizeof(qual)));
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&pair));
+	ASSERT_DAT(pair_open(&pair));
 	for (i = 0; i < LISTENERS; i++) {
-		ASSERT_EQ(DAT_SUCCESS, ep_like(&pair, &pair.a, &ep[i]));
-		ASSERT_EQ(DAT_SUCCESS, connect_to(&pair, ep[i], qual[i]));
+		ASSERT_DAT(ep_like(&pair, &pair.a, &ep[i]));
+		ASSERT_DAT(connect_to(&pair, ep[i], qual[i]));
 	}
 	ASSERT_EQ(1, read(fds[0], &c, 1));
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_TRUE(WIFSIGNALED(status));
 	for (i = 0; i < LISTENERS; i++) {
-		ASSERT_EQ(DAT_SUCCESS, wait_event(pair.a.conn_evd, &event));
+		ASSERT_DAT(wait_event(pair.a.conn_evd, &event));
 		EXPECT_NE(DAT_CONNECTION_EVENT_ESTABLISHED,
 			  event.event_number);
 	}
 	for (i = 0; i < LISTENERS; i++) {
 		EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(ep[i]));
 		/* Others may listen there. */
-		EXPECT_EQ(DAT_SUCCESS,
-			  dat_psp_create(pair.ia, qual[i], pair.cr_evd,
-					 DAT_PSP_CONSUMER_FLAG, &psp));
+		EXPECT_DAT(dat_psp_create(pair.ia, qual[i], pair.cr_evd,
+					  DAT_PSP_CONSUMER_FLAG, &psp));
 	}
 	pair_close(&pair);
 }
@@ -1180,33 +1139,32 @@ TEST_F(sp, requests_of_an_ia_that_is_closed_are_refused)
 	DAT_EVENT event;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
-	ASSERT_EQ(DAT_SUCCESS, provider_psp(&other, &qual[0], &sp));
+	ASSERT_DAT(pair_open(&other));
+	ASSERT_DAT(provider_psp(&other, &qual[0], &sp));
 	qual[1] = self->qual;
-	ASSERT_EQ(DAT_SUCCESS, dat_rsp_create(other.ia, qual[1],
-					      DAT_HANDLE_NULL, other.cr_evd,
-					      &sp));
+	ASSERT_DAT(dat_rsp_create(other.ia, qual[1], DAT_HANDLE_NULL,
+				  other.cr_evd, &sp));
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &ep[i]));
-		ASSERT_EQ(DAT_SUCCESS, connect_to(pair, ep[i], qual[i]));
-		ASSERT_EQ(DAT_SUCCESS, next_cr(&other, &cr));
+		ASSERT_DAT(ep_like(pair, &pair->a, &ep[i]));
+		ASSERT_DAT(connect_to(pair, ep[i], qual[i]));
+		ASSERT_DAT(next_cr(&other, &cr));
 	}
 	made = ep_of(cr);
 	ASSERT_NE(DAT_HANDLE_NULL, made);
-	ASSERT_EQ(DAT_SUCCESS, configure(made, &other.b));
+	ASSERT_DAT(configure(made, &other.b));
 	pair_close(&other);
 	expect_no_ep(_metadata, made);
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
-		  dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),
+		       dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS, wait_event(pair->a.conn_evd, &event));
+		ASSERT_DAT(wait_event(pair->a.conn_evd, &event));
 		EXPECT_NE(DAT_CONNECTION_EVENT_ESTABLISHED,
 			  event.event_number);
 	}
 	for (i = 0; i < 2; i++)
 		EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(ep[i]));
 	/* Those of this IA go on as before. */
-	EXPECT_EQ(DAT_SUCCESS, pair_connect(pair));
+	EXPECT_DAT(pair_connect(pair));
 }
 
 TEST_HARNESS_MAIN

@@ -73,27 +73,7 @@ static DAT_RETURN csp_free(DAT_CSP_HANDLE csp)
 #define REGION	(4 * PAGE)
 #define RW	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
-FIXTURE(calls)
-{
-	struct pair pair;
-	struct region a, b;
-};
-
-FIXTURE_SETUP(calls)
-{
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&self->pair, self->pair.a.pz,
-					   &self->a, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&self->pair, self->pair.b.pz,
-					   &self->b, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
-}
-
-FIXTURE_TEARDOWN(calls)
-{
-	pair_close(&self->pair);
-}
+PAIR_FIXTURE(calls, pair_open, REGION)
 
 /* A window of side b onto a part of its region; 0 if it cannot be had. */
 static DAT_RMR_CONTEXT window(struct pair *pair, const struct region *b,
@@ -122,29 +102,28 @@ TEST_F(calls, send_with_invalidate_closes_the_window_of_the_peer)
 	DAT_RMR_HANDLE rmr;
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(pair->b.pz, &rmr));
+	ASSERT_DAT(pair_connect(pair));
+	ASSERT_DAT(dat_rmr_create(pair->b.pz, &rmr));
 	context = window(pair, &self->b, rmr, 0, PAGE, DAT_VA_TYPE_VA);
 	ASSERT_NE(0, context);
 	ASSERT_EQ(DAT_DTO_SUCCESS,
 		  write_status(pair, &self->a, context, self->b.buf, PAGE));
 
 	triplet = segment(&self->a, 0, 64);
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6),
-		  send_with_invalidate(pair->a.ep, &triplet, cookie,
-				       2, context));
-	ASSERT_EQ(DAT_SUCCESS, post_recv(pair->b.ep, &self->b, 0, 64, 1));
-	ASSERT_EQ(DAT_SUCCESS,
-		  send_with_invalidate(pair->a.ep, &triplet, cookie,
-				       DAT_TRUE, context));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(pair->b.dto_evd, &event));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6),
+		       send_with_invalidate(pair->a.ep, &triplet, cookie, 2,
+					    context));
+	ASSERT_DAT(post_recv(pair->b.ep, &self->b, 0, 64, 1));
+	ASSERT_DAT(send_with_invalidate(pair->a.ep, &triplet, cookie, DAT_TRUE,
+					context));
+	ASSERT_DAT(wait_event(pair->b.dto_evd, &event));
 	d = &event.event_data.dto_completion_event_data;
 	EXPECT_EQ(DAT_DTO_SUCCESS, d->status);
 	EXPECT_EQ(DAT_DTO_RECEIVE_WITH_INVALIDATE, d->operation);
 	EXPECT_EQ(context, d->rmr_context);
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(pair->a.dto_evd, 2));
 
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	ASSERT_DAT(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
 	EXPECT_EQ(0, param.lmr_triplet.segment_length);
 	EXPECT_NE(DAT_DTO_SUCCESS,
 		  write_status(pair, &self->a, context, self->b.buf, PAGE));
@@ -158,14 +137,13 @@ TEST_F(calls, send_without_the_flag_invalidates_nothing)
 	DAT_RMR_CONTEXT context;
 	DAT_RMR_HANDLE rmr;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(pair->b.pz, &rmr));
+	ASSERT_DAT(pair_connect(pair));
+	ASSERT_DAT(dat_rmr_create(pair->b.pz, &rmr));
 	context = window(pair, &self->b, rmr, 0, PAGE, DAT_VA_TYPE_VA);
 	ASSERT_NE(0, context);
-	ASSERT_EQ(DAT_SUCCESS, post_recv(pair->b.ep, &self->b, 0, 64, 1));
-	ASSERT_EQ(DAT_SUCCESS,
-		  send_with_invalidate(pair->a.ep, &triplet, cookie,
-				       DAT_FALSE, context));
+	ASSERT_DAT(post_recv(pair->b.ep, &self->b, 0, 64, 1));
+	ASSERT_DAT(send_with_invalidate(pair->a.ep, &triplet, cookie, DAT_FALSE,
+					context));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(pair->b.dto_evd, 1));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(pair->a.dto_evd, 2));
 	EXPECT_EQ(DAT_DTO_SUCCESS,
@@ -182,14 +160,13 @@ TEST_F(calls, read_to_rmr_fills_the_window)
 
 	memset(self->a.buf, 0xaa, REGION);
 	memset(self->b.buf, 0xbb, REGION);
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(pair->b.pz, &rmr));
+	ASSERT_DAT(pair_connect(pair));
+	ASSERT_DAT(dat_rmr_create(pair->b.pz, &rmr));
 	context = window(pair, &self->b, rmr, PAGE, PAGE, DAT_VA_TYPE_VA);
 	ASSERT_NE(0, context);
 	to = remote(context, self->b.buf + PAGE, PAGE);
 	from = remote(self->a.rmr_context, self->a.buf, PAGE);
-	ASSERT_EQ(DAT_SUCCESS,
-		  read_to_rmr(pair->b.ep, &to, cookie, &from));
+	ASSERT_DAT(read_to_rmr(pair->b.ep, &to, cookie, &from));
 	ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(pair->b.dto_evd, 3));
 	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf + PAGE, PAGE));
 	EXPECT_EQ(0xbb, self->b.buf[PAGE - 1]);
@@ -198,8 +175,8 @@ TEST_F(calls, read_to_rmr_fills_the_window)
 	to = remote(context, self->b.buf + PAGE, PAGE + 1);
 	EXPECT_NE(DAT_SUCCESS,
 		  read_to_rmr(pair->b.ep, &to, cookie, &from));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  read_to_rmr(pair->b.ep, NULL, cookie, &from));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       read_to_rmr(pair->b.ep, NULL, cookie, &from));
 }
 
 TEST_F(calls, rmr_for_an_ep_says_so)
@@ -209,19 +186,19 @@ TEST_F(calls, rmr_for_an_ep_says_so)
 	DAT_RMR_HANDLE any, ep;
 	DAT_RMR_PARAM param;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(pair->b.pz, &any));
-	ASSERT_EQ(DAT_SUCCESS, rmr_create_for_ep(pair->b.pz, &ep));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_query(any, DAT_RMR_FIELD_ALL, &param));
+	ASSERT_DAT(pair_connect(pair));
+	ASSERT_DAT(dat_rmr_create(pair->b.pz, &any));
+	ASSERT_DAT(rmr_create_for_ep(pair->b.pz, &ep));
+	ASSERT_DAT(dat_rmr_query(any, DAT_RMR_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_RMR_SCOPE_PZ, param.rmr_scope);
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_query(ep, DAT_RMR_FIELD_ALL, &param));
+	ASSERT_DAT(dat_rmr_query(ep, DAT_RMR_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_RMR_SCOPE_EP, param.rmr_scope);
 	context = window(pair, &self->b, ep, 0, PAGE, DAT_VA_TYPE_VA);
 	ASSERT_NE(0, context);
 	EXPECT_EQ(DAT_DTO_SUCCESS,
 		  write_status(pair, &self->a, context, self->b.buf, PAGE));
-	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(ep));
-	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(any));
+	EXPECT_DAT(dat_rmr_free(ep));
+	EXPECT_DAT(dat_rmr_free(any));
 }
 
 TEST_F(calls, peers_of_a_zero_based_window_count_from_zero)
@@ -233,11 +210,11 @@ TEST_F(calls, peers_of_a_zero_based_window_count_from_zero)
 
 	memset(self->a.buf, 0xaa, REGION);
 	memset(self->b.buf, 0xbb, REGION);
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(pair->b.pz, &rmr));
+	ASSERT_DAT(pair_connect(pair));
+	ASSERT_DAT(dat_rmr_create(pair->b.pz, &rmr));
 	context = window(pair, &self->b, rmr, PAGE, PAGE, DAT_VA_TYPE_ZB);
 	ASSERT_NE(0, context);
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	ASSERT_DAT(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_VA_TYPE_ZB, param.va_type);
 	EXPECT_EQ(DAT_DTO_SUCCESS,
 		  write_status(pair, &self->a, context, (void *)8, PAGE - 8));
@@ -258,26 +235,26 @@ TEST_F(calls, zero_based_lmr_counts_from_zero)
 	DAT_VADDR address;
 	DAT_VLEN size;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_lmr_create(pair->ia, DAT_MEM_TYPE_VIRTUAL, region, REGION,
-				 pair->b.pz, DAT_MEM_PRIV_ALL_FLAG,
-				 DAT_VA_TYPE_ZB, &lmr, &lmr_context,
-				 &rmr_context, &size, &address));
+	ASSERT_DAT(dat_lmr_create(pair->ia, DAT_MEM_TYPE_VIRTUAL, region,
+				  REGION, pair->b.pz, DAT_MEM_PRIV_ALL_FLAG,
+				  DAT_VA_TYPE_ZB, &lmr, &lmr_context,
+				  &rmr_context, &size, &address));
 	EXPECT_EQ(0, address);
 	EXPECT_EQ(REGION, size);
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &param));
+	ASSERT_DAT(dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_VA_TYPE_ZB, param.va_type);
 	memset(self->a.buf, 0xaa, REGION);
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
+	ASSERT_DAT(pair_connect(pair));
 	EXPECT_EQ(DAT_DTO_SUCCESS,
 		  write_status(pair, &self->a, rmr_context, NULL, 16));
 	EXPECT_EQ(0xaa, self->b.buf[15]);
 	EXPECT_EQ(0, self->b.buf[16]);
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(lmr));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7),
-		  dat_lmr_create(pair->ia, DAT_MEM_TYPE_VIRTUAL, region, REGION,
-				 pair->b.pz, DAT_MEM_PRIV_ALL_FLAG, 2, &lmr,
-				 &lmr_context, &rmr_context, &size, &address));
+	EXPECT_DAT(dat_lmr_free(lmr));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7),
+		       dat_lmr_create(pair->ia, DAT_MEM_TYPE_VIRTUAL, region,
+				      REGION, pair->b.pz, DAT_MEM_PRIV_ALL_FLAG,
+				      2, &lmr, &lmr_context, &rmr_context,
+				      &size, &address));
 }
 
 TEST_F(calls, rejection_has_private_data)
@@ -288,17 +265,17 @@ TEST_F(calls, rejection_has_private_data)
 	DAT_CR_HANDLE cr;
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS, connect_to(pair, pair->a.ep, pair->qual));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(pair, &cr));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_cr_reject(cr, -1, why));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_cr_reject(cr, 4, NULL));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr, sizeof(why), why));
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(dat_cr_reject(cr, sizeof(why), why)));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(pair->a.conn_evd, &event));
-	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, event.event_number);
+	ASSERT_DAT(connect_to(pair, pair->a.ep, pair->qual));
+	ASSERT_DAT(next_cr(pair, &cr));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_cr_reject(cr, -1, why));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_cr_reject(cr, 4, NULL));
+	ASSERT_DAT(dat_cr_reject(cr, sizeof(why), why));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE,
+			dat_cr_reject(cr, sizeof(why), why));
+	ASSERT_DAT(wait_for(pair->a.conn_evd,
+			    DAT_CONNECTION_EVENT_PEER_REJECTED, &event));
 	d = &event.event_data.connect_event_data;
 	ASSERT_LE(sizeof(why), d->private_data_size);
 	EXPECT_EQ(0, memcmp(d->private_data, why, sizeof(why)));
@@ -317,35 +294,30 @@ TEST_F(calls, common_service_point_is_a_port)
 	DAT_CR_HANDLE cr;
 
 	/* libdat2 keeps the provider's handle of the IA to itself. */
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_query(pair->a.pz, DAT_PZ_FIELD_ALL,
-					    &pz_param));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_ALL, &ia_attr, 0,
-			       NULL));
+	ASSERT_DAT(dat_pz_query(pair->a.pz, DAT_PZ_FIELD_ALL, &pz_param));
+	ASSERT_DAT(dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_ALL, &ia_attr, 0,
+				NULL));
 	memcpy(&address, ia_attr.ia_address_ptr, sizeof(struct sockaddr_in));
 	in = (struct sockaddr_in *)&address;
 	in->sin_port = 0;
-	ASSERT_EQ(DAT_SUCCESS,
-		  csp_create(pz_param.ia_handle, &comm,
-			     (DAT_IA_ADDRESS_PTR)in, pair->cr_evd, &csp));
-	ASSERT_EQ(DAT_SUCCESS, csp_query(csp, DAT_CSP_FIELD_ALL, &param));
+	ASSERT_DAT(csp_create(pz_param.ia_handle, &comm, (DAT_IA_ADDRESS_PTR)in,
+			      pair->cr_evd, &csp));
+	ASSERT_DAT(csp_query(csp, DAT_CSP_FIELD_ALL, &param));
 	EXPECT_EQ(AF_INET, param.comm->domain);
 	EXPECT_EQ(pair->cr_evd, param.evd_handle);
 	memcpy(in, param.address_ptr, sizeof(*in));
 	EXPECT_NE(0, in->sin_port);
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  common_connect(pair->a.ep, (DAT_IA_ADDRESS_PTR)in,
-				 PAIR_TIMEOUT, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS, next_cr(pair, &cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, pair->b.ep, 0, NULL));
-	EXPECT_EQ(DAT_SUCCESS,
-		  wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(common_connect(pair->a.ep, (DAT_IA_ADDRESS_PTR)in,
+				  PAIR_TIMEOUT, 0, NULL));
+	ASSERT_DAT(next_cr(pair, &cr));
+	ASSERT_DAT(dat_cr_accept(cr, pair->b.ep, 0, NULL));
+	EXPECT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
 	EXPECT_TRUE(carries(pair, pair->a.ep, pair->b.ep, &self->a, &self->b));
-	EXPECT_EQ(DAT_SUCCESS, csp_free(csp));
-	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(csp_free(csp)));
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(csp_query(csp, DAT_CSP_FIELD_ALL, &param)));
+	EXPECT_DAT(csp_free(csp));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, csp_free(csp));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE,
+			csp_query(csp, DAT_CSP_FIELD_ALL, &param));
 }
 
 TEST_HARNESS_MAIN

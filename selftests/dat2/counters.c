@@ -14,27 +14,7 @@
 
 #define REGION	4096
 
-FIXTURE(counters)
-{
-	struct pair pair;
-	struct region a, b;
-};
-
-FIXTURE_SETUP(counters)
-{
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&self->pair, self->pair.a.pz,
-					   &self->a, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&self->pair, self->pair.b.pz,
-					   &self->b, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
-}
-
-FIXTURE_TEARDOWN(counters)
-{
-	pair_close(&self->pair);
-}
+PAIR_FIXTURE(counters, pair_open, REGION)
 
 /* One counter, or a number that none has */
 static DAT_UINT64 count(DAT_HANDLE handle, int counter)
@@ -60,16 +40,16 @@ TEST_F(counters, what_is_made_and_freed_is_counted_by_the_ia)
 	EXPECT_EQ(2, count(pair->ia, DCNT_IA_LMR_CREATE));
 	EXPECT_EQ(0, count(pair->ia, DCNT_IA_PZ_FREE));
 	EXPECT_EQ(0, count(pair->ia, DCNT_IA_RMR_CREATE));
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(pair->ia, &pz));
+	ASSERT_DAT(dat_pz_create(pair->ia, &pz));
 	EXPECT_NE(DAT_SUCCESS, dat_pz_create(pair->ia, NULL));
 	EXPECT_EQ(before + 1, count(pair->ia, DCNT_IA_PZ_CREATE));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(pz, &rmr));
+	ASSERT_DAT(dat_rmr_create(pz, &rmr));
 	EXPECT_EQ(1, count(pair->ia, DCNT_IA_RMR_CREATE));
 	EXPECT_NE(DAT_SUCCESS, dat_pz_free(pz));
 	EXPECT_EQ(0, count(pair->ia, DCNT_IA_PZ_FREE));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(rmr));
+	ASSERT_DAT(dat_rmr_free(rmr));
 	EXPECT_EQ(1, count(pair->ia, DCNT_IA_RMR_FREE));
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_free(pz));
+	ASSERT_DAT(dat_pz_free(pz));
 	EXPECT_EQ(1, count(pair->ia, DCNT_IA_PZ_FREE));
 }
 
@@ -77,7 +57,7 @@ TEST_F(counters, both_sides_of_a_connection_are_counted)
 {
 	struct pair *pair = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
+	ASSERT_DAT(pair_connect(pair));
 	EXPECT_EQ(1, count(pair->ia, DCNT_IA_CM_REQ_TX));
 	EXPECT_EQ(1, count(pair->ia, DCNT_IA_SP_CR));
 	EXPECT_EQ(1, count(pair->ia, DCNT_IA_SP_CR_ACCEPTED));
@@ -87,10 +67,8 @@ TEST_F(counters, both_sides_of_a_connection_are_counted)
 	EXPECT_EQ(1, count(pair->a.ep, DCNT_EP_CONNECT));
 	EXPECT_EQ(0, count(pair->b.ep, DCNT_EP_CONNECT));
 	EXPECT_EQ(1, count(pair->a.conn_evd, DCNT_EVD_CONN_CALLBACK));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_disconnect(pair->a.ep, DAT_CLOSE_ABRUPT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  wait_both(pair, DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(dat_ep_disconnect(pair->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_DISCONNECTED));
 	EXPECT_EQ(1, count(pair->a.ep, DCNT_EP_DISCONNECT));
 	EXPECT_EQ(1, count(pair->ia, DCNT_IA_CM_DREQ_TX));
 	EXPECT_EQ(2, count(pair->ia, DCNT_IA_CM_DREQ_RX));
@@ -100,18 +78,16 @@ TEST_F(counters, data_are_counted_by_the_ep)
 {
 	struct pair *pair = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS, post_recv(pair->b.ep, &self->b, 0, 100, 1));
-	ASSERT_EQ(DAT_SUCCESS, post_send(pair->a.ep, &self->a, 0, 60, 2));
+	ASSERT_DAT(pair_connect(pair));
+	ASSERT_DAT(post_recv(pair->b.ep, &self->b, 0, 100, 1));
+	ASSERT_DAT(post_send(pair->a.ep, &self->a, 0, 60, 2));
 	ASSERT_EQ(0, wait_dto(pair->a.dto_evd, 2));
 	ASSERT_EQ(0, wait_dto(pair->b.dto_evd, 1));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_write(pair->a.ep, &self->a, 0, 300, self->b.rmr_context,
-			     self->b.buf, 3));
+	ASSERT_DAT(post_write(pair->a.ep, &self->a, 0, 300, self->b.rmr_context,
+			      self->b.buf, 3));
 	ASSERT_EQ(0, wait_dto(pair->a.dto_evd, 3));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_read(pair->a.ep, &self->a, 0, 200, self->b.rmr_context,
-			    self->b.buf, 4));
+	ASSERT_DAT(post_read(pair->a.ep, &self->a, 0, 200, self->b.rmr_context,
+			     self->b.buf, 4));
 	ASSERT_EQ(0, wait_dto(pair->a.dto_evd, 4));
 	/* What is refused was not posted. */
 	EXPECT_NE(DAT_SUCCESS, dat_ep_post_send(pair->a.ep, 1, NULL,
@@ -139,14 +115,13 @@ TEST_F(counters, an_evd_counts_who_comes_for_events)
 	DAT_EVD_HANDLE evd;
 	DAT_COUNT more;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(pair->ia, 8, DAT_HANDLE_NULL,
-				 DAT_EVD_SOFTWARE_FLAG, &evd));
+	ASSERT_DAT(dat_evd_create(pair->ia, 8, DAT_HANDLE_NULL,
+				  DAT_EVD_SOFTWARE_FLAG, &evd));
 	EXPECT_NE(DAT_SUCCESS, dat_evd_dequeue(evd, &out));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_post_se(evd, &in));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_post_se(evd, &in));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_dequeue(evd, &out));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_wait(evd, 0, 1, &out, &more));
+	ASSERT_DAT(dat_evd_post_se(evd, &in));
+	ASSERT_DAT(dat_evd_post_se(evd, &in));
+	EXPECT_DAT(dat_evd_dequeue(evd, &out));
+	EXPECT_DAT(dat_evd_wait(evd, 0, 1, &out, &more));
 	EXPECT_NE(DAT_SUCCESS, dat_evd_wait(evd, 1000, 1, &out, &more));
 	EXPECT_EQ(2, count(evd, DCNT_EVD_DEQUEUE));
 	EXPECT_EQ(1, count(evd, DCNT_EVD_DEQUEUE_FOUND));
@@ -154,7 +129,7 @@ TEST_F(counters, an_evd_counts_who_comes_for_events)
 	EXPECT_EQ(2, count(evd, DCNT_EVD_WAIT));
 	EXPECT_EQ(1, count(evd, DCNT_EVD_WAIT_BLOCKED));
 	EXPECT_EQ(0, count(evd, DCNT_EVD_WAIT_NOTIFY));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(evd));
+	EXPECT_DAT(dat_evd_free(evd));
 	EXPECT_EQ(UINT64_MAX, count(evd, DCNT_EVD_WAIT));
 }
 
@@ -164,15 +139,14 @@ TEST_F(counters, they_can_be_had_all_at_once_and_go_on_from_zero)
 	struct pair *pair = &self->pair;
 
 	memset(all, 0xa5, sizeof(all));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ib_query_counters(pair->ia, DCNT_IA_ALL_COUNTERS, all,
-					1));
+	ASSERT_DAT(dat_ib_query_counters(pair->ia, DCNT_IA_ALL_COUNTERS, all,
+					 1));
 	EXPECT_EQ(2, all[DCNT_IA_EP_CREATE]);
 	EXPECT_EQ(0, all[DCNT_IA_EP_FREE]);
 	EXPECT_EQ(0, all[DCNT_IA_ALL_COUNTERS - 1]);
 	EXPECT_EQ(0xa5a5a5a5a5a5a5a5, all[DCNT_IA_ALL_COUNTERS]);
 	EXPECT_EQ(0, count(pair->ia, DCNT_IA_EP_CREATE));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(pair->b.ep));
+	ASSERT_DAT(dat_ep_free(pair->b.ep));
 	EXPECT_EQ(1, count(pair->ia, DCNT_IA_EP_FREE));
 	pair->b.ep = DAT_HANDLE_NULL;
 }
@@ -186,13 +160,12 @@ TEST_F(counters, a_new_object_begins_at_zero)
 
 	/* So many handles that those of the first ones are used again */
 	for (i = 0; i < 2500; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_evd_create(pair->ia, 1, DAT_HANDLE_NULL,
-					 DAT_EVD_SOFTWARE_FLAG, &evd));
+		ASSERT_DAT(dat_evd_create(pair->ia, 1, DAT_HANDLE_NULL,
+					  DAT_EVD_SOFTWARE_FLAG, &evd));
 		ASSERT_EQ(0, count(evd, DCNT_EVD_DEQUEUE));
 		EXPECT_NE(DAT_SUCCESS, dat_evd_dequeue(evd, &out));
 		ASSERT_EQ(1, count(evd, DCNT_EVD_DEQUEUE));
-		ASSERT_EQ(DAT_SUCCESS, dat_evd_free(evd));
+		ASSERT_DAT(dat_evd_free(evd));
 	}
 }
 
@@ -201,15 +174,16 @@ TEST_F(counters, of_other_objects_there_are_none)
 	struct pair *pair = &self->pair;
 	DAT_UINT64 value = 7;
 
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
-		  dat_ib_query_counters(pair->a.pz, 0, &value, 0));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_ib_query_counters(pair->a.ep, DCNT_EP_ALL_COUNTERS + 1,
-					&value, 0));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_ib_query_counters(pair->a.ep, -1, &value, 0));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
-		  dat_ib_query_counters(pair->a.ep, 0, NULL, 0));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
+		       dat_ib_query_counters(pair->a.pz, 0, &value, 0));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_ib_query_counters(pair->a.ep,
+					     DCNT_EP_ALL_COUNTERS + 1, &value,
+					     0));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_ib_query_counters(pair->a.ep, -1, &value, 0));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+		       dat_ib_query_counters(pair->a.ep, 0, NULL, 0));
 	EXPECT_EQ(7, value);
 }
 
@@ -262,14 +236,13 @@ TEST_F(counters, those_of_the_device_run_if_it_has_any)
 		  sample(pair->ia, DAT_IB_START_COUNTERS_OP, DCNT_IA_LNK));
 	EXPECT_EQ(has_any ? DAT_SUCCESS : ERROR(DAT_INVALID_STATE, 0),
 		  sample(pair->ia, DAT_IB_STOP_COUNTERS_OP, DCNT_IA_LNK));
-	EXPECT_EQ(DAT_SUCCESS,
-		  sample(pair->ia, DAT_IB_START_COUNTERS_OP, DCNT_IA_CM));
-	EXPECT_EQ(DAT_SUCCESS,
-		  sample(pair->ia, DAT_IB_STOP_COUNTERS_OP, DCNT_IA_CM));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  sample(pair->ia, DAT_IB_START_COUNTERS_OP, 3));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
-		  sample(pair->a.pz, DAT_IB_START_COUNTERS_OP, DCNT_IA_LNK));
+	EXPECT_DAT(sample(pair->ia, DAT_IB_START_COUNTERS_OP, DCNT_IA_CM));
+	EXPECT_DAT(sample(pair->ia, DAT_IB_STOP_COUNTERS_OP, DCNT_IA_CM));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       sample(pair->ia, DAT_IB_START_COUNTERS_OP, 3));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+		       sample(pair->a.pz, DAT_IB_START_COUNTERS_OP,
+			      DCNT_IA_LNK));
 }
 
 TEST_HARNESS_MAIN

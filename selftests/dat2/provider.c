@@ -26,7 +26,7 @@ FIXTURE(provider)
 
 FIXTURE_SETUP(provider)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_DAT(pair_open(&self->pair));
 }
 
 FIXTURE_TEARDOWN(provider)
@@ -51,13 +51,12 @@ TEST_F(provider, handle_of_what_has_gone_is_invalid)
 	DAT_HANDLE_TYPE type;
 	DAT_PZ_HANDLE pz;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz));
-	EXPECT_EQ(DAT_SUCCESS, dat_get_handle_type(pz, &type));
+	ASSERT_DAT(dat_pz_create(self->pair.ia, &pz));
+	EXPECT_DAT(dat_get_handle_type(pz, &type));
 	EXPECT_EQ(DAT_HANDLE_TYPE_PZ, type);
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(pz));
-	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(dat_pz_free(pz)));
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(dat_get_handle_type(pz, &type)));
+	EXPECT_DAT(dat_pz_free(pz));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_pz_free(pz));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_get_handle_type(pz, &type));
 }
 
 TEST_F(provider, handles_of_a_closed_ia_are_invalid)
@@ -66,14 +65,13 @@ TEST_F(provider, handles_of_a_closed_ia_are_invalid)
 	DAT_IA_HANDLE ia;
 	DAT_PZ_HANDLE pz;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8, &async_evd,
-					   &ia));
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(ia, &pz));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
-	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(dat_pz_free(pz)));
-	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(dat_evd_enable(async_evd)));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &async_evd, &ia));
+	ASSERT_DAT(dat_pz_create(ia, &pz));
+	ASSERT_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_pz_free(pz));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_evd_enable(async_evd));
 	/* Others have not gone with it. */
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_enable(self->pair.async_evd));
+	EXPECT_DAT(dat_evd_enable(self->pair.async_evd));
 }
 
 TEST_F(provider, opens_with_and_without_thread_safety)
@@ -85,16 +83,13 @@ TEST_F(provider, opens_with_and_without_thread_safety)
 
 	for (i = 0; i < 6; i++) {
 		evd = DAT_HANDLE_NULL;
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_ia_openv((char *)ia_name(), 8, &evd, &ia, 2, 0,
-				       i % 2 ? DAT_TRUE : DAT_FALSE));
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_ia_query(ia, NULL, 0, NULL,
-				       DAT_PROVIDER_FIELD_ALL, &attr));
+		ASSERT_DAT(dat_ia_openv((char *)ia_name(), 8, &evd, &ia, 2, 0,
+					i % 2 ? DAT_TRUE : DAT_FALSE));
+		ASSERT_DAT(dat_ia_query(ia, NULL, 0, NULL,
+					DAT_PROVIDER_FIELD_ALL, &attr));
 		EXPECT_EQ(2, attr.dapl_version_major);
 		EXPECT_EQ(0, attr.dapl_version_minor);
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+		ASSERT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	}
 }
 
@@ -146,18 +141,18 @@ static DAT_RETURN open_in_vain(char *name, const char *with, const char *why)
 /* run.sh has it in dat.conf. */
 TEST_F(provider, ia_that_is_not_there_is_one_line_with_its_name)
 {
-	EXPECT_EQ(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
-		  open_in_vain("kdat-none", "kdat-none (none0)",
-			       "no such IA"));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
+		       open_in_vain("kdat-none", "kdat-none (none0)",
+				    "no such IA"));
 }
 
 /* Each test is a process of its own: what follows has not opened the device yet. */
 TEST(module_that_is_not_loaded_is_one_line_with_the_name_of_the_device)
 {
 	ASSERT_EQ(0, setenv("DAT_DEVICE", "/dev/dat-of-no-module", 1));
-	EXPECT_EQ(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
-		  open_in_vain((char *)ia_name(), ia_name(),
-			       "no /dev/dat-of-no-module"));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
+		       open_in_vain((char *)ia_name(), ia_name(),
+				    "no /dev/dat-of-no-module"));
 }
 
 TEST(user_without_permission_gets_one_line_with_the_name_of_the_device)
@@ -165,9 +160,9 @@ TEST(user_without_permission_gets_one_line_with_the_name_of_the_device)
 	ASSERT_EQ(0, setgroups(0, NULL));
 	ASSERT_EQ(0, setgid(65534));
 	ASSERT_EQ(0, setuid(65534));
-	EXPECT_EQ(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NO_SUBTYPE),
-		  open_in_vain((char *)ia_name(), ia_name(),
-			       "no permission to open /dev/dat"));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NO_SUBTYPE),
+		       open_in_vain((char *)ia_name(), ia_name(),
+				    "no permission to open /dev/dat"));
 }
 
 /* The module may be loaded, and a group given, while the process lives. */
@@ -177,11 +172,12 @@ TEST(ia_can_be_opened_once_what_was_missing_is_there)
 	DAT_IA_HANDLE ia;
 
 	ASSERT_EQ(0, setenv("DAT_DEVICE", "/dev/dat-of-no-module", 1));
-	ASSERT_EQ(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
-		  open_in_vain((char *)ia_name(), ia_name(), "no /dev/dat"));
+	ASSERT_DAT_RET(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
+		       open_in_vain((char *)ia_name(), ia_name(),
+				    "no /dev/dat"));
 	ASSERT_EQ(0, unsetenv("DAT_DEVICE"));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8, &evd, &ia));
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &evd, &ia));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
 TEST_F(provider, descriptor_of_a_cno_is_readable_once_it_is_triggered)
@@ -194,19 +190,17 @@ TEST_F(provider, descriptor_of_a_cno_is_readable_once_it_is_triggered)
 	DAT_PZ_PARAM param;
 
 	/* libdat2 has no call for it, nor the provider's handle of the IA. */
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_query(self->pair.a.pz, DAT_PZ_FIELD_ALL,
-					    &param));
-	ASSERT_EQ(DAT_SUCCESS,
-		  table->cno_fd_create_func(param.ia_handle, &poll_fd.fd,
-					    &cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(self->pair.ia, 8, cno,
-					      DAT_EVD_SOFTWARE_FLAG, &evd));
+	ASSERT_DAT(dat_pz_query(self->pair.a.pz, DAT_PZ_FIELD_ALL, &param));
+	ASSERT_DAT(table->cno_fd_create_func(param.ia_handle, &poll_fd.fd,
+					     &cno));
+	ASSERT_DAT(dat_evd_create(self->pair.ia, 8, cno, DAT_EVD_SOFTWARE_FLAG,
+				  &evd));
 	EXPECT_EQ(0, poll(&poll_fd, 1, 0));
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(table->cno_trigger_func(cno, &triggered)));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_post_se(evd, &event));
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY,
+			table->cno_trigger_func(cno, &triggered));
+	ASSERT_DAT(dat_evd_post_se(evd, &event));
 	EXPECT_EQ(1, poll(&poll_fd, 1, 10000));
-	EXPECT_EQ(DAT_SUCCESS, table->cno_trigger_func(cno, &triggered));
+	EXPECT_DAT(table->cno_trigger_func(cno, &triggered));
 	EXPECT_EQ(evd, triggered);
 	EXPECT_EQ(0, poll(&poll_fd, 1, 0));
 	close(poll_fd.fd);
@@ -218,19 +212,16 @@ TEST_F(provider, completions_tell_the_operation)
 	struct region a, b;
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->a.pz, &a, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->b.pz, &b, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, post_recv(pair->b.ep, &b, 0, 64, 1));
-	ASSERT_EQ(DAT_SUCCESS, post_send(pair->a.ep, &a, 0, 64, 2));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(pair->a.dto_evd, &event));
+	ASSERT_DAT(pair_connect(pair));
+	ASSERT_DAT(regions_open(pair, &a, &b, 4096, DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(post_recv(pair->b.ep, &b, 0, 64, 1));
+	ASSERT_DAT(post_send(pair->a.ep, &a, 0, 64, 2));
+	ASSERT_DAT(wait_event(pair->a.dto_evd, &event));
 	EXPECT_EQ(DAT_DTO_SEND,
 		  event.event_data.dto_completion_event_data.operation);
 	EXPECT_EQ(pair->a.ep,
 		  event.event_data.dto_completion_event_data.ep_handle);
-	ASSERT_EQ(DAT_SUCCESS, wait_event(pair->b.dto_evd, &event));
+	ASSERT_DAT(wait_event(pair->b.dto_evd, &event));
 	EXPECT_EQ(DAT_DTO_RECEIVE,
 		  event.event_data.dto_completion_event_data.operation);
 	EXPECT_EQ(pair->b.ep,

@@ -26,18 +26,16 @@ FIXTURE_SETUP(batch)
 	struct pair *pair = &self->pair, second;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->a.pz, &self->a, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->b.pz, &self->b, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
+	ASSERT_DAT(pair_open(pair));
+	ASSERT_DAT(regions_open(pair, &self->a, &self->b, REGION,
+				DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_connect(pair));
 	second = *pair;
-	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &self->a2));
-	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->b, &self->b2));
+	ASSERT_DAT(ep_like(pair, &pair->a, &self->a2));
+	ASSERT_DAT(ep_like(pair, &pair->b, &self->b2));
 	second.a.ep = self->a2;
 	second.b.ep = self->b2;
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&second));
+	ASSERT_DAT(pair_connect(&second));
 	for (i = 0; i < REGION; i++)
 		self->a.buf[i] = i * 7 + i / 251;
 }
@@ -85,11 +83,11 @@ TEST_F(batch, goes_to_several_eps_in_one_call)
 	DAT_EVENT event;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_post(4, dtos, &num));
+	ASSERT_DAT(dat_linux_post(4, dtos, &num));
 	EXPECT_EQ(4, num);
 	d = &event.event_data.dto_completion_event_data;
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS, wait_event(pair->b.dto_evd, &event));
+		ASSERT_DAT(wait_event(pair->b.dto_evd, &event));
 		EXPECT_EQ(DAT_DTO_SUCCESS, d->status);
 		EXPECT_EQ(d->user_cookie.as_64 == 1 ? pair->b.ep : self->b2,
 			  d->ep_handle);
@@ -97,7 +95,7 @@ TEST_F(batch, goes_to_several_eps_in_one_call)
 	}
 	EXPECT_TRUE(seen[0] && seen[1]);
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS, wait_event(pair->a.dto_evd, &event));
+		ASSERT_DAT(wait_event(pair->a.dto_evd, &event));
 		EXPECT_EQ(DAT_DTO_SUCCESS, d->status);
 		EXPECT_EQ(d->user_cookie.as_64 == 4 ? pair->a.ep : self->a2,
 			  d->ep_handle);
@@ -122,14 +120,14 @@ TEST_F(batch, is_posted_in_order)
 		dtos[MANY + i] = dto(DAT_LINUX_SEND, pair->a.ep, 1, &from[i],
 				     100 + i);
 	}
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_post(2 * MANY, dtos, &num));
+	ASSERT_DAT(dat_linux_post(2 * MANY, dtos, &num));
 	EXPECT_EQ(2 * MANY, num);
 	d = &event.event_data.dto_completion_event_data;
 	for (i = 0; i < MANY; i++) {
-		ASSERT_EQ(DAT_SUCCESS, wait_event(pair->b.dto_evd, &event));
+		ASSERT_DAT(wait_event(pair->b.dto_evd, &event));
 		EXPECT_EQ(i, d->user_cookie.as_64);
 		EXPECT_EQ(DAT_DTO_SUCCESS, d->status);
-		ASSERT_EQ(DAT_SUCCESS, wait_event(pair->a.dto_evd, &event));
+		ASSERT_DAT(wait_event(pair->a.dto_evd, &event));
 		EXPECT_EQ(100 + i, d->user_cookie.as_64);
 		EXPECT_EQ(DAT_DTO_SUCCESS, d->status);
 	}
@@ -160,7 +158,7 @@ TEST_F(batch, keeps_the_segments_of_each_element_apart)
 	DAT_COUNT num;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_post(6, dtos, &num));
+	ASSERT_DAT(dat_linux_post(6, dtos, &num));
 	EXPECT_EQ(6, num);
 	/* They are ours again. */
 	memset(first, 0xff, sizeof(first));
@@ -194,7 +192,7 @@ TEST_F(batch, may_be_of_writes_and_reads)
 	memcpy(self->b.buf + 512, "there before", 12);
 	dtos[1].remote_buffer = remote(self->b.rmr_context, self->b.buf + 512,
 				       64);
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_post(2, dtos, &num));
+	ASSERT_DAT(dat_linux_post(2, dtos, &num));
 	EXPECT_EQ(2, num);
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(pair->a.dto_evd, 2));
 	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf + 8, 64));
@@ -216,14 +214,13 @@ TEST_F(batch, honours_the_flags_of_each)
 	DAT_COUNT num;
 
 	dtos[2].completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_post(4, dtos, &num));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(pair->a.dto_evd, &event));
+	ASSERT_DAT(dat_linux_post(4, dtos, &num));
+	ASSERT_DAT(wait_event(pair->a.dto_evd, &event));
 	EXPECT_EQ(4, event.event_data.dto_completion_event_data
 			     .user_cookie.as_64);
 	EXPECT_TRUE(is_empty(pair->a.dto_evd));
 	dtos[2].completion_flags = (DAT_COMPLETION_FLAGS)0x1000;
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_linux_post(4, dtos, &num)));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER, dat_linux_post(4, dtos, &num));
 	EXPECT_EQ(2, num);
 }
 
@@ -244,18 +241,17 @@ TEST_F(batch, may_bind_and_tells_the_new_context)
 	DAT_RMR_PARAM param;
 	DAT_COUNT num;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(pair->b.pz, &rmr));
+	ASSERT_DAT(dat_rmr_create(pair->b.pz, &rmr));
 	dtos[1].rmr_handle = rmr;
 	dtos[1].mem_privileges = DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_post(3, dtos, &num));
+	ASSERT_DAT(dat_linux_post(3, dtos, &num));
 	EXPECT_EQ(3, num);
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(pair->a.dto_evd, 1));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_bind(pair->b.dto_evd, 2));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(pair->b.dto_evd, 3));
 	EXPECT_EQ(garbage, dtos[0].rmr_context);
 	EXPECT_EQ(garbage, dtos[2].rmr_context);
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	ASSERT_DAT(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
 	EXPECT_EQ(param.rmr_context, dtos[1].rmr_context);
 	EXPECT_EQ(64, param.lmr_triplet.segment_length);
 	EXPECT_EQ(DAT_DTO_SUCCESS,
@@ -266,23 +262,22 @@ TEST_F(batch, may_bind_and_tells_the_new_context)
 	/* One that fails tells of none. */
 	dtos[1].rmr_handle = pair->psp;
 	dtos[1].rmr_context = garbage;
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
-		  dat_linux_post(1, &dtos[1], &num));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
+		       dat_linux_post(1, &dtos[1], &num));
 	EXPECT_EQ(0, num);
 	EXPECT_EQ(garbage, dtos[1].rmr_context);
 	/* No length, unlike elsewhere, means something. */
 	dtos[1] = dto(DAT_LINUX_RMR_BIND, pair->b.ep, 1, &nothing, 4);
 	dtos[1].rmr_handle = rmr;
 	dtos[1].mem_privileges = DAT_MEM_PRIV_NONE_FLAG;
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_post(1, &dtos[1], &num));
+	ASSERT_DAT(dat_linux_post(1, &dtos[1], &num));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_bind(pair->b.dto_evd, 4));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	ASSERT_DAT(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
 	EXPECT_EQ(0, param.lmr_triplet.segment_length);
 	/* It has one range, no more and no less. */
 	dtos[1].num_segments = 0;
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_linux_post(1, &dtos[1], &num));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_linux_post(1, &dtos[1], &num));
 }
 
 TEST_F(batch, may_be_for_an_srq)
@@ -300,33 +295,31 @@ TEST_F(batch, may_be_for_an_srq)
 	DAT_EP_HANDLE ep;
 	DAT_COUNT num;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_srq_create(pair->ia, pair->b.pz, &attr, &srq));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create_with_srq(pair->ia, pair->b.pz, pair->b.dto_evd,
-					 pair->b.dto_evd, pair->b.conn_evd,
-					 srq, &ep_attr, &third.b.ep));
-	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &ep));
+	ASSERT_DAT(dat_srq_create(pair->ia, pair->b.pz, &attr, &srq));
+	ASSERT_DAT(dat_ep_create_with_srq(pair->ia, pair->b.pz, pair->b.dto_evd,
+					  pair->b.dto_evd, pair->b.conn_evd,
+					  srq, &ep_attr, &third.b.ep));
+	ASSERT_DAT(ep_like(pair, &pair->a, &ep));
 	third.a.ep = ep;
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&third));
+	ASSERT_DAT(pair_connect(&third));
 	dtos[0] = dto(DAT_LINUX_SRQ_RECV, srq, 1, &to[0], 1);
 	dtos[1] = dto(DAT_LINUX_SRQ_RECV, srq, 1, &to[1], 2);
 	dtos[2] = dto(DAT_LINUX_SEND, ep, 1, &from, 3);
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_post(3, dtos, &num));
+	ASSERT_DAT(dat_linux_post(3, dtos, &num));
 	EXPECT_EQ(3, num);
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(pair->b.dto_evd, 1));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(pair->a.dto_evd, 3));
 	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, 64));
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
+	ASSERT_DAT(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
 	EXPECT_EQ(1, param.available_dto_count);
 	/* An EP is no SRQ, and an SRQ no EP. */
 	dtos[1].handle = third.b.ep;
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ),
-		  dat_linux_post(2, dtos, &num));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ),
+		       dat_linux_post(2, dtos, &num));
 	EXPECT_EQ(1, num);
 	dtos[2].handle = srq;
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
-		  dat_linux_post(1, &dtos[2], &num));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
+		       dat_linux_post(1, &dtos[2], &num));
 	EXPECT_EQ(0, num);
 }
 
@@ -353,8 +346,8 @@ TEST_F(batch, stops_at_the_first_that_fails)
 	DAT_COUNT num;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->b, &fresh));
-	for (i = 0; i < ARRAY_SIZE(many); i++)
+	ASSERT_DAT(ep_like(pair, &pair->b, &fresh));
+	for (i = 0; i < ARRAY_LEN(many); i++)
 		many[i] = segment(&self->b, i, 1);
 	const struct {
 		DAT_LINUX_DTO dto;
@@ -377,7 +370,7 @@ TEST_F(batch, stops_at_the_first_that_fails)
 		  dat_ep_post_send(fresh, 1, &good, c, none) },
 	};
 
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
 		int j;
 
 		for (j = 0; j < 5; j++)
@@ -393,7 +386,7 @@ TEST_F(batch, stops_at_the_first_that_fails)
 		EXPECT_EQ(bad[i].ret, dat_linux_post(3, &dtos[2], &num));
 		EXPECT_EQ(0, num);
 	}
-	EXPECT_EQ(2 * ARRAY_SIZE(bad), receives(fresh));
+	EXPECT_EQ(2 * ARRAY_LEN(bad), receives(fresh));
 }
 
 TEST_F(batch, ends_where_the_queue_is_full)
@@ -405,11 +398,11 @@ TEST_F(batch, ends_where_the_queue_is_full)
 	DAT_COUNT num;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->b, &fresh));
+	ASSERT_DAT(ep_like(pair, &pair->b, &fresh));
 	for (i = 0; i < 100; i++)
 		dtos[i] = dto(DAT_LINUX_RECV, fresh, 1, &seg, i);
-	EXPECT_EQ(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP),
-		  dat_linux_post(100, dtos, &num));
+	EXPECT_DAT_RET(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP),
+		       dat_linux_post(100, dtos, &num));
 	EXPECT_EQ(64, num);
 	EXPECT_EQ(64, receives(fresh));
 }
@@ -456,18 +449,18 @@ TEST_F(batch, arguments_that_cannot_be_are_invalid)
 	DAT_LINUX_DTO d = dto(DAT_LINUX_RECV, ep, 1, &seg, 1);
 	DAT_COUNT num = 77;
 
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1),
-		  dat_linux_post(-1, &d, &num));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_linux_post(1, NULL, &num));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_linux_post(1, &d, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1),
+		       dat_linux_post(-1, &d, &num));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_linux_post(1, NULL, &num));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_linux_post(1, &d, NULL));
 	EXPECT_EQ(0, receives(ep));
 	/* Nothing is nothing. */
 	num = 77;
-	EXPECT_EQ(DAT_SUCCESS, dat_linux_post(0, NULL, &num));
+	EXPECT_DAT(dat_linux_post(0, NULL, &num));
 	EXPECT_EQ(0, num);
-	EXPECT_EQ(DAT_SUCCESS, dat_linux_post(1, &d, &num));
+	EXPECT_DAT(dat_linux_post(1, &d, &num));
 	EXPECT_EQ(1, num);
 	EXPECT_EQ(1, receives(ep));
 }
@@ -489,8 +482,8 @@ TEST_F(batch, that_is_larger_than_memory_lacks_resources)
 	for (i = 0; i < num; i++)
 		dtos[i] = dto(DAT_LINUX_RECV, self->pair.b.ep, num_segments,
 			      iov, 1);
-	EXPECT_EQ(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY),
-		  dat_linux_post(num, dtos, &num_posted));
+	EXPECT_DAT_RET(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY),
+		       dat_linux_post(num, dtos, &num_posted));
 	EXPECT_EQ(0, num_posted);
 	EXPECT_EQ(0, receives(self->pair.b.ep));
 }

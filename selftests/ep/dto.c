@@ -25,13 +25,9 @@ FIXTURE_SETUP(dto)
 {
 	size_t i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open(&self->pair));
+	ASSERT_DAT(regions_open(&self->pair, &self->a, &self->b, REGION,
+				DAT_MEM_PRIV_ALL_FLAG));
 	/* No two neighbours alike, nor two packets. */
 	for (i = 0; i < REGION; i++)
 		self->a.buf[i] = i * 7 + i / 251;
@@ -112,13 +108,11 @@ TEST_F(dto, send_arrives_whole_and_both_ends_are_told)
 	DAT_DTO_COMPLETION_EVENT_DATA *d;
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_recv(self->pair.b.ep, &self->b, 100, 10000, 0xfeed));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_send(self->pair.a.ep, &self->a, 1, 9999, 0xc0de));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, 100, 10000, 0xfeed));
+	ASSERT_DAT(post_send(self->pair.a.ep, &self->a, 1, 9999, 0xc0de));
 
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.dto_evd, &event));
+	ASSERT_DAT(wait_event(self->pair.b.dto_evd, &event));
 	d = &event.event_data.dto_completion_event_data;
 	EXPECT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
 	EXPECT_EQ(self->pair.b.dto_evd, event.evd_handle);
@@ -130,8 +124,8 @@ TEST_F(dto, send_arrives_whole_and_both_ends_are_told)
 	EXPECT_TRUE(all_zero(self->b.buf, 100));
 	EXPECT_TRUE(all_zero(self->b.buf + 10099, REGION - 10099));
 
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.a.dto_evd, &event));
-	EXPECT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+	ASSERT_DAT(wait_for(self->pair.a.dto_evd, DAT_DTO_COMPLETION_EVENT,
+			    &event));
 	EXPECT_EQ(self->pair.a.ep, d->ep_handle);
 	EXPECT_EQ(0xc0de, d->user_cookie.as_64);
 	EXPECT_EQ(DAT_DTO_SUCCESS, d->status);
@@ -140,10 +134,9 @@ TEST_F(dto, send_arrives_whole_and_both_ends_are_told)
 
 TEST_F(dto, rdma_write_fills_its_target_and_nothing_else)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_write(self->pair.a.ep, &self->a, 3, 9999,
-			     self->b.rmr_context, self->b.buf + 4097, 1));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(post_write(self->pair.a.ep, &self->a, 3, 9999,
+			      self->b.rmr_context, self->b.buf + 4097, 1));
 	ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 1));
 	EXPECT_EQ(0, memcmp(self->a.buf + 3, self->b.buf + 4097, 9999));
 	EXPECT_TRUE(all_zero(self->b.buf, 4097));
@@ -152,12 +145,11 @@ TEST_F(dto, rdma_write_fills_its_target_and_nothing_else)
 
 TEST_F(dto, rdma_read_fills_its_segment_and_nothing_else)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	memcpy(self->b.buf, self->a.buf, REGION);
 	memset(self->a.buf, 0, REGION);
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_read(self->pair.a.ep, &self->a, 4097, 9999,
-			    self->b.rmr_context, self->b.buf + 3, 1));
+	ASSERT_DAT(post_read(self->pair.a.ep, &self->a, 4097, 9999,
+			     self->b.rmr_context, self->b.buf + 3, 1));
 	ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 1));
 	EXPECT_EQ(0, memcmp(self->b.buf + 3, self->a.buf + 4097, 9999));
 	EXPECT_TRUE(all_zero(self->a.buf, 4097));
@@ -178,7 +170,7 @@ TEST_F(dto, segments_of_several_lmrs_are_traversed_in_order)
 	DAT_DTO_COOKIE c = { .as_64 = 1 };
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	if (max_iov(self->pair.a.ep, SEND) < 3) {
 		sends = 1;
 		len[0][0] = 4001;
@@ -189,12 +181,11 @@ TEST_F(dto, segments_of_several_lmrs_are_traversed_in_order)
 		for (i = 0; i < 3; i++) {
 			struct region *r = &region[side][i];
 
-			ASSERT_EQ(DAT_SUCCESS,
-				  region_open(&self->pair, side ?
-					      self->pair.b.pz :
-					      self->pair.a.pz, r, 8192,
-					      DAT_MEM_PRIV_LOCAL_READ_FLAG |
-					      DAT_MEM_PRIV_LOCAL_WRITE_FLAG));
+			ASSERT_DAT(region_open(&self->pair, side ?
+					       self->pair.b.pz :
+					       self->pair.a.pz, r, 8192,
+					       DAT_MEM_PRIV_LOCAL_READ_FLAG |
+					       DAT_MEM_PRIV_LOCAL_WRITE_FLAG));
 			iov[side][i] = segment(r, 4000, len[side][i]);
 		}
 	}
@@ -203,13 +194,11 @@ TEST_F(dto, segments_of_several_lmrs_are_traversed_in_order)
 		memcpy(region[0][i].buf + 4000, sent + at, len[0][i]);
 	}
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_post_recv(self->pair.b.ep, 3, iov[1], c,
-				   DAT_COMPLETION_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_post_send(self->pair.a.ep, sends, iov[0], c,
-				   DAT_COMPLETION_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.dto_evd, &event));
+	ASSERT_DAT(dat_ep_post_recv(self->pair.b.ep, 3, iov[1], c,
+				    DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(dat_ep_post_send(self->pair.a.ep, sends, iov[0], c,
+				    DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(wait_event(self->pair.b.dto_evd, &event));
 	EXPECT_EQ(DAT_DTO_SUCCESS,
 		  event.event_data.dto_completion_event_data.status);
 	EXPECT_EQ(4001, event.event_data.dto_completion_event_data
@@ -226,14 +215,12 @@ TEST_F(dto, message_of_zero_size_needs_no_segment)
 	DAT_DTO_COOKIE c = { .as_64 = 1 };
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_post_recv(self->pair.b.ep, 0, NULL, c,
-				   DAT_COMPLETION_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_post_send(self->pair.a.ep, 0, NULL, c,
-				   DAT_COMPLETION_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.dto_evd, &event));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(dat_ep_post_recv(self->pair.b.ep, 0, NULL, c,
+				    DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(dat_ep_post_send(self->pair.a.ep, 0, NULL, c,
+				    DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(wait_event(self->pair.b.dto_evd, &event));
 	EXPECT_EQ(DAT_DTO_SUCCESS,
 		  event.event_data.dto_completion_event_data.status);
 	EXPECT_EQ(0, event.event_data.dto_completion_event_data
@@ -250,15 +237,14 @@ TEST_F(dto, segment_of_zero_length_may_name_anything)
 	};
 	DAT_COUNT num = 3;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	if (max_iov(self->pair.a.ep, SEND) < 3) {
 		num = 1;
 		iov[0] = iov[1];
 	}
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_recv(self->pair.b.ep, &self->b, 0, 100, 1));
-	ASSERT_EQ(DAT_SUCCESS, post(&self->pair, &self->b, SEND, num, iov, 0, 2,
-				    DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, 0, 100, 1));
+	ASSERT_DAT(post(&self->pair, &self->b, SEND, num, iov, 0, 2,
+			DAT_COMPLETION_DEFAULT_FLAG));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 2));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 1));
 	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, 100));
@@ -269,12 +255,11 @@ TEST_F(dto, rdma_of_zero_size_succeeds_and_changes_nothing)
 	unsigned char before[REGION];
 	enum op op;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	memcpy(before, self->a.buf, REGION);
 	for (op = WRITE; op <= READ; op++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post(&self->pair, &self->b, op, 0, NULL, 0, op,
-			       DAT_COMPLETION_DEFAULT_FLAG));
+		ASSERT_DAT(post(&self->pair, &self->b, op, 0, NULL, 0, op,
+				DAT_COMPLETION_DEFAULT_FLAG));
 		EXPECT_EQ(DAT_DTO_SUCCESS,
 			  wait_dto(self->pair.a.dto_evd, op)) {
 			TH_LOG("%s", op_names[op]);
@@ -288,10 +273,9 @@ TEST_F(dto, message_longer_than_the_receive_is_a_length_error_there)
 {
 	int status;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b, 0, 99, 1));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_send(self->pair.a.ep, &self->a, 0, 100, 2));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, 0, 99, 1));
+	ASSERT_DAT(post_send(self->pair.a.ep, &self->a, 0, 100, 2));
 	/* What rxe of 6.12 reports is an error of the QP. */
 	status = wait_dto(self->pair.b.dto_evd, 1);
 	if (status != DAT_DTO_ERR_LOCAL_EP)
@@ -300,7 +284,7 @@ TEST_F(dto, message_longer_than_the_receive_is_a_length_error_there)
 	if (!link_is_iwarp())
 		EXPECT_NE(DAT_DTO_SUCCESS, status);
 	EXPECT_NE(-1, status);
-	EXPECT_EQ(DAT_SUCCESS, wait_refusal(&self->pair));
+	EXPECT_DAT(wait_refusal(&self->pair));
 	EXPECT_TRUE(all_zero(self->b.buf + 99, REGION - 99));
 }
 
@@ -314,17 +298,15 @@ TEST_F(dto, cookie_is_opaque_and_need_not_be_unique)
 	unsigned int i;
 	enum op op;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	for (op = WRITE; op <= READ; op++) {
-		for (i = 0; i < ARRAY_SIZE(cookies); i++) {
-			ASSERT_EQ(DAT_SUCCESS,
-				  post(&self->pair, &self->b, op, 1, &seg, 8,
-				       cookies[i],
-				       DAT_COMPLETION_DEFAULT_FLAG));
+		for (i = 0; i < ARRAY_LEN(cookies); i++) {
+			ASSERT_DAT(post(&self->pair, &self->b, op, 1, &seg, 8,
+					cookies[i],
+					DAT_COMPLETION_DEFAULT_FLAG));
 		}
-		for (i = 0; i < ARRAY_SIZE(cookies); i++) {
-			ASSERT_EQ(DAT_SUCCESS,
-				  wait_event(self->pair.a.dto_evd, &event));
+		for (i = 0; i < ARRAY_LEN(cookies); i++) {
+			ASSERT_DAT(wait_event(self->pair.a.dto_evd, &event));
 			EXPECT_EQ(cookies[i],
 				  event.event_data.dto_completion_event_data
 					  .user_cookie.as_64);
@@ -338,22 +320,21 @@ TEST_F(dto, suppressed_success_makes_no_event)
 	DAT_EVENT event;
 	enum op op;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b, 0, 8, 1));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, 0, 8, 1));
 	for (op = 0; op < NUM_OPS; op++) {
 		if (op == RECV)
 			continue;
-		ASSERT_EQ(DAT_SUCCESS,
-			  post(&self->pair, &self->b, op, 1, &seg, 8, op,
-			       DAT_COMPLETION_SUPPRESS_FLAG));
+		ASSERT_DAT(post(&self->pair, &self->b, op, 1, &seg, 8, op,
+				DAT_COMPLETION_SUPPRESS_FLAG));
 	}
-	ASSERT_EQ(DAT_SUCCESS, post(&self->pair, &self->b, WRITE, 1, &seg, 8,
-				    99, DAT_COMPLETION_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.a.dto_evd, &event));
+	ASSERT_DAT(post(&self->pair, &self->b, WRITE, 1, &seg, 8, 99,
+			DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(wait_event(self->pair.a.dto_evd, &event));
 	EXPECT_EQ(99, event.event_data.dto_completion_event_data
 			      .user_cookie.as_64);
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(dat_evd_dequeue(self->pair.a.dto_evd, &event)));
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY,
+			dat_evd_dequeue(self->pair.a.dto_evd, &event));
 }
 
 TEST_F(dto, failure_is_not_suppressed)
@@ -361,14 +342,12 @@ TEST_F(dto, failure_is_not_suppressed)
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 8);
 	struct region closed;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &closed, 4096,
-			      DAT_MEM_PRIV_LOCAL_READ_FLAG));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(region_open(&self->pair, self->pair.b.pz, &closed, 4096,
+			       DAT_MEM_PRIV_LOCAL_READ_FLAG));
 	/* On iWARP a write would not learn that it was refused. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  post(&self->pair, &closed, link_is_iwarp() ? READ : WRITE, 1,
-		       &seg, 8, 1, DAT_COMPLETION_SUPPRESS_FLAG));
+	ASSERT_DAT(post(&self->pair, &closed, link_is_iwarp() ? READ : WRITE, 1,
+			&seg, 8, 1, DAT_COMPLETION_SUPPRESS_FLAG));
 	EXPECT_EQ(link_is_iwarp() ? DAT_DTO_ERR_FLUSHED :
 				    DAT_DTO_ERR_REMOTE_ACCESS,
 		  wait_dto(self->pair.a.dto_evd, 1));
@@ -383,13 +362,12 @@ TEST_F(dto, unsignalled_is_invalid_unless_the_ep_has_it)
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 8);
 	enum op op;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create(self->pair.ia, self->pair.a.pz,
-				self->pair.a.dto_evd, self->pair.a.dto_evd,
-				self->pair.a.conn_evd, &attr,
-				&self->pair.a.ep));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(dat_ep_free(self->pair.a.ep));
+	ASSERT_DAT(dat_ep_create(self->pair.ia, self->pair.a.pz,
+				 self->pair.a.dto_evd, self->pair.a.dto_evd,
+				 self->pair.a.conn_evd, &attr,
+				 &self->pair.a.ep));
+	ASSERT_DAT(pair_connect(&self->pair));
 	for (op = 0; op < NUM_OPS; op++) {
 		EXPECT_EQ(DAT_INVALID_PARAMETER,
 			  DAT_GET_TYPE(post(&self->pair, &self->b, op, 1, &seg,
@@ -413,9 +391,9 @@ TEST_F(dto, unknown_flags_and_those_of_another_call_are_invalid)
 	unsigned int i;
 	enum op op;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	for (op = 0; op < NUM_OPS; op++) {
-		for (i = 0; i < ARRAY_SIZE(bad[op]); i++) {
+		for (i = 0; i < ARRAY_LEN(bad[op]); i++) {
 			EXPECT_EQ(DAT_INVALID_PARAMETER,
 				  DAT_GET_TYPE(post(&self->pair, &self->b, op,
 						    1, &seg, 8, 1,
@@ -432,8 +410,8 @@ TEST_F(dto, more_segments_than_the_ep_was_made_for_are_invalid)
 	unsigned int i;
 	enum op op;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	for (i = 0; i < ARRAY_SIZE(iov); i++)
+	ASSERT_DAT(pair_connect(&self->pair));
+	for (i = 0; i < ARRAY_LEN(iov); i++)
 		iov[i] = segment(&self->a, i * 8, 8);
 	for (op = 0; op < NUM_OPS; op++) {
 		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
@@ -447,10 +425,9 @@ TEST_F(dto, more_segments_than_the_ep_was_made_for_are_invalid)
 			TH_LOG("%s", op_names[op]);
 		}
 	}
-	ASSERT_EQ(DAT_SUCCESS,
-		  post(&self->pair, &self->b, WRITE,
-		       max_iov(self->pair.a.ep, WRITE), iov, 1000, 1,
-		       DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(post(&self->pair, &self->b, WRITE,
+			max_iov(self->pair.a.ep, WRITE), iov, 1000, 1,
+			DAT_COMPLETION_DEFAULT_FLAG));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 1));
 }
 
@@ -465,16 +442,16 @@ TEST_F(dto, null_pointers_and_handles_that_are_none_are_refused)
 
 	if (HANDLES_ARE_POINTERS)
 		SKIP(return, "libdat2 follows a handle to its provider");
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	for (op = 0; op < NUM_OPS; op++) {
-		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-			  post(&self->pair, &self->b, op, 1, NULL, 8, 1,
-			       DAT_COMPLETION_DEFAULT_FLAG));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+			       post(&self->pair, &self->b, op, 1, NULL, 8, 1,
+				    DAT_COMPLETION_DEFAULT_FLAG));
 		DAT_EP_HANDLE bad[] = {
 			DAT_HANDLE_NULL, self->pair.a.pz, self->a.lmr,
 			(DAT_HANDLE)UINTPTR_MAX, &wrong,
 		};
-		for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		for (i = 0; i < ARRAY_LEN(bad); i++) {
 			wrong.a.ep = bad[i];
 			EXPECT_EQ(ERROR(DAT_INVALID_HANDLE,
 					DAT_INVALID_HANDLE_EP),
@@ -484,10 +461,12 @@ TEST_F(dto, null_pointers_and_handles_that_are_none_are_refused)
 			}
 		}
 	}
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
-		  dat_ep_post_rdma_write(self->pair.a.ep, 1, &seg, c, NULL, 0));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
-		  dat_ep_post_rdma_read(self->pair.a.ep, 1, &seg, c, NULL, 0));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
+		       dat_ep_post_rdma_write(self->pair.a.ep, 1, &seg, c, NULL,
+					      0));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
+		       dat_ep_post_rdma_read(self->pair.a.ep, 1, &seg, c, NULL,
+					     0));
 	there.segment_length = 1ULL << 32;
 	EXPECT_NE(DAT_SUCCESS,
 		  dat_ep_post_rdma_read(self->pair.a.ep, 1, &seg, c, &there,
@@ -508,11 +487,11 @@ TEST_F(dto, segment_outside_its_lmr_is_an_invalid_parameter)
 	unsigned int i;
 	enum op op;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	for (op = 0; op < NUM_OPS; op++) {
 		bool two = max_iov(self->pair.a.ep, op) > 1;
 
-		for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		for (i = 0; i < ARRAY_LEN(bad); i++) {
 			/* The last is looked at as the first is. */
 			iov[two] = bad[i];
 			EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER,
@@ -532,8 +511,8 @@ TEST_F(dto, lmr_of_another_pz_or_a_freed_one_is_a_protection_violation)
 	DAT_LMR_TRIPLET freed = segment(&self->a, 0, 8);
 	enum op op;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->a.lmr));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(dat_lmr_free(self->a.lmr));
 	for (op = 0; op < NUM_OPS; op++) {
 		EXPECT_EQ(DAT_PROTECTION_VIOLATION,
 			  DAT_GET_TYPE(post(&self->pair, &self->b, op, 1,
@@ -556,13 +535,11 @@ TEST_F(dto, lmr_without_the_local_privilege_is_a_privileges_violation)
 	struct region no_read, no_write;
 	enum op op;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &no_read, 4096,
-			      DAT_MEM_PRIV_LOCAL_WRITE_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &no_write, 4096,
-			      DAT_MEM_PRIV_LOCAL_READ_FLAG));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(region_open(&self->pair, self->pair.a.pz, &no_read, 4096,
+			       DAT_MEM_PRIV_LOCAL_WRITE_FLAG));
+	ASSERT_DAT(region_open(&self->pair, self->pair.a.pz, &no_write, 4096,
+			       DAT_MEM_PRIV_LOCAL_READ_FLAG));
 	for (op = 0; op < NUM_OPS; op++) {
 		bool reads = op == SEND || op == WRITE;
 		DAT_LMR_TRIPLET bad = segment(reads ? &no_read : &no_write, 0,
@@ -586,24 +563,21 @@ TEST_F(dto, buffer_too_short_for_the_data_is_a_length_error)
 	};
 	enum op op;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	for (op = WRITE; op <= READ; op++) {
 		bool two = max_iov(self->pair.a.ep, op) > 1;
 		DAT_LMR_TRIPLET *local = two ? iov : &iov[2];
 		/* Too much for where it goes, and no more than that. */
 		int bad = op == WRITE ? 99 : 101, good = op == WRITE ? 101 : 99;
 
-		EXPECT_EQ(DAT_LENGTH_ERROR,
-			  DAT_GET_TYPE(post(&self->pair, &self->b, op, 1 + two,
-					    local, bad, 1,
-					    DAT_COMPLETION_DEFAULT_FLAG)));
-		EXPECT_EQ(DAT_SUCCESS,
-			  post(&self->pair, &self->b, op, 1 + two, local, 100,
-			       2, DAT_COMPLETION_DEFAULT_FLAG));
+		EXPECT_DAT_TYPE(DAT_LENGTH_ERROR,
+				post(&self->pair, &self->b, op, 1 + two, local,
+				     bad, 1, DAT_COMPLETION_DEFAULT_FLAG));
+		EXPECT_DAT(post(&self->pair, &self->b, op, 1 + two, local, 100,
+				2, DAT_COMPLETION_DEFAULT_FLAG));
 		EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 2));
-		EXPECT_EQ(DAT_SUCCESS,
-			  post(&self->pair, &self->b, op, 1 + two, local, good,
-			       3, DAT_COMPLETION_DEFAULT_FLAG));
+		EXPECT_DAT(post(&self->pair, &self->b, op, 1 + two, local, good,
+				3, DAT_COMPLETION_DEFAULT_FLAG));
 		EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 3));
 	}
 }
@@ -615,7 +589,7 @@ TEST_F(dto, more_requests_than_max_request_dtos_lack_resources_until_some_comple
 
 	if (link_is_iwarp())
 		SKIP(return, "iWARP: nothing waits for a receive");
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	/* Nobody receives them, so none completes. */
 	for (i = 0; i < MAX_DTOS; i++) {
 		ASSERT_EQ(DAT_SUCCESS,
@@ -624,16 +598,14 @@ TEST_F(dto, more_requests_than_max_request_dtos_lack_resources_until_some_comple
 		}
 	}
 	ret = post_send(self->pair.a.ep, &self->a, 0, 8, 1000);
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, DAT_GET_TYPE(ret));
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES, ret);
 	for (i = 0; i < MAX_DTOS; i++) {
-		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b,
-						 i * 8, 8, i));
+		ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, i * 8, 8, i));
 	}
 	for (i = 0; i < MAX_DTOS; i++) {
 		DAT_EVENT event;
 
-		ASSERT_EQ(DAT_SUCCESS,
-			  wait_event(self->pair.a.dto_evd, &event));
+		ASSERT_DAT(wait_event(self->pair.a.dto_evd, &event));
 		EXPECT_EQ(i, event.event_data.dto_completion_event_data
 				     .user_cookie.as_64);
 		EXPECT_EQ(DAT_DTO_SUCCESS,
@@ -642,9 +614,8 @@ TEST_F(dto, more_requests_than_max_request_dtos_lack_resources_until_some_comple
 	}
 	/* And all of the queue is there again. */
 	for (i = 0; i < MAX_DTOS; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_write(self->pair.a.ep, &self->a, 0, 8,
-				     self->b.rmr_context, self->b.buf, i));
+		ASSERT_DAT(post_write(self->pair.a.ep, &self->a, 0, 8,
+				      self->b.rmr_context, self->b.buf, i));
 	}
 	EXPECT_EQ(DAT_DTO_SUCCESS,
 		  wait_dto(self->pair.a.dto_evd, MAX_DTOS - 1));
@@ -657,19 +628,17 @@ TEST_F(dto, more_receives_than_max_recv_dtos_lack_resources_until_some_complete)
 
 	/* Any state will do. */
 	for (i = 0; i < MAX_DTOS; i++) {
-		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b,
-						 i * 8, 8, i));
+		ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, i * 8, 8, i));
 	}
 	ret = post_recv(self->pair.b.ep, &self->b, 0, 8, 1000);
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, DAT_GET_TYPE(ret));
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES, ret);
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.a.ep, &self->a, 0, 8, 1));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(post_send(self->pair.a.ep, &self->a, 0, 8, 1));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 0));
-	EXPECT_EQ(DAT_SUCCESS,
-		  post_recv(self->pair.b.ep, &self->b, 0, 8, 1000));
+	EXPECT_DAT(post_recv(self->pair.b.ep, &self->b, 0, 8, 1000));
 	ret = post_recv(self->pair.b.ep, &self->b, 0, 8, 1001);
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, DAT_GET_TYPE(ret));
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES, ret);
 }
 
 TEST_F(dto, unconnected_ep_takes_receives_but_no_requests)
@@ -695,12 +664,11 @@ TEST_F(dto, disconnected_ep_flushes_what_is_posted_at_once)
 	DAT_COUNT nmore;
 	enum op op;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, disconnect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(disconnect(&self->pair));
 	for (op = 0; op < NUM_OPS; op++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post(&self->pair, &self->b, op, 1, &seg, 8, 7 + op,
-			       DAT_COMPLETION_DEFAULT_FLAG));
+		ASSERT_DAT(post(&self->pair, &self->b, op, 1, &seg, 8, 7 + op,
+				DAT_COMPLETION_DEFAULT_FLAG));
 		ASSERT_EQ(DAT_SUCCESS,
 			  dat_evd_wait(self->pair.a.dto_evd, 1000 * 1000, 1,
 				       &event, &nmore)) {
@@ -718,19 +686,18 @@ TEST_F(dto, receives_posted_before_the_connection_are_used_in_order)
 	unsigned int i;
 
 	for (i = 0; i < 8; i++) {
-		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b,
-						 i * 100, 100, i));
+		ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, i * 100, 100,
+				     i));
 	}
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	for (i = 0; i < 8; i++) {
-		ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.a.ep, &self->a,
-						 i * 100, 100, i));
+		ASSERT_DAT(post_send(self->pair.a.ep, &self->a, i * 100, 100,
+				     i));
 	}
 	for (i = 0; i < 8; i++) {
 		DAT_EVENT event;
 
-		ASSERT_EQ(DAT_SUCCESS,
-			  wait_event(self->pair.b.dto_evd, &event));
+		ASSERT_DAT(wait_event(self->pair.b.dto_evd, &event));
 		EXPECT_EQ(i, event.event_data.dto_completion_event_data
 				     .user_cookie.as_64);
 	}
@@ -744,25 +711,22 @@ TEST_F(dto, broken_connection_flushes_what_is_outstanding_in_the_order_posted)
 
 	if (link_is_iwarp())
 		SKIP(return, "iWARP: nothing waits for a receive");
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	for (i = 0; i < 20; i++) {
-		ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.a.ep, &self->a, 0,
-						 8, i));
+		ASSERT_DAT(post_send(self->pair.a.ep, &self->a, 0, 8, i));
 	}
 	for (i = 0; i < 20; i++) {
-		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b,
-						 REGION / 2 + i, 1, 100 + i));
+		ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, REGION / 2 + i,
+				     1, 100 + i));
 	}
 	/* Too small, so the first one is the end of the connection. */
 	for (i = 0; i < 20; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  wait_event(self->pair.a.dto_evd, &event));
+		ASSERT_DAT(wait_event(self->pair.a.dto_evd, &event));
 		EXPECT_EQ(i, event.event_data.dto_completion_event_data
 				     .user_cookie.as_64);
 		EXPECT_NE(DAT_DTO_SUCCESS,
 			  event.event_data.dto_completion_event_data.status);
-		ASSERT_EQ(DAT_SUCCESS,
-			  wait_event(self->pair.b.dto_evd, &event));
+		ASSERT_DAT(wait_event(self->pair.b.dto_evd, &event));
 		EXPECT_EQ(100 + i, event.event_data.dto_completion_event_data
 					   .user_cookie.as_64);
 		if (i) {
@@ -779,16 +743,14 @@ TEST_F(dto, abrupt_disconnect_flushes_what_is_outstanding_in_the_order_posted)
 	unsigned int i, sends = link_is_iwarp() ? 0 : 8;
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	for (i = 0; i < 8; i++) {
-		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.a.ep, &self->a, i,
-						 1, i));
+		ASSERT_DAT(post_recv(self->pair.a.ep, &self->a, i, 1, i));
 	}
 	for (i = 0; i < sends; i++) {
-		ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.a.ep, &self->a, 0,
-						 8, 100 + i));
+		ASSERT_DAT(post_send(self->pair.a.ep, &self->a, 0, 8, 100 + i));
 	}
-	ASSERT_EQ(DAT_SUCCESS, disconnect(&self->pair));
+	ASSERT_DAT(disconnect(&self->pair));
 	/* Each queue keeps its order; the two may be mixed. */
 	DAT_UINT64 next_recv = 0, next_send = 100;
 
@@ -796,8 +758,7 @@ TEST_F(dto, abrupt_disconnect_flushes_what_is_outstanding_in_the_order_posted)
 		DAT_DTO_COMPLETION_EVENT_DATA *d =
 			&event.event_data.dto_completion_event_data;
 
-		ASSERT_EQ(DAT_SUCCESS,
-			  wait_event(self->pair.a.dto_evd, &event));
+		ASSERT_DAT(wait_event(self->pair.a.dto_evd, &event));
 		EXPECT_EQ(DAT_DTO_ERR_FLUSHED, d->status);
 		if (d->user_cookie.as_64 < 100) {
 			EXPECT_EQ(next_recv++, d->user_cookie.as_64);
@@ -807,8 +768,8 @@ TEST_F(dto, abrupt_disconnect_flushes_what_is_outstanding_in_the_order_posted)
 	}
 	EXPECT_EQ(8, next_recv);
 	EXPECT_EQ(100 + sends, next_send);
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(dat_evd_dequeue(self->pair.a.dto_evd, &event)));
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY,
+			dat_evd_dequeue(self->pair.a.dto_evd, &event));
 }
 
 TEST_F(dto, idle_flags_tell_what_is_outstanding)
@@ -816,47 +777,40 @@ TEST_F(dto, idle_flags_tell_what_is_outstanding)
 	DAT_BOOLEAN recv_idle, request_idle;
 	DAT_EP_STATE state;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
-				    &request_idle));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
+				     &request_idle));
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, state);
 	EXPECT_EQ(DAT_TRUE, recv_idle);
 	EXPECT_EQ(DAT_TRUE, request_idle);
 
 	/* Nobody receives it yet; on iWARP there must be somebody. */
 	if (link_is_iwarp())
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_recv(self->pair.b.ep, &self->b, 0, 8, 3));
-	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.a.ep, &self->a, 0, 8, 1));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
-				    &request_idle));
+		ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, 0, 8, 3));
+	ASSERT_DAT(post_send(self->pair.a.ep, &self->a, 0, 8, 1));
+	ASSERT_DAT(dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
+				     &request_idle));
 	EXPECT_EQ(DAT_TRUE, recv_idle);
 	if (!link_is_iwarp())
 		EXPECT_EQ(DAT_FALSE, request_idle);
 
-	ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.a.ep, &self->a, 0, 8, 2));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
-				    &request_idle));
+	ASSERT_DAT(post_recv(self->pair.a.ep, &self->a, 0, 8, 2));
+	ASSERT_DAT(dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
+				     &request_idle));
 	EXPECT_EQ(DAT_FALSE, recv_idle);
 
 	if (!link_is_iwarp())
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_recv(self->pair.b.ep, &self->b, 0, 8, 3));
+		ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, 0, 8, 3));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 1));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
-				    &request_idle));
+	ASSERT_DAT(dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
+				     &request_idle));
 	EXPECT_EQ(DAT_FALSE, recv_idle);
 	EXPECT_EQ(DAT_TRUE, request_idle);
 
-	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.b.ep, &self->b, 0, 8, 4));
+	ASSERT_DAT(post_send(self->pair.b.ep, &self->b, 0, 8, 4));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 2));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
-				    &request_idle));
+	ASSERT_DAT(dat_ep_get_status(self->pair.a.ep, &state, &recv_idle,
+				     &request_idle));
 	EXPECT_EQ(DAT_TRUE, recv_idle);
 }
 
@@ -866,7 +820,7 @@ TEST_F(dto, suppressed_requests_give_their_places_back)
 	DAT_EVENT event;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	for (i = 0; i < 4 * MAX_DTOS; i++) {
 		time_t give_up = time(NULL) + 10;
 		DAT_RETURN ret;
@@ -886,7 +840,7 @@ TEST_F(dto, suppressed_requests_give_their_places_back)
 			 DAT_COMPLETION_DEFAULT_FLAG);
 	} while (DAT_GET_TYPE(i) == DAT_INSUFFICIENT_RESOURCES);
 	ASSERT_EQ(DAT_SUCCESS, i);
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.a.dto_evd, &event));
+	ASSERT_DAT(wait_event(self->pair.a.dto_evd, &event));
 	EXPECT_EQ(1000, event.event_data.dto_completion_event_data
 				.user_cookie.as_64);
 	EXPECT_EQ(DAT_DTO_SUCCESS,
@@ -899,19 +853,16 @@ TEST_F(dto, fenced_send_carries_what_the_read_before_it_fetched)
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 4096);
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	for (i = 1; i <= 50; i++) {
 		memset(self->b.buf, i, 4096);
 		memset(self->a.buf, 0, 4096);
-		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b,
-						 8192, 4096, 1));
-		ASSERT_EQ(DAT_SUCCESS,
-			  post(&self->pair, &self->b, READ, 1, &seg, 4096, 2,
-			       DAT_COMPLETION_DEFAULT_FLAG));
+		ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, 8192, 4096, 1));
+		ASSERT_DAT(post(&self->pair, &self->b, READ, 1, &seg, 4096, 2,
+				DAT_COMPLETION_DEFAULT_FLAG));
 		/* From the buffer that the read fills. */
-		ASSERT_EQ(DAT_SUCCESS,
-			  post(&self->pair, &self->b, SEND, 1, &seg, 0, 3,
-			       DAT_COMPLETION_BARRIER_FENCE_FLAG));
+		ASSERT_DAT(post(&self->pair, &self->b, SEND, 1, &seg, 0, 3,
+				DAT_COMPLETION_BARRIER_FENCE_FLAG));
 		ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 1));
 		ASSERT_EQ(0, memcmp(self->b.buf, self->b.buf + 8192, 4096)) {
 			TH_LOG("round %u", i);
@@ -928,28 +879,22 @@ TEST_F(dto, message_over_max_message_size_is_a_length_error)
 		.max_rdma_size = 2000,
 	};
 
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create(self->pair.ia, self->pair.a.pz,
-				self->pair.a.dto_evd, self->pair.a.dto_evd,
-				self->pair.a.conn_evd, &attr,
-				&self->pair.a.ep));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	EXPECT_EQ(DAT_LENGTH_ERROR,
-		  DAT_GET_TYPE(post_send(self->pair.a.ep, &self->a, 0, 1001,
-					 1)));
-	EXPECT_EQ(DAT_LENGTH_ERROR,
-		  DAT_GET_TYPE(post_write(self->pair.a.ep, &self->a, 0, 2001,
-					  self->b.rmr_context, self->b.buf,
-					  1)));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_write(self->pair.a.ep, &self->a, 0, 2000,
-			     self->b.rmr_context, self->b.buf, 2));
+	ASSERT_DAT(dat_ep_free(self->pair.a.ep));
+	ASSERT_DAT(dat_ep_create(self->pair.ia, self->pair.a.pz,
+				 self->pair.a.dto_evd, self->pair.a.dto_evd,
+				 self->pair.a.conn_evd, &attr,
+				 &self->pair.a.ep));
+	ASSERT_DAT(pair_connect(&self->pair));
+	EXPECT_DAT_TYPE(DAT_LENGTH_ERROR,
+			post_send(self->pair.a.ep, &self->a, 0, 1001, 1));
+	EXPECT_DAT_TYPE(DAT_LENGTH_ERROR,
+			post_write(self->pair.a.ep, &self->a, 0, 2001,
+				   self->b.rmr_context, self->b.buf, 1));
+	ASSERT_DAT(post_write(self->pair.a.ep, &self->a, 0, 2000,
+			      self->b.rmr_context, self->b.buf, 2));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 2));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_recv(self->pair.b.ep, &self->b, 0, 1000, 3));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_send(self->pair.a.ep, &self->a, 0, 1000, 4));
+	ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, 0, 1000, 3));
+	ASSERT_DAT(post_send(self->pair.a.ep, &self->a, 0, 1000, 4));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 4));
 }
 

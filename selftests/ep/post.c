@@ -62,7 +62,7 @@ static DAT_RETURN open_all(struct pair *pair, struct region *a,
 
 FIXTURE_SETUP(post)
 {
-	ASSERT_EQ(DAT_SUCCESS, open_all(&self->pair, &self->a, &self->b));
+	ASSERT_DAT(open_all(&self->pair, &self->a, &self->b));
 }
 
 FIXTURE_TEARDOWN(post)
@@ -127,24 +127,21 @@ TEST_F(post, cookies_of_messages_are_opaque_and_need_not_be_unique)
 	static const DAT_UINT64 cookies[] = {
 		0, UINT64_MAX, 1ULL << 63, 1, 1, 0,
 	};
-	unsigned int i, num = ARRAY_SIZE(cookies);
+	unsigned int i, num = ARRAY_LEN(cookies);
 	DAT_EVENT event;
 
 	for (i = 0; i < num; i++) {
-		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b,
-						 i * 8, 8, cookies[i]));
+		ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, i * 8, 8,
+				     cookies[i]));
 	}
 	for (i = 0; i < num; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_send(self->pair.a.ep, &self->a, i * 8, 8,
-				    cookies[num - 1 - i]));
+		ASSERT_DAT(post_send(self->pair.a.ep, &self->a, i * 8, 8,
+				     cookies[num - 1 - i]));
 	}
 	for (i = 0; i < num; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  wait_event(self->pair.b.dto_evd, &event));
+		ASSERT_DAT(wait_event(self->pair.b.dto_evd, &event));
 		EXPECT_EQ(cookies[i], cookie_of(&event));
-		ASSERT_EQ(DAT_SUCCESS,
-			  wait_event(self->pair.a.dto_evd, &event));
+		ASSERT_DAT(wait_event(self->pair.a.dto_evd, &event));
 		EXPECT_EQ(cookies[num - 1 - i], cookie_of(&event));
 	}
 }
@@ -158,10 +155,9 @@ TEST_F(post, message_that_ends_within_a_segment_leaves_what_follows_alone)
 	DAT_DTO_COOKIE c = { .as_64 = 1 };
 
 	memset(self->b.buf, 0x55, REGION);
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(self->pair.b.ep, 3, iov, c,
-						DAT_COMPLETION_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_send(self->pair.a.ep, &self->a, 0, 150, 2));
+	ASSERT_DAT(dat_ep_post_recv(self->pair.b.ep, 3, iov, c,
+				    DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(post_send(self->pair.a.ep, &self->a, 0, 150, 2));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 1));
 	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf + 1000, 100));
 	EXPECT_TRUE(all_are(self->b.buf + 1100, 900, 0x55));
@@ -174,16 +170,14 @@ TEST_F(post, flushed_requests_are_not_suppressed)
 	DAT_EVENT event;
 	enum op op;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep,
-						 DAT_CLOSE_ABRUPT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 	for (op = 0; op < NUM_OPS; op++) {
 		if (op == RECV)
 			continue;
-		ASSERT_EQ(DAT_SUCCESS,
-			  post(&self->pair, op, &self->a, 0, &self->b, 0, 8,
-			       op, DAT_COMPLETION_SUPPRESS_FLAG));
+		ASSERT_DAT(post(&self->pair, op, &self->a, 0, &self->b, 0, 8,
+				op, DAT_COMPLETION_SUPPRESS_FLAG));
 		ASSERT_EQ(DAT_SUCCESS,
 			  wait_event(self->pair.a.dto_evd, &event)) {
 			TH_LOG("%s", op_names[op]);
@@ -202,24 +196,18 @@ TEST_F(post, marker_on_a_disconnected_ep_completes_after_all_before_it)
 	DAT_EVENT event;
 
 	for (i = 0; i < 8; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_recv(self->pair.a.ep, &self->a, 0, 8, i));
+		ASSERT_DAT(post_recv(self->pair.a.ep, &self->a, 0, 8, i));
 	}
 	for (i = 0; i < sends; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_send(self->pair.a.ep, &self->a, 0, 8, 100 + i));
+		ASSERT_DAT(post_send(self->pair.a.ep, &self->a, 0, 8, 100 + i));
 	}
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep,
-						 DAT_CLOSE_ABRUPT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post(&self->pair, RECV, &self->a, 0, &self->b, 0, 8, 8,
-		       DAT_COMPLETION_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post(&self->pair, WRITE, &self->a, 0, &self->b, 0, 8,
-		       100 + sends, DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(post(&self->pair, RECV, &self->a, 0, &self->b, 0, 8, 8,
+			DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(post(&self->pair, WRITE, &self->a, 0, &self->b, 0, 8,
+			100 + sends, DAT_COMPLETION_DEFAULT_FLAG));
 	for (i = 0; i < 8 + sends + 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  wait_event(self->pair.a.dto_evd, &event));
+		ASSERT_DAT(wait_event(self->pair.a.dto_evd, &event));
 		if (cookie_of(&event) < 100) {
 			EXPECT_EQ(next_recv++, cookie_of(&event));
 		} else {
@@ -239,8 +227,7 @@ TEST_F(post, requests_of_every_kind_share_the_queue)
 		SKIP(return, "iWARP: nothing waits for a receive");
 	/* Nobody receives them. */
 	for (i = 0; i < MAX_DTOS; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_send(self->pair.a.ep, &self->a, 0, 8, i));
+		ASSERT_DAT(post_send(self->pair.a.ep, &self->a, 0, 8, i));
 	}
 	for (op = 0; op < NUM_OPS; op++) {
 		EXPECT_EQ(op == RECV ? DAT_SUCCESS :
@@ -264,22 +251,20 @@ TEST_F(post, iov_is_the_consumers_again_when_the_call_returns)
 	DAT_LMR_TRIPLET seg;
 	enum op op;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(self->pair.ia, NULL, 0, NULL,
-			       DAT_PROVIDER_FIELD_ALL, &provider));
+	ASSERT_DAT(dat_ia_query(self->pair.ia, NULL, 0, NULL,
+				DAT_PROVIDER_FIELD_ALL, &provider));
 	EXPECT_EQ(DAT_IOV_CONSUMER, provider.iov_ownership_on_return);
 
 	seg = segment(&self->b, 0, 4096);
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(self->pair.b.ep, 1, &seg, c,
-						DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(dat_ep_post_recv(self->pair.b.ep, 1, &seg, c,
+				    DAT_COMPLETION_DEFAULT_FLAG));
 	memset(&seg, 0xff, sizeof(seg));
 	for (op = 0; op < NUM_OPS; op++) {
 		if (op == RECV)
 			continue;
 		seg = segment(&self->a, op == READ ? 8192 : 0, 4096);
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_iov(&self->pair, op, 1, &seg, &r, op,
-				   DAT_COMPLETION_DEFAULT_FLAG));
+		ASSERT_DAT(post_iov(&self->pair, op, 1, &seg, &r, op,
+				    DAT_COMPLETION_DEFAULT_FLAG));
 		memset(&seg, 0xff, sizeof(seg));
 		EXPECT_EQ(DAT_DTO_SUCCESS,
 			  wait_dto(self->pair.a.dto_evd, op)) {
@@ -299,17 +284,14 @@ TEST_F(post, fenced_write_carries_what_the_read_before_it_fetched)
 	for (i = 1; i <= 50; i++) {
 		memset(self->b.buf, i, 4096);
 		memset(self->a.buf, 0, 12288);
-		ASSERT_EQ(DAT_SUCCESS,
-			  post(&self->pair, READ, &self->a, 0, &self->b, 0,
-			       4096, 1, DAT_COMPLETION_DEFAULT_FLAG));
+		ASSERT_DAT(post(&self->pair, READ, &self->a, 0, &self->b, 0,
+				4096, 1, DAT_COMPLETION_DEFAULT_FLAG));
 		/* From the buffer that the read fills. */
-		ASSERT_EQ(DAT_SUCCESS,
-			  post(&self->pair, WRITE, &self->a, 0, &self->b, 8192,
-			       4096, 2, DAT_COMPLETION_BARRIER_FENCE_FLAG));
+		ASSERT_DAT(post(&self->pair, WRITE, &self->a, 0, &self->b, 8192,
+				4096, 2, DAT_COMPLETION_BARRIER_FENCE_FLAG));
 		/* On iWARP only that it comes back tells that it went. */
-		ASSERT_EQ(DAT_SUCCESS,
-			  post(&self->pair, READ, &self->a, 8192, &self->b,
-			       8192, 4096, 3, DAT_COMPLETION_DEFAULT_FLAG));
+		ASSERT_DAT(post(&self->pair, READ, &self->a, 8192, &self->b,
+				8192, 4096, 3, DAT_COMPLETION_DEFAULT_FLAG));
 		ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 3));
 		ASSERT_TRUE(all_are(self->b.buf + 8192, 4096, i)) {
 			TH_LOG("round %u", i);
@@ -326,21 +308,18 @@ TEST_F(post, fenced_read_begins_when_the_read_before_it_has_completed)
 
 	if (link_is_iwarp())
 		SKIP(return, "siw takes no fence with a read");
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL, desc,
-				 REGION, self->pair.b.pz,
-				 DAT_MEM_PRIV_ALL_FLAG, &shared.lmr,
-				 &shared.lmr_context, &shared.rmr_context,
-				 NULL, NULL));
+	ASSERT_DAT(dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL, desc,
+				  REGION, self->pair.b.pz,
+				  DAT_MEM_PRIV_ALL_FLAG, &shared.lmr,
+				  &shared.lmr_context, &shared.rmr_context,
+				  NULL, NULL));
 	for (i = 1; i <= 50; i++) {
 		memset(self->b.buf, i, 32768);
 		memset(self->a.buf, 0, REGION);
-		ASSERT_EQ(DAT_SUCCESS,
-			  post(&self->pair, READ, &self->a, 0, &self->b, 0,
-			       32768, 1, DAT_COMPLETION_DEFAULT_FLAG));
-		ASSERT_EQ(DAT_SUCCESS,
-			  post(&self->pair, READ, &self->a, 32768, &shared, 0,
-			       32768, 2, DAT_COMPLETION_BARRIER_FENCE_FLAG));
+		ASSERT_DAT(post(&self->pair, READ, &self->a, 0, &self->b, 0,
+				32768, 1, DAT_COMPLETION_DEFAULT_FLAG));
+		ASSERT_DAT(post(&self->pair, READ, &self->a, 32768, &shared, 0,
+				32768, 2, DAT_COMPLETION_BARRIER_FENCE_FLAG));
 		ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 2));
 		ASSERT_TRUE(all_are(self->a.buf + 32768, 32768, i)) {
 			TH_LOG("round %u", i);
@@ -353,9 +332,9 @@ TEST_F(post, read_of_more_than_the_local_buffer_holds_is_a_length_error)
 	DAT_RMR_TRIPLET r = remote(self->b.rmr_context, self->b.buf, 100);
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 99);
 
-	EXPECT_EQ(DAT_LENGTH_ERROR,
-		  DAT_GET_TYPE(post_iov(&self->pair, READ, 1, &seg, &r, 1,
-					DAT_COMPLETION_DEFAULT_FLAG)));
+	EXPECT_DAT_TYPE(DAT_LENGTH_ERROR,
+			post_iov(&self->pair, READ, 1, &seg, &r, 1,
+				 DAT_COMPLETION_DEFAULT_FLAG));
 }
 
 TEST_F(post, read_of_less_than_the_local_buffer_leaves_the_rest_alone)
@@ -372,9 +351,9 @@ TEST_F(post, read_of_less_than_the_local_buffer_leaves_the_rest_alone)
 		seg[0].segment_length = 130;
 	memset(self->a.buf, 0x55, 300);
 	memset(self->b.buf, 0x66, 200);
-	ASSERT_EQ(DAT_SUCCESS, post_iov(&self->pair, READ, num, seg, &r, 1,
-					DAT_COMPLETION_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.a.dto_evd, &event));
+	ASSERT_DAT(post_iov(&self->pair, READ, num, seg, &r, 1,
+			    DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(wait_event(self->pair.a.dto_evd, &event));
 	EXPECT_EQ(DAT_DTO_SUCCESS,
 		  event.event_data.dto_completion_event_data.status);
 	EXPECT_EQ(100, event.event_data.dto_completion_event_data
@@ -397,12 +376,11 @@ TEST_F(post, read_of_memory_in_another_pz_reads_nothing)
 	DAT_PZ_HANDLE pz;
 
 	memset(self->a.buf, 0x55, 4096);
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL, desc,
-				 REGION, pz, DAT_MEM_PRIV_ALL_FLAG, &other.lmr,
-				 &other.lmr_context, &other.rmr_context, NULL,
-				 NULL));
+	ASSERT_DAT(dat_pz_create(self->pair.ia, &pz));
+	ASSERT_DAT(dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL, desc,
+				  REGION, pz, DAT_MEM_PRIV_ALL_FLAG, &other.lmr,
+				  &other.lmr_context, &other.rmr_context, NULL,
+				  NULL));
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  read_status(&self->pair, &self->a, other.rmr_context,
 			      other.buf, 4096));
@@ -443,8 +421,8 @@ FIXTURE_VARIANT_ADD(waiter, read)
 
 FIXTURE_SETUP(waiter)
 {
-	ASSERT_EQ(DAT_SUCCESS, open_all(&self->pair, &self->a, &self->b));
-	ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &self->b, 0, 8, 1));
+	ASSERT_DAT(open_all(&self->pair, &self->a, &self->b));
+	ASSERT_DAT(post_recv(self->pair.b.ep, &self->b, 0, 8, 1));
 }
 
 FIXTURE_TEARDOWN(waiter)
@@ -500,10 +478,10 @@ TEST_F(waiter, is_not_woken_by_an_unsignalled_completion)
 	int i;
 
 	wait_start(&w);
-	ASSERT_EQ(DAT_SUCCESS, post_whole(self, variant->op,
-					  DAT_COMPLETION_UNSIGNALLED_FLAG));
+	ASSERT_DAT(post_whole(self, variant->op,
+			      DAT_COMPLETION_UNSIGNALLED_FLAG));
 	pthread_join(w.thread, NULL);
-	EXPECT_EQ(DAT_TIMEOUT_EXPIRED, DAT_GET_TYPE(w.ret));
+	EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED, w.ret);
 	/* It is an event none the less. */
 	for (i = 0; i < PAIR_TIMEOUT / 1000; i++) {
 		ret = dat_evd_dequeue(self->pair.a.dto_evd, &event);
@@ -511,7 +489,7 @@ TEST_F(waiter, is_not_woken_by_an_unsignalled_completion)
 			break;
 		usleep(1000);
 	}
-	ASSERT_EQ(DAT_SUCCESS, ret);
+	ASSERT_DAT(ret);
 	EXPECT_EQ(7, cookie_of(&event));
 	EXPECT_EQ(DAT_DTO_SUCCESS, status_of(&event));
 }
@@ -547,25 +525,24 @@ TEST_F(post, waiter_is_woken_by_a_solicited_message_only)
 
 	if (link_is_iwarp())
 		SKIP(return, "siw forgets that a message was solicited");
-	ASSERT_EQ(DAT_SUCCESS, solicited_side(pair, &w.evd));
+	ASSERT_DAT(solicited_side(pair, &w.evd));
 	for (i = 0; i < 2; i++)
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_recv(pair->b.ep, &self->b, 0, 8, i));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
+		ASSERT_DAT(post_recv(pair->b.ep, &self->b, 0, 8, i));
+	ASSERT_DAT(pair_connect(pair));
 
 	wait_start(&w);
-	ASSERT_EQ(DAT_SUCCESS, post_send(pair->a.ep, &self->a, 0, 8, 7));
+	ASSERT_DAT(post_send(pair->a.ep, &self->a, 0, 8, 7));
 	pthread_join(w.thread, NULL);
-	EXPECT_EQ(DAT_TIMEOUT_EXPIRED, DAT_GET_TYPE(w.ret));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(w.evd, &event));
+	EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED, w.ret);
+	ASSERT_DAT(dat_evd_dequeue(w.evd, &event));
 	EXPECT_EQ(0, cookie_of(&event));
 
 	w.timeout = PAIR_TIMEOUT;
 	wait_start(&w);
-	ASSERT_EQ(DAT_SUCCESS, post(pair, SEND, &self->a, 0, &self->b, 0, 8, 8,
-				    DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+	ASSERT_DAT(post(pair, SEND, &self->a, 0, &self->b, 0, 8, 8,
+			DAT_COMPLETION_SOLICITED_WAIT_FLAG));
 	pthread_join(w.thread, NULL);
-	ASSERT_EQ(DAT_SUCCESS, w.ret);
+	ASSERT_DAT(w.ret);
 	EXPECT_EQ(1, cookie_of(&w.event));
 }
 
@@ -576,10 +553,9 @@ TEST_F(waiter, is_woken_by_a_completion_with_default_flags)
 	};
 
 	wait_start(&w);
-	ASSERT_EQ(DAT_SUCCESS, post_whole(self, variant->op,
-					  DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(post_whole(self, variant->op, DAT_COMPLETION_DEFAULT_FLAG));
 	pthread_join(w.thread, NULL);
-	ASSERT_EQ(DAT_SUCCESS, w.ret);
+	ASSERT_DAT(w.ret);
 	EXPECT_EQ(7, cookie_of(&w.event));
 }
 

@@ -34,13 +34,11 @@ FIXTURE_SETUP(cno)
 {
 	self->ia = DAT_HANDLE_NULL;
 	self->async_evd = DAT_HANDLE_NULL;
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8,
-					   &self->async_evd, &self->ia));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				 &self->cno));
-	ASSERT_EQ(DAT_SUCCESS,
-		  soft_create(self->ia, QLEN, self->cno, &self->evd));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &self->async_evd,
+			       &self->ia));
+	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				  &self->cno));
+	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &self->evd));
 }
 
 FIXTURE_TEARDOWN(cno)
@@ -55,14 +53,6 @@ static long now_us(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
-
-/* Takes the trigger that the CNO remembers: NULL if there is none. */
-static DAT_EVD_HANDLE take_trigger(DAT_CNO_HANDLE cno)
-{
-	DAT_EVD_HANDLE evd = &evd;
-
-	return dat_cno_wait(cno, 0, &evd) ? DAT_HANDLE_NULL : evd;
 }
 
 /* The same, but gives one that should not come some time to come. */
@@ -122,37 +112,38 @@ TEST_F(cno, new_cno_has_no_evds_no_waiters_and_no_agent)
 	DAT_CNO_HANDLE cno;
 	DAT_CNO_PARAM param;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				  &cno));
 	EXPECT_NE(DAT_HANDLE_NULL, cno);
 	EXPECT_NE(self->cno, cno);
-	EXPECT_EQ(DAT_SUCCESS, dat_get_handle_type(cno, &type));
+	EXPECT_DAT(dat_get_handle_type(cno, &type));
 	EXPECT_EQ(DAT_HANDLE_TYPE_CNO, type);
 	memset(&param, 0xff, sizeof(param));
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param));
+	EXPECT_DAT(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param));
 	EXPECT_EQ(self->ia, param.ia_handle);
 	EXPECT_EQ(NULL, param.agent.instance_data);
 	EXPECT_TRUE(!param.agent.proxy_agent_func);
-	EXPECT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	EXPECT_DAT(soft_post(self->evd, 1));
 	EXPECT_EQ(EMPTY, await_nothing(cno));
 	/* With EVDs or waiters it would not be freed. */
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(cno));
+	EXPECT_DAT(dat_cno_free(cno));
 }
 
 TEST_F(cno, null_pointers_and_unknown_fields_are_invalid_parameters)
 {
 	DAT_CNO_PARAM param;
 
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_cno_wait(self->cno, 0, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_cno_query(self->cno, 0x4, &param));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_cno_query(self->cno, ~0, &param));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				      NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_cno_wait(self->cno, 0, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_cno_query(self->cno, 0x4, &param));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_cno_query(self->cno, ~0, &param));
 }
 
 static void no_agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
@@ -174,14 +165,15 @@ TEST_F(cno, handles_that_are_no_ia_are_invalid)
 	unsigned int i;
 
 	/* The last one was an IA once. */
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 	self->ia = DAT_HANDLE_NULL;
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
-			  dat_cno_create(bad[i], agent, &cno));
-		EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
-			  dat_cno_create(bad[i], DAT_OS_WAIT_PROXY_AGENT_NULL,
-					 &cno));
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+			       dat_cno_create(bad[i], agent, &cno));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+			       dat_cno_create(bad[i],
+					      DAT_OS_WAIT_PROXY_AGENT_NULL,
+					      &cno));
 	}
 	usleep(SILENCE);
 }
@@ -200,19 +192,17 @@ TEST_F(cno, handles_that_are_no_cno_are_invalid)
 	unsigned int i;
 
 	/* One that has been freed, and one whose IA has been closed. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_cno_free(cno));
-	bad[ARRAY_SIZE(bad) - 2] = cno;
+	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				  &cno));
+	ASSERT_DAT(dat_cno_free(cno));
+	bad[ARRAY_LEN(bad) - 2] = cno;
 	async_evd = DAT_HANDLE_NULL;
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8, &async_evd,
-					   &ia));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
-	bad[ARRAY_SIZE(bad) - 1] = cno;
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &async_evd, &ia));
+	ASSERT_DAT(dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	ASSERT_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	bad[ARRAY_LEN(bad) - 1] = cno;
 
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
 		EXPECT_EQ(BAD_CNO,
 			  dat_cno_query(bad[i], DAT_CNO_FIELD_ALL, &param)) {
 			TH_LOG("handle %u", i);
@@ -232,8 +222,8 @@ TEST_F(cno, handles_that_are_no_cno_are_invalid)
 		}
 	}
 	/* Nothing has happened to the EVD. */
-	EXPECT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	EXPECT_DAT(soft_post(self->evd, 1));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 }
 
 TEST_F(cno, cno_serves_the_evds_of_its_own_ia_only)
@@ -241,15 +231,14 @@ TEST_F(cno, cno_serves_the_evds_of_its_own_ia_only)
 	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL, evd, own;
 	DAT_IA_HANDLE ia;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8, &async_evd,
-					   &ia));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &async_evd, &ia));
 	EXPECT_EQ(BAD_CNO, soft_create(ia, QLEN, self->cno, &evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_create(ia, QLEN, DAT_HANDLE_NULL, &own));
+	ASSERT_DAT(soft_create(ia, QLEN, DAT_HANDLE_NULL, &own));
 	EXPECT_EQ(BAD_CNO, dat_evd_modify_cno(own, self->cno));
 	/* They have left no reference behind. */
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_DAT(dat_evd_free(self->evd));
+	EXPECT_DAT(dat_cno_free(self->cno));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
 TEST_F(cno, query_fills_in_what_it_is_asked_for)
@@ -259,7 +248,7 @@ TEST_F(cno, query_fills_in_what_it_is_asked_for)
 
 	for (mask = 0; mask <= DAT_CNO_FIELD_ALL; mask++) {
 		memset(&param, 0xff, sizeof(param));
-		EXPECT_EQ(DAT_SUCCESS, dat_cno_query(self->cno, mask, &param));
+		EXPECT_DAT(dat_cno_query(self->cno, mask, &param));
 		if (mask & DAT_CNO_FIELD_IA_HANDLE)
 			EXPECT_EQ(self->ia, param.ia_handle);
 		if (mask & DAT_CNO_FIELD_AGENT)
@@ -274,9 +263,9 @@ TEST_F(cno, wait_ends_when_an_event_comes_and_names_its_evd)
 	waiter_start(&w, self->cno);
 	usleep(SILENCE);
 	EXPECT_FALSE(atomic_load(&w.returned));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 7));
+	ASSERT_DAT(soft_post(self->evd, 7));
 	waiter_end(&w);
-	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_DAT(w.ret);
 	EXPECT_EQ(self->evd, w.evd);
 	/* Of a notification the event is not part. */
 	EXPECT_EQ(7, soft_take(self->evd));
@@ -289,7 +278,7 @@ TEST_F(cno, timeout_is_waited_out_and_leaves_no_handle)
 	unsigned int i;
 	long start;
 
-	for (i = 0; i < ARRAY_SIZE(timeouts); i++) {
+	for (i = 0; i < ARRAY_LEN(timeouts); i++) {
 		evd = &evd;
 		start = now_us();
 		EXPECT_EQ(EMPTY, dat_cno_wait(self->cno, timeouts[i], &evd));
@@ -303,17 +292,17 @@ TEST_F(cno, trigger_is_remembered_until_one_wait_has_taken_it)
 {
 	DAT_EVD_HANDLE evd = &evd;
 
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, PAIR_TIMEOUT, &evd));
+	ASSERT_DAT(soft_post(self->evd, 1));
+	EXPECT_DAT(dat_cno_wait(self->cno, PAIR_TIMEOUT, &evd));
 	EXPECT_EQ(self->evd, evd);
 	/* Though the event is still there. */
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
 	EXPECT_EQ(1, soft_take(self->evd));
 	/* The next one triggers it again, be the EVD empty or not. */
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 3));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	ASSERT_DAT(soft_post(self->evd, 2));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
+	ASSERT_DAT(soft_post(self->evd, 3));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
 }
 
@@ -321,15 +310,15 @@ TEST_F(cno, hint_is_the_evd_that_came_first)
 {
 	DAT_EVD_HANDLE other;
 
-	ASSERT_EQ(DAT_SUCCESS, soft_create(self->ia, QLEN, self->cno, &other));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(other, 1));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
-	EXPECT_EQ(other, take_trigger(self->cno));
+	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &other));
+	ASSERT_DAT(soft_post(other, 1));
+	ASSERT_DAT(soft_post(self->evd, 2));
+	EXPECT_EQ(other, cno_take(self->cno));
 	/* That was for both of them. */
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 3));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(other, 4));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	ASSERT_DAT(soft_post(self->evd, 3));
+	ASSERT_DAT(soft_post(other, 4));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 	EXPECT_EQ(2, soft_take(self->evd));
 	EXPECT_EQ(3, soft_take(self->evd));
 	EXPECT_EQ(1, soft_take(other));
@@ -338,9 +327,9 @@ TEST_F(cno, hint_is_the_evd_that_came_first)
 
 TEST_F(cno, hint_may_name_an_evd_that_somebody_has_emptied)
 {
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	EXPECT_EQ(1, soft_take(self->evd));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 	EXPECT_EQ(-1, soft_take(self->evd));
 }
 
@@ -352,7 +341,7 @@ TEST_F(cno, each_trigger_frees_one_of_the_waiters)
 	for (i = 0; i < WAITERS; i++)
 		waiter_start(&w[i], self->cno);
 	for (i = 1; i <= WAITERS; i++) {
-		ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, i));
+		ASSERT_DAT(soft_post(self->evd, i));
 		while (count_returned(w, WAITERS) < i)
 			sched_yield();
 		usleep(SILENCE);
@@ -360,7 +349,7 @@ TEST_F(cno, each_trigger_frees_one_of_the_waiters)
 	}
 	for (i = 0; i < WAITERS; i++) {
 		waiter_end(&w[i]);
-		EXPECT_EQ(DAT_SUCCESS, w[i].ret);
+		EXPECT_DAT(w[i].ret);
 		EXPECT_EQ(self->evd, w[i].evd);
 	}
 }
@@ -384,8 +373,8 @@ TEST_F(cno, signal_interrupts_a_waiter)
 	EXPECT_EQ(ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE), w.ret);
 	EXPECT_EQ(DAT_HANDLE_NULL, w.evd);
 	/* It waits no more. */
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+	ASSERT_DAT(dat_evd_free(self->evd));
+	EXPECT_DAT(dat_cno_free(self->cno));
 }
 
 /* A thread in dat_evd_wait(). */
@@ -412,16 +401,16 @@ TEST_F(cno, waiter_on_the_evd_preempts_the_cno)
 
 	sleeper_start(&w.sleeper, evd_waiter_main, &w);
 	sleeper_await(&w.sleeper);
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	ASSERT_DAT(soft_post(self->evd, 2));
 	pthread_join(w.sleeper.thread, NULL);
-	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_DAT(w.ret);
 	EXPECT_EQ(1, soft_number(&w.event));
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
 	/* Now it has gone. */
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 3));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	ASSERT_DAT(soft_post(self->evd, 3));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 }
 
 TEST_F(cno, all_waiters_return_without_a_handle_when_the_last_evd_is_freed)
@@ -430,25 +419,25 @@ TEST_F(cno, all_waiters_return_without_a_handle_when_the_last_evd_is_freed)
 	DAT_EVD_HANDLE other;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, soft_create(self->ia, QLEN, self->cno, &other));
+	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &other));
 	for (i = 0; i < WAITERS; i++)
 		waiter_start(&w[i], self->cno);
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+	ASSERT_DAT(dat_evd_free(self->evd));
 	usleep(SILENCE);
 	EXPECT_EQ(0, count_returned(w, WAITERS));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(other));
+	ASSERT_DAT(dat_evd_free(other));
 	for (i = 0; i < WAITERS; i++) {
 		waiter_end(&w[i]);
-		EXPECT_EQ(DAT_SUCCESS, w[i].ret);
+		EXPECT_DAT(w[i].ret);
 		EXPECT_EQ(DAT_HANDLE_NULL, w[i].evd);
 	}
 	/* Who comes later waits for other EVDs. */
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
 	waiter_start(&w[0], self->cno);
-	ASSERT_EQ(DAT_SUCCESS, soft_create(self->ia, QLEN, self->cno, &other));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(other, 1));
+	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &other));
+	ASSERT_DAT(soft_post(other, 1));
 	waiter_end(&w[0]);
-	EXPECT_EQ(DAT_SUCCESS, w[0].ret);
+	EXPECT_DAT(w[0].ret);
 	EXPECT_EQ(other, w[0].evd);
 }
 
@@ -457,13 +446,13 @@ TEST_F(cno, waiters_wait_on_when_the_last_evd_gets_another_cno)
 	struct waiter w;
 
 	waiter_start(&w, self->cno);
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
 	usleep(SILENCE);
 	EXPECT_FALSE(atomic_load(&w.returned));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, self->cno));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, self->cno));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	waiter_end(&w);
-	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_DAT(w.ret);
 	EXPECT_EQ(self->evd, w.evd);
 }
 
@@ -473,16 +462,15 @@ TEST_F(cno, all_waiters_return_without_a_handle_when_the_ia_is_closed)
 	DAT_CNO_HANDLE lonely;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				 &lonely));
+	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				  &lonely));
 	for (i = 0; i < 2 * WAITERS; i++)
 		waiter_start(&w[i], i < WAITERS ? self->cno : lonely);
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 	self->ia = DAT_HANDLE_NULL;
 	for (i = 0; i < 2 * WAITERS; i++) {
 		waiter_end(&w[i]);
-		EXPECT_EQ(DAT_SUCCESS, w[i].ret);
+		EXPECT_DAT(w[i].ret);
 		EXPECT_EQ(DAT_HANDLE_NULL, w[i].evd);
 	}
 	EXPECT_EQ(BAD_CNO, dat_cno_free(self->cno));
@@ -491,12 +479,11 @@ TEST_F(cno, all_waiters_return_without_a_handle_when_the_ia_is_closed)
 
 TEST_F(cno, ia_that_has_a_cno_is_not_closed_gracefully)
 {
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE),
-		  dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	ASSERT_DAT(dat_evd_free(self->evd));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE),
+		       dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT(dat_cno_free(self->cno));
+	EXPECT_DAT(dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
 	self->ia = DAT_HANDLE_NULL;
 }
 
@@ -504,41 +491,39 @@ TEST_F(cno, cno_that_an_evd_refers_to_cannot_be_freed)
 {
 	DAT_EVD_HANDLE other;
 
-	ASSERT_EQ(DAT_SUCCESS, soft_create(self->ia, QLEN, self->cno, &other));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
-		  dat_cno_free(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(other));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
-		  dat_cno_free(self->cno));
+	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &other));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
+		       dat_cno_free(self->cno));
+	ASSERT_DAT(dat_evd_free(other));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
+		       dat_cno_free(self->cno));
 	/* It has not been changed. */
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+	ASSERT_DAT(soft_post(self->evd, 1));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	EXPECT_DAT(dat_cno_free(self->cno));
 	/* Giving an EVD the CNO that it has counts once. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				 &self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				  &self->cno));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, self->cno));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, self->cno));
+	ASSERT_DAT(dat_evd_free(self->evd));
+	EXPECT_DAT(dat_cno_free(self->cno));
 }
 
 TEST_F(cno, evd_that_cannot_be_made_leaves_the_cno_alone)
 {
 	DAT_EVD_HANDLE evd;
 
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  soft_create(self->ia, 0, self->cno, &evd));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
-		  DAT_GET_TYPE(soft_create(self->ia, 65537, self->cno, &evd)));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
-		  DAT_GET_TYPE(soft_create(self->ia, INT32_MAX, self->cno,
-					   &evd)));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       soft_create(self->ia, 0, self->cno, &evd));
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES,
+			soft_create(self->ia, 65537, self->cno, &evd));
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES,
+			soft_create(self->ia, INT32_MAX, self->cno, &evd));
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+	EXPECT_DAT(dat_evd_free(self->evd));
+	EXPECT_DAT(dat_cno_free(self->cno));
 }
 
 /* The manual page says how its user gets rid of the waiter, then. */
@@ -546,17 +531,17 @@ TEST_F(cno, cno_that_a_thread_waits_for_cannot_be_freed)
 {
 	struct waiter w;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
 	waiter_start(&w, self->cno);
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
-		  dat_cno_free(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, self->cno));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
+		       dat_cno_free(self->cno));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, self->cno));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	waiter_end(&w);
-	EXPECT_EQ(DAT_SUCCESS, w.ret);
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+	EXPECT_DAT(w.ret);
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	EXPECT_DAT(dat_cno_free(self->cno));
+	EXPECT_DAT(dat_evd_free(self->evd));
 }
 
 /* Waits as a child would that shares the file. */
@@ -574,7 +559,7 @@ TEST_F(cno, process_that_shares_the_file_can_wait)
 		_exit(ret || evd != self->evd || soft_take(evd) != 5);
 	}
 	ASSERT_LT(0, pid);
-	EXPECT_EQ(DAT_SUCCESS, soft_post(self->evd, 5));
+	EXPECT_DAT(soft_post(self->evd, 5));
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	EXPECT_EQ(-1, soft_take(self->evd));
@@ -614,8 +599,8 @@ TEST_F(cno, who_looks_at_all_evds_after_each_trigger_misses_no_event)
 
 	posts.evd[0] = self->evd;
 	for (i = 1; i < EVDS; i++) {
-		ASSERT_EQ(DAT_SUCCESS, soft_create(self->ia, QLEN, self->cno,
-						   &posts.evd[i]));
+		ASSERT_DAT(soft_create(self->ia, QLEN, self->cno,
+				       &posts.evd[i]));
 	}
 	for (i = 0; i < POSTERS; i++) {
 		ASSERT_EQ(0, pthread_create(&thread[i], NULL, poster_main,
@@ -624,8 +609,7 @@ TEST_F(cno, who_looks_at_all_evds_after_each_trigger_misses_no_event)
 	while (total < POSTERS * EVENTS) {
 		DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
 
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_cno_wait(self->cno, PAIR_TIMEOUT, &hint));
+		ASSERT_DAT(dat_cno_wait(self->cno, PAIR_TIMEOUT, &hint));
 		EXPECT_NE(DAT_HANDLE_NULL, hint);
 		for (i = 0; i < EVDS; i++) {
 			while ((n = soft_take(posts.evd[i])) >= 0) {
@@ -728,13 +712,11 @@ FIXTURE_SETUP(agent)
 	ASSERT_EQ(0, sem_init(&duty.called, 0, 0));
 	self->ia = DAT_HANDLE_NULL;
 	self->async_evd = DAT_HANDLE_NULL;
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8,
-					   &self->async_evd, &self->ia));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &self->async_evd,
+			       &self->ia));
 	self->threads = count_threads();
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(self->ia, agent_with(self), &self->cno));
-	ASSERT_EQ(DAT_SUCCESS,
-		  soft_create(self->ia, QLEN, self->cno, &self->evd));
+	ASSERT_DAT(dat_cno_create(self->ia, agent_with(self), &self->cno));
+	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &self->evd));
 }
 
 FIXTURE_TEARDOWN(agent)
@@ -747,17 +729,15 @@ TEST_F(agent, is_the_cnos_until_it_has_been_called)
 {
 	DAT_CNO_PARAM param;
 
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, &param));
+	EXPECT_DAT(dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, &param));
 	EXPECT_EQ(self->ia, param.ia_handle);
 	EXPECT_EQ(self, param.agent.instance_data);
 	EXPECT_TRUE(param.agent.proxy_agent_func == agent_main);
 	usleep(SILENCE);
 	EXPECT_EQ(0, atomic_load(&duty.calls));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	ASSERT_TRUE(await_agent());
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, &param));
+	EXPECT_DAT(dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, &param));
 	EXPECT_EQ(NULL, param.agent.instance_data);
 	EXPECT_TRUE(!param.agent.proxy_agent_func);
 	EXPECT_TRUE(await_threads(self->threads));
@@ -765,7 +745,7 @@ TEST_F(agent, is_the_cnos_until_it_has_been_called)
 
 TEST_F(agent, is_called_once_from_a_thread_of_its_own)
 {
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	ASSERT_TRUE(await_agent());
 	EXPECT_EQ(self, duty.data);
 	EXPECT_EQ(self->evd, duty.evd);
@@ -777,7 +757,7 @@ TEST_F(agent, is_called_once_from_a_thread_of_its_own)
 	EXPECT_EQ(0, sigismember(&duty.blocked, SIGINT));
 	/* The event is not taken. */
 	EXPECT_EQ(1, soft_take(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	ASSERT_DAT(soft_post(self->evd, 2));
 	usleep(SILENCE);
 	EXPECT_EQ(1, atomic_load(&duty.calls));
 	EXPECT_TRUE(await_threads(self->threads));
@@ -788,30 +768,30 @@ TEST_F(agent, is_told_of_a_trigger_in_addition_to_a_waiter)
 	struct waiter w;
 
 	waiter_start(&w, self->cno);
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	EXPECT_TRUE(await_agent());
 	EXPECT_EQ(self->evd, duty.evd);
 	waiter_end(&w);
-	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_DAT(w.ret);
 	EXPECT_EQ(self->evd, w.evd);
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
 }
 
 TEST_F(agent, leaves_the_trigger_to_who_waits_later)
 {
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	ASSERT_TRUE(await_agent());
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
 }
 
 TEST_F(agent, is_not_told_of_what_a_disabled_evd_holds)
 {
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(dat_evd_disable(self->evd));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	usleep(SILENCE);
 	EXPECT_EQ(0, atomic_load(&duty.calls));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd));
+	ASSERT_DAT(dat_evd_enable(self->evd));
 	EXPECT_TRUE(await_agent());
 	EXPECT_EQ(self->evd, duty.evd);
 }
@@ -821,15 +801,13 @@ TEST_F(agent, can_be_replaced)
 	DAT_CNO_PARAM param;
 	int other;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_modify_agent(self->cno, agent_with(&other)));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_cno_query(self->cno, DAT_CNO_FIELD_AGENT, &param));
+	ASSERT_DAT(dat_cno_modify_agent(self->cno, agent_with(&other)));
+	EXPECT_DAT(dat_cno_query(self->cno, DAT_CNO_FIELD_AGENT, &param));
 	EXPECT_EQ(&other, param.agent.instance_data);
 	EXPECT_TRUE(param.agent.proxy_agent_func == agent_main);
 	/* There is one at most. */
 	EXPECT_TRUE(await_threads(self->threads + 1));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	EXPECT_TRUE(await_agent());
 	EXPECT_EQ(&other, duty.data);
 	usleep(SILENCE);
@@ -839,37 +817,33 @@ TEST_F(agent, can_be_replaced)
 
 TEST_F(agent, can_be_taken_away)
 {
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_modify_agent(self->cno,
-				       DAT_OS_WAIT_PROXY_AGENT_NULL));
+	ASSERT_DAT(dat_cno_modify_agent(self->cno,
+					DAT_OS_WAIT_PROXY_AGENT_NULL));
 	EXPECT_TRUE(!agent_of(self->cno));
 	EXPECT_TRUE(await_threads(self->threads));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	ASSERT_DAT(soft_post(self->evd, 1));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 	usleep(SILENCE);
 	EXPECT_EQ(0, atomic_load(&duty.calls));
 	/* And given again. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_modify_agent(self->cno, agent_with(NULL)));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	ASSERT_DAT(dat_cno_modify_agent(self->cno, agent_with(NULL)));
+	ASSERT_DAT(soft_post(self->evd, 2));
 	EXPECT_TRUE(await_agent());
 	EXPECT_EQ(NULL, duty.data);
 }
 
 TEST_F(agent, is_called_at_the_next_trigger_not_at_one_before_it)
 {
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_modify_agent(self->cno,
-				       DAT_OS_WAIT_PROXY_AGENT_NULL));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_modify_agent(self->cno, agent_with(self)));
+	ASSERT_DAT(dat_cno_modify_agent(self->cno,
+					DAT_OS_WAIT_PROXY_AGENT_NULL));
+	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(dat_cno_modify_agent(self->cno, agent_with(self)));
 	usleep(SILENCE);
 	EXPECT_EQ(0, atomic_load(&duty.calls));
 	/* Even if nobody has waited for the other meanwhile. */
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	ASSERT_DAT(soft_post(self->evd, 2));
 	EXPECT_TRUE(await_agent());
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 }
 
 TEST_F(agent, can_come_again_from_within_its_call)
@@ -879,15 +853,15 @@ TEST_F(agent, can_come_again_from_within_its_call)
 
 	duty.cno = self->cno;
 	duty.rounds = 10;
-	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, agent));
+	ASSERT_DAT(dat_cno_modify_agent(self->cno, agent));
 	for (i = 1; i <= 10; i++) {
-		ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, i));
+		ASSERT_DAT(soft_post(self->evd, i));
 		ASSERT_TRUE(await_agent());
 		EXPECT_EQ(i, atomic_load(&duty.calls));
 		EXPECT_EQ(i, soft_take(self->evd));
 	}
-	EXPECT_EQ(DAT_SUCCESS, duty.ret);
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, i));
+	EXPECT_DAT(duty.ret);
+	ASSERT_DAT(soft_post(self->evd, i));
 	usleep(SILENCE);
 	EXPECT_EQ(10, atomic_load(&duty.calls));
 	EXPECT_TRUE(await_threads(self->threads));
@@ -897,12 +871,12 @@ TEST_F(agent, is_called_without_a_handle_when_the_last_evd_is_freed)
 {
 	DAT_EVD_HANDLE other;
 
-	ASSERT_EQ(DAT_SUCCESS, soft_create(self->ia, QLEN, self->cno, &other));
+	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &other));
 	duty.evd = self;
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+	ASSERT_DAT(dat_evd_free(self->evd));
 	usleep(SILENCE);
 	EXPECT_EQ(0, atomic_load(&duty.calls));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(other));
+	ASSERT_DAT(dat_evd_free(other));
 	EXPECT_TRUE(await_agent());
 	EXPECT_EQ(self, duty.data);
 	EXPECT_EQ(DAT_HANDLE_NULL, duty.evd);
@@ -913,7 +887,7 @@ TEST_F(agent, is_called_without_a_handle_when_the_last_evd_is_freed)
 TEST_F(agent, is_called_without_a_handle_when_the_ia_is_closed)
 {
 	duty.evd = self;
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 	self->ia = DAT_HANDLE_NULL;
 	EXPECT_TRUE(await_agent());
 	EXPECT_EQ(self, duty.data);
@@ -927,7 +901,7 @@ TEST_F(agent, is_called_however_soon_the_ia_is_closed)
 {
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 	self->ia = DAT_HANDLE_NULL;
 	ASSERT_TRUE(await_agent());
 	for (i = 2; i < 20; i++) {
@@ -935,13 +909,10 @@ TEST_F(agent, is_called_however_soon_the_ia_is_closed)
 		DAT_CNO_HANDLE cno;
 		DAT_IA_HANDLE ia;
 
-		ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8,
-						   &async_evd, &ia));
-		ASSERT_EQ(DAT_SUCCESS, dat_cno_create(ia, agent_with(self),
-						      &cno));
+		ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &async_evd, &ia));
+		ASSERT_DAT(dat_cno_create(ia, agent_with(self), &cno));
 		duty.evd = self;
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+		ASSERT_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 		ASSERT_TRUE(await_agent());
 		EXPECT_EQ(i, atomic_load(&duty.calls));
 		EXPECT_EQ(DAT_HANDLE_NULL, duty.evd);
@@ -954,14 +925,13 @@ TEST_F(agent, is_not_called_for_a_cno_that_has_been_freed)
 	DAT_CNO_HANDLE cno;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
 	/* One whose thread waits, and many whose thread may just begin to. */
 	usleep(SILENCE);
-	ASSERT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+	ASSERT_DAT(dat_cno_free(self->cno));
 	for (i = 0; i < 100; i++) {
-		ASSERT_EQ(DAT_SUCCESS, dat_cno_create(self->ia,
-						      agent_with(self), &cno));
-		ASSERT_EQ(DAT_SUCCESS, dat_cno_free(cno));
+		ASSERT_DAT(dat_cno_create(self->ia, agent_with(self), &cno));
+		ASSERT_DAT(dat_cno_free(cno));
 	}
 	EXPECT_TRUE(await_threads(self->threads));
 	EXPECT_EQ(0, atomic_load(&duty.calls));
@@ -969,10 +939,10 @@ TEST_F(agent, is_not_called_for_a_cno_that_has_been_freed)
 
 TEST_F(agent, stays_when_its_cno_cannot_be_freed)
 {
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
-		  dat_cno_free(self->cno));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
+		       dat_cno_free(self->cno));
 	EXPECT_TRUE(agent_of(self->cno) == agent_main);
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 	self->ia = DAT_HANDLE_NULL;
 	EXPECT_TRUE(await_agent());
 }
@@ -983,8 +953,8 @@ TEST_F(agent, that_no_thread_can_be_made_for_lacks_resources)
 	DAT_CNO_HANDLE cno, other;
 	pthread_attr_t attr, huge;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				  &cno));
 	ASSERT_EQ(0, pthread_getattr_default_np(&attr));
 	ASSERT_EQ(0, pthread_getattr_default_np(&huge));
 	/* No stack is as large as that. */
@@ -993,16 +963,15 @@ TEST_F(agent, that_no_thread_can_be_made_for_lacks_resources)
 	created = dat_cno_create(self->ia, agent_with(self), &other);
 	modified = dat_cno_modify_agent(cno, agent_with(self));
 	ASSERT_EQ(0, pthread_setattr_default_np(&attr));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, DAT_GET_TYPE(created));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, DAT_GET_TYPE(modified));
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES, created);
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES, modified);
 	EXPECT_TRUE(!agent_of(cno));
 	/* There is no CNO but those that are known. */
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(cno));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT(dat_cno_free(cno));
+	EXPECT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	EXPECT_DAT(dat_cno_free(self->cno));
+	EXPECT_DAT(dat_evd_free(self->evd));
+	EXPECT_DAT(dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
 	self->ia = DAT_HANDLE_NULL;
 	EXPECT_TRUE(await_threads(self->threads));
 	EXPECT_EQ(0, atomic_load(&duty.calls));
@@ -1021,14 +990,11 @@ FIXTURE_SETUP(streams)
 {
 	struct pair *pair = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(pair->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				 &self->cno));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->a.pz, &self->a, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->b.pz, &self->b, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open(pair));
+	ASSERT_DAT(dat_cno_create(pair->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				  &self->cno));
+	ASSERT_DAT(regions_open(pair, &self->a, &self->b, 4096,
+				DAT_MEM_PRIV_ALL_FLAG));
 }
 
 FIXTURE_TEARDOWN(streams)
@@ -1051,42 +1017,30 @@ static DAT_EVENT_NUMBER await_number(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd,
 TEST_F(streams, events_of_each_kind_trigger_the_cno)
 {
 	struct pair *pair = &self->pair;
-	DAT_IA_ATTR attr;
 	DAT_EVENT event;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(pair->cr_evd, self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(pair->a.conn_evd, self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(pair->b.dto_evd, self->cno));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
-			       &attr, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_connect(pair->a.ep, attr.ia_address_ptr, pair->qual,
-				 DAT_TIMEOUT_INFINITE, 0, NULL,
-				 DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
+	ASSERT_DAT(dat_evd_modify_cno(pair->cr_evd, self->cno));
+	ASSERT_DAT(dat_evd_modify_cno(pair->a.conn_evd, self->cno));
+	ASSERT_DAT(dat_evd_modify_cno(pair->b.dto_evd, self->cno));
+	ASSERT_DAT(connect_to(pair, pair->a.ep, pair->qual));
 	ASSERT_EQ(DAT_CONNECTION_REQUEST_EVENT,
 		  await_number(self->cno, pair->cr_evd, &event));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cr_accept(event.event_data.cr_arrival_event_data
-					.cr_handle, pair->b.ep, 0, NULL));
+	ASSERT_DAT(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
+				 pair->b.ep, 0, NULL));
 	ASSERT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED,
 		  await_number(self->cno, pair->a.conn_evd, &event));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(pair->b.conn_evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(wait_number(pair->b.conn_evd,
+			       DAT_CONNECTION_EVENT_ESTABLISHED));
 	for (i = 0; i < 10; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_recv(pair->b.ep, &self->b, 0, 8, i));
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_send(pair->a.ep, &self->a, 0, 8, i));
+		ASSERT_DAT(post_recv(pair->b.ep, &self->b, 0, 8, i));
+		ASSERT_DAT(post_send(pair->a.ep, &self->a, 0, 8, i));
 		ASSERT_EQ(DAT_DTO_COMPLETION_EVENT,
 			  await_number(self->cno, pair->b.dto_evd, &event));
 		EXPECT_EQ(i, event.event_data.dto_completion_event_data
 				     .user_cookie.as_64);
 	}
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(pair->b.ep,
-						 DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(dat_ep_disconnect(pair->b.ep, DAT_CLOSE_ABRUPT_FLAG));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED,
 		  await_number(self->cno, pair->a.conn_evd, &event));
 }
@@ -1098,13 +1052,12 @@ TEST_F(streams, completion_without_notification_triggers_nothing)
 	DAT_LMR_TRIPLET seg;
 	DAT_RMR_TRIPLET to;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(pair->a.dto_evd, self->cno));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
+	ASSERT_DAT(dat_evd_modify_cno(pair->a.dto_evd, self->cno));
+	ASSERT_DAT(pair_connect(pair));
 	seg = segment(&self->a, 0, 8);
 	to = remote(self->b.rmr_context, self->b.buf, 8);
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_post_rdma_write(pair->a.ep, 1, &seg, cookie, &to,
-					 DAT_COMPLETION_UNSIGNALLED_FLAG));
+	ASSERT_DAT(dat_ep_post_rdma_write(pair->a.ep, 1, &seg, cookie, &to,
+					  DAT_COMPLETION_UNSIGNALLED_FLAG));
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
 	/* It is there for who looks. */
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(pair->a.dto_evd, 5));
@@ -1121,18 +1074,16 @@ TEST_F(streams, overflow_that_is_told_of_triggers_the_cno)
 	DAT_EVENT event;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(pair->async_evd, self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(pair->ia, QLEN, DAT_HANDLE_NULL,
-					      DAT_EVD_DTO_FLAG, &evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(pair->a.ep));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create(pair->ia, pair->a.pz, evd, evd,
-				pair->a.conn_evd, &attr, &pair->a.ep));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
+	ASSERT_DAT(dat_evd_modify_cno(pair->async_evd, self->cno));
+	ASSERT_DAT(dat_evd_create(pair->ia, QLEN, DAT_HANDLE_NULL,
+				  DAT_EVD_DTO_FLAG, &evd));
+	ASSERT_DAT(dat_ep_free(pair->a.ep));
+	ASSERT_DAT(dat_ep_create(pair->ia, pair->a.pz, evd, evd,
+				 pair->a.conn_evd, &attr, &pair->a.ep));
+	ASSERT_DAT(pair_connect(pair));
 	for (i = 0; i < 32; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_write(pair->a.ep, &self->a, 0, 8,
-				     self->b.rmr_context, self->b.buf, i));
+		ASSERT_DAT(post_write(pair->a.ep, &self->a, 0, 8,
+				      self->b.rmr_context, self->b.buf, i));
 	}
 	EXPECT_EQ(DAT_ASYNC_ERROR_EVD_OVERFLOW,
 		  await_number(self->cno, pair->async_evd, &event));

@@ -47,22 +47,16 @@ FIXTURE_SETUP(evd)
 	};
 	struct pair *pair = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(pair->ia, QLEN, DAT_HANDLE_NULL,
-				 DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
-				 &self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(pair->a.ep));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create(pair->ia, pair->a.pz, self->evd, self->evd,
-				pair->a.conn_evd, &attr, &pair->a.ep));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(pair, pair->a.pz, &self->a, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(pair, pair->b.pz, &self->b, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open(pair));
+	ASSERT_DAT(dat_evd_create(pair->ia, QLEN, DAT_HANDLE_NULL,
+				  DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
+				  &self->evd));
+	ASSERT_DAT(dat_ep_free(pair->a.ep));
+	ASSERT_DAT(dat_ep_create(pair->ia, pair->a.pz, self->evd, self->evd,
+				 pair->a.conn_evd, &attr, &pair->a.ep));
+	ASSERT_DAT(pair_connect(pair));
+	ASSERT_DAT(regions_open(pair, &self->a, &self->b, REGION,
+				DAT_MEM_PRIV_ALL_FLAG));
 }
 
 FIXTURE_TEARDOWN(evd)
@@ -142,15 +136,13 @@ TEST_F(evd, dequeue_of_an_empty_evd_is_queue_empty)
 {
 	DAT_EVENT event;
 
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(dat_evd_dequeue(self->evd, &event)));
-	ASSERT_EQ(DAT_SUCCESS, make_event(self, 1));
-	ASSERT_EQ(DAT_SUCCESS, await_count(self->evd, 1));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd, &event));
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY, dat_evd_dequeue(self->evd, &event));
+	ASSERT_DAT(make_event(self, 1));
+	ASSERT_DAT(await_count(self->evd, 1));
+	EXPECT_DAT(dat_evd_dequeue(self->evd, &event));
 	EXPECT_EQ(1, cookie_of(&event));
 	EXPECT_EQ(self->evd, event.evd_handle);
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(dat_evd_dequeue(self->evd, &event)));
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY, dat_evd_dequeue(self->evd, &event));
 }
 
 TEST_F(evd, threshold_of_n_waits_for_n_events_and_takes_the_first)
@@ -167,19 +159,18 @@ TEST_F(evd, threshold_of_n_waits_for_n_events_and_takes_the_first)
 
 		waiter_start(&w);
 		for (i = 0; i < n - 1; i++) {
-			ASSERT_EQ(DAT_SUCCESS, make_event(self, i));
+			ASSERT_DAT(make_event(self, i));
 		}
 		/* One is missing: it waits. */
 		usleep(SILENCE / QLEN);
 		EXPECT_TRUE(is_waited_for(self->evd));
-		ASSERT_EQ(DAT_SUCCESS, make_event(self, n - 1));
+		ASSERT_DAT(make_event(self, n - 1));
 		pthread_join(w.thread, NULL);
-		ASSERT_EQ(DAT_SUCCESS, w.ret);
+		ASSERT_DAT(w.ret);
 		EXPECT_EQ(0, cookie_of(&w.event));
 		EXPECT_EQ(n - 1, w.nmore);
 		for (i = 1; i < n; i++) {
-			ASSERT_EQ(DAT_SUCCESS,
-				  dat_evd_dequeue(self->evd, &event));
+			ASSERT_DAT(dat_evd_dequeue(self->evd, &event));
 			EXPECT_EQ(i, cookie_of(&event));
 		}
 	}
@@ -192,12 +183,11 @@ TEST_F(evd, nmore_is_the_number_of_events_that_are_left)
 	int i;
 
 	for (i = 0; i < 5; i++) {
-		ASSERT_EQ(DAT_SUCCESS, make_event(self, i));
+		ASSERT_DAT(make_event(self, i));
 	}
-	ASSERT_EQ(DAT_SUCCESS, await_count(self->evd, 5));
+	ASSERT_DAT(await_count(self->evd, 5));
 	for (i = 0; i < 5; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_evd_wait(self->evd, 0, 1, &event, &nmore));
+		ASSERT_DAT(dat_evd_wait(self->evd, 0, 1, &event, &nmore));
 		EXPECT_EQ(i, cookie_of(&event));
 		EXPECT_EQ(4 - i, nmore);
 	}
@@ -210,18 +200,19 @@ TEST_F(evd, threshold_below_1_or_over_the_qlen_is_an_invalid_parameter)
 	DAT_COUNT nmore;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
 		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 			  dat_evd_wait(self->evd, 0, bad[i], &event, &nmore)) {
 			TH_LOG("threshold %d", bad[i]);
 		}
 	}
 	/* An event that is there makes no difference. */
-	ASSERT_EQ(DAT_SUCCESS, make_event(self, 1));
-	ASSERT_EQ(DAT_SUCCESS, await_count(self->evd, 1));
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-			  dat_evd_wait(self->evd, 0, bad[i], &event, &nmore));
+	ASSERT_DAT(make_event(self, 1));
+	ASSERT_DAT(await_count(self->evd, 1));
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+			       dat_evd_wait(self->evd, 0, bad[i], &event,
+					    &nmore));
 	}
 }
 
@@ -233,32 +224,29 @@ TEST_F(evd, threshold_over_a_qlen_that_is_no_power_of_two_is_invalid)
 	DAT_COUNT nmore;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(self->pair.ia, 5, DAT_HANDLE_NULL,
-				 DAT_EVD_DTO_FLAG, &evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create(self->pair.ia, self->pair.a.pz, evd, evd,
-				self->pair.a.conn_evd, NULL,
-				&self->pair.a.ep));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_evd_wait(evd, 0, 6, &event, &nmore));
+	ASSERT_DAT(dat_evd_create(self->pair.ia, 5, DAT_HANDLE_NULL,
+				  DAT_EVD_DTO_FLAG, &evd));
+	ASSERT_DAT(dat_ep_free(self->pair.a.ep));
+	ASSERT_DAT(dat_ep_create(self->pair.ia, self->pair.a.pz, evd, evd,
+				 self->pair.a.conn_evd, NULL,
+				 &self->pair.a.ep));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_evd_wait(evd, 0, 6, &event, &nmore));
 	/* Nor if so many have come, of which the ring takes 8. */
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.b.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.b.ep));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create(self->pair.ia, self->pair.b.pz,
-				self->pair.b.dto_evd, self->pair.b.dto_evd,
-				self->pair.b.conn_evd, NULL,
-				&self->pair.b.ep));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(wait_number(self->pair.b.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(dat_ep_free(self->pair.b.ep));
+	ASSERT_DAT(dat_ep_create(self->pair.ia, self->pair.b.pz,
+				 self->pair.b.dto_evd, self->pair.b.dto_evd,
+				 self->pair.b.conn_evd, NULL,
+				 &self->pair.b.ep));
+	ASSERT_DAT(pair_connect(&self->pair));
 	for (i = 0; i < 6; i++) {
-		ASSERT_EQ(DAT_SUCCESS, make_event(self, i));
+		ASSERT_DAT(make_event(self, i));
 	}
 	usleep(SILENCE);
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_evd_wait(evd, 0, 6, &event, &nmore));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_evd_wait(evd, 0, 6, &event, &nmore));
 }
 
 TEST_F(evd, threshold_must_be_1_where_an_ep_suppresses_notification)
@@ -267,12 +255,11 @@ TEST_F(evd, threshold_must_be_1_where_an_ep_suppresses_notification)
 	DAT_COUNT nmore;
 
 	/* Side b's EP does, see side_open(). */
-	EXPECT_EQ(DAT_INVALID_STATE,
-		  DAT_GET_TYPE(dat_evd_wait(self->pair.b.dto_evd, 0, 2, &event,
-					    &nmore)));
-	EXPECT_EQ(DAT_TIMEOUT_EXPIRED,
-		  DAT_GET_TYPE(dat_evd_wait(self->pair.b.dto_evd, 0, 1, &event,
-					    &nmore)));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE, dat_evd_wait(self->pair.b.dto_evd, 0,
+							2, &event, &nmore));
+	EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED,
+			dat_evd_wait(self->pair.b.dto_evd, 0, 1, &event,
+				     &nmore));
 }
 
 TEST_F(evd, threshold_may_be_more_than_1_when_that_ep_has_gone)
@@ -280,10 +267,10 @@ TEST_F(evd, threshold_may_be_more_than_1_when_that_ep_has_gone)
 	DAT_EVENT event;
 	DAT_COUNT nmore;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.b.ep));
-	EXPECT_EQ(DAT_TIMEOUT_EXPIRED,
-		  DAT_GET_TYPE(dat_evd_wait(self->pair.b.dto_evd, 0, 2, &event,
-					    &nmore)));
+	ASSERT_DAT(dat_ep_free(self->pair.b.ep));
+	EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED,
+			dat_evd_wait(self->pair.b.dto_evd, 0, 2, &event,
+				     &nmore));
 }
 
 TEST_F(evd, null_pointers_are_invalid_parameters)
@@ -291,12 +278,12 @@ TEST_F(evd, null_pointers_are_invalid_parameters)
 	DAT_EVENT event;
 	DAT_COUNT nmore;
 
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
-		  dat_evd_wait(self->evd, 0, 1, NULL, &nmore));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
-		  dat_evd_wait(self->evd, 0, 1, &event, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_evd_dequeue(self->evd, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+		       dat_evd_wait(self->evd, 0, 1, NULL, &nmore));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
+		       dat_evd_wait(self->evd, 0, 1, &event, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_evd_dequeue(self->evd, NULL));
 }
 
 TEST_F(evd, handles_that_are_none_are_invalid)
@@ -311,14 +298,12 @@ TEST_F(evd, handles_that_are_none_are_invalid)
 
 	if (HANDLES_ARE_POINTERS)
 		SKIP(return, "libdat2 follows a handle to its provider");
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		EXPECT_EQ(DAT_INVALID_HANDLE,
-			  DAT_GET_TYPE(dat_evd_wait(bad[i], 0, 1, &event,
-						    &nmore)));
-		EXPECT_EQ(DAT_INVALID_HANDLE,
-			  DAT_GET_TYPE(dat_evd_dequeue(bad[i], &event)));
-		EXPECT_EQ(DAT_INVALID_HANDLE,
-			  DAT_GET_TYPE(dat_evd_free(bad[i])));
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
+		EXPECT_DAT_TYPE(DAT_INVALID_HANDLE,
+				dat_evd_wait(bad[i], 0, 1, &event, &nmore));
+		EXPECT_DAT_TYPE(DAT_INVALID_HANDLE,
+				dat_evd_dequeue(bad[i], &event));
+		EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_evd_free(bad[i]));
 	}
 }
 
@@ -329,12 +314,12 @@ TEST_F(evd, timeout_is_in_microseconds_and_is_waited_out)
 	DAT_COUNT nmore;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(timeouts); i++) {
+	for (i = 0; i < ARRAY_LEN(timeouts); i++) {
 		long start = now_us(), took;
 
-		EXPECT_EQ(DAT_TIMEOUT_EXPIRED,
-			  DAT_GET_TYPE(dat_evd_wait(self->evd, timeouts[i], 1,
-						    &event, &nmore)));
+		EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED,
+				dat_evd_wait(self->evd, timeouts[i], 1, &event,
+					     &nmore));
 		took = now_us() - start;
 		EXPECT_GE(took, timeouts[i]);
 		EXPECT_LT(took, timeouts[i] + LATE);
@@ -348,13 +333,13 @@ TEST_F(evd, timeout_of_0_takes_an_event_or_expires_at_once)
 	long start;
 
 	start = now_us();
-	EXPECT_EQ(DAT_TIMEOUT_EXPIRED,
-		  DAT_GET_TYPE(dat_evd_wait(self->evd, 0, 1, &event, &nmore)));
+	EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED,
+			dat_evd_wait(self->evd, 0, 1, &event, &nmore));
 	EXPECT_LT(now_us() - start, LATE);
 	EXPECT_EQ(0, nmore);
-	ASSERT_EQ(DAT_SUCCESS, make_event(self, 1));
-	ASSERT_EQ(DAT_SUCCESS, await_count(self->evd, 1));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_wait(self->evd, 0, 1, &event, &nmore));
+	ASSERT_DAT(make_event(self, 1));
+	ASSERT_DAT(await_count(self->evd, 1));
+	EXPECT_DAT(dat_evd_wait(self->evd, 0, 1, &event, &nmore));
 }
 
 TEST_F(evd, expired_timeout_takes_no_event_and_tells_how_many_there_are)
@@ -363,15 +348,14 @@ TEST_F(evd, expired_timeout_takes_no_event_and_tells_how_many_there_are)
 	DAT_EVENT event;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, make_event(self, 0));
-	ASSERT_EQ(DAT_SUCCESS, make_event(self, 1));
-	ASSERT_EQ(DAT_SUCCESS, await_count(self->evd, 2));
-	EXPECT_EQ(DAT_TIMEOUT_EXPIRED,
-		  DAT_GET_TYPE(dat_evd_wait(self->evd, 10000, 3, &event,
-					    &nmore)));
+	ASSERT_DAT(make_event(self, 0));
+	ASSERT_DAT(make_event(self, 1));
+	ASSERT_DAT(await_count(self->evd, 2));
+	EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED,
+			dat_evd_wait(self->evd, 10000, 3, &event, &nmore));
 	EXPECT_EQ(2, nmore);
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd, &event));
+		ASSERT_DAT(dat_evd_dequeue(self->evd, &event));
 		EXPECT_EQ(i, cookie_of(&event));
 	}
 }
@@ -385,20 +369,19 @@ TEST_F(evd, waiter_owns_the_evd)
 	DAT_COUNT nmore;
 
 	waiter_start(&w);
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER),
-		  dat_evd_wait(self->evd, 0, 1, &event, &nmore));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER),
-		  dat_evd_dequeue(self->evd, &event));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER),
+		       dat_evd_wait(self->evd, 0, 1, &event, &nmore));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER),
+		       dat_evd_dequeue(self->evd, &event));
 	/* Another EVD is another matter. */
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(dat_evd_dequeue(self->pair.b.dto_evd, &event)));
-	ASSERT_EQ(DAT_SUCCESS, make_event(self, 1));
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY,
+			dat_evd_dequeue(self->pair.b.dto_evd, &event));
+	ASSERT_DAT(make_event(self, 1));
 	pthread_join(w.thread, NULL);
-	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_DAT(w.ret);
 	EXPECT_EQ(1, cookie_of(&w.event));
 	/* It is anybody's again. */
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(dat_evd_dequeue(self->evd, &event)));
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY, dat_evd_dequeue(self->evd, &event));
 }
 
 static void on_signal(int signal __attribute__((unused)))
@@ -418,7 +401,7 @@ TEST_F(evd, signal_interrupts_a_waiter)
 
 	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
 	waiter_start(&w);
-	ASSERT_EQ(DAT_SUCCESS, make_event(self, 1));
+	ASSERT_DAT(make_event(self, 1));
 	usleep(SILENCE / 2);
 	start = now_us();
 	/* Again and again: it may not have been asleep the first time. */
@@ -427,9 +410,9 @@ TEST_F(evd, signal_interrupts_a_waiter)
 		usleep(1000);
 	} while (pthread_tryjoin_np(w.thread, NULL));
 	EXPECT_LT(now_us() - start, LATE);
-	EXPECT_EQ(DAT_INTERRUPTED_CALL, DAT_GET_TYPE(w.ret));
+	EXPECT_DAT_TYPE(DAT_INTERRUPTED_CALL, w.ret);
 	EXPECT_EQ(1, w.nmore);
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd, &w.event));
+	EXPECT_DAT(dat_evd_dequeue(self->evd, &w.event));
 	EXPECT_EQ(1, cookie_of(&w.event));
 }
 
@@ -438,17 +421,15 @@ TEST_F(evd, freeing_the_evd_aborts_its_waiter)
 	struct waiter w = { .threshold = 1, .timeout = PAIR_TIMEOUT };
 
 	/* One that nothing feeds, for only that can be freed. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(self->pair.ia, 4, DAT_HANDLE_NULL,
-				 DAT_EVD_CONNECTION_FLAG, &w.evd));
+	ASSERT_DAT(dat_evd_create(self->pair.ia, 4, DAT_HANDLE_NULL,
+				  DAT_EVD_CONNECTION_FLAG, &w.evd));
 	waiter_start(&w);
 	/* It may be on its way only. */
 	usleep(SILENCE / 2);
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(w.evd));
+	EXPECT_DAT(dat_evd_free(w.evd));
 	pthread_join(w.thread, NULL);
-	EXPECT_EQ(DAT_ABORT, DAT_GET_TYPE(w.ret));
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(dat_evd_dequeue(w.evd, &w.event)));
+	EXPECT_DAT_TYPE(DAT_ABORT, w.ret);
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_evd_dequeue(w.evd, &w.event));
 }
 
 TEST_F(evd, closing_the_ia_aborts_a_waiter)
@@ -459,25 +440,23 @@ TEST_F(evd, closing_the_ia_aborts_a_waiter)
 
 	waiter_start(&w);
 	usleep(SILENCE / 2);
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_ia_close(self->pair.ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_DAT(dat_ia_close(self->pair.ia, DAT_CLOSE_ABRUPT_FLAG));
 	self->pair.ia = DAT_HANDLE_NULL;
 	pthread_join(w.thread, NULL);
-	EXPECT_EQ(DAT_ABORT, DAT_GET_TYPE(w.ret));
+	EXPECT_DAT_TYPE(DAT_ABORT, w.ret);
 }
 
 TEST_F(evd, evd_that_is_fed_cannot_be_freed)
 {
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE),
-		  dat_evd_free(self->evd));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE),
-		  dat_evd_free(self->pair.a.conn_evd));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE),
-		  dat_evd_free(self->pair.cr_evd));
-	EXPECT_EQ(DAT_INVALID_STATE,
-		  DAT_GET_TYPE(dat_evd_free(self->pair.async_evd)));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE),
+		       dat_evd_free(self->evd));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE),
+		       dat_evd_free(self->pair.a.conn_evd));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE),
+		       dat_evd_free(self->pair.cr_evd));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE, dat_evd_free(self->pair.async_evd));
+	ASSERT_DAT(dat_ep_free(self->pair.a.ep));
+	EXPECT_DAT(dat_evd_free(self->evd));
 }
 
 TEST_F(evd, overflow_is_an_asynchronous_event_about_the_evd)
@@ -487,17 +466,17 @@ TEST_F(evd, overflow_is_an_asynchronous_event_about_the_evd)
 
 	/* More than it and what is behind it can hold. */
 	for (i = 0; i < 32; i++) {
-		ASSERT_EQ(DAT_SUCCESS, make_event(self, i));
+		ASSERT_DAT(make_event(self, i));
 	}
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.async_evd, &event));
-	EXPECT_EQ(DAT_ASYNC_ERROR_EVD_OVERFLOW, event.event_number);
+	ASSERT_DAT(wait_for(self->pair.async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW,
+			    &event));
 	EXPECT_EQ(self->evd,
 		  event.event_data.asynch_error_event_data.dat_handle);
 	EXPECT_EQ(DAT_EVD_OVERFLOW_ERROR,
 		  event.event_data.asynch_error_event_data.reason);
 	/* What came in time is there, in order: no less than asked for. */
 	for (i = 0; i < QLEN; i++) {
-		ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd, &event));
+		ASSERT_DAT(dat_evd_dequeue(self->evd, &event));
 		EXPECT_EQ(i, cookie_of(&event));
 	}
 }
@@ -513,15 +492,13 @@ TEST_F(evd, ep_can_be_freed_at_once_after_an_overflow)
 		SKIP(return, "iWARP: nothing waits for a receive");
 	/* Nobody receives them, so that all are flushed at the same moment. */
 	for (i = 0; i < 32; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_send(self->pair.a.ep, &self->a, 0, 8, i));
+		ASSERT_DAT(post_send(self->pair.a.ep, &self->a, 0, 8, i));
 	}
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.a.ep,
-						 DAT_CLOSE_ABRUPT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.async_evd, &event));
-	EXPECT_EQ(DAT_ASYNC_ERROR_EVD_OVERFLOW, event.event_number);
+	ASSERT_DAT(dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(wait_for(self->pair.async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW,
+			    &event));
 	start = now_us();
-	EXPECT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
+	EXPECT_DAT(dat_ep_free(self->pair.a.ep));
 	EXPECT_LT(now_us() - start, LATE);
 }
 
@@ -532,15 +509,15 @@ TEST_F(evd, as_many_events_as_the_qlen_do_not_overflow)
 
 	for (round = 0; round < 5; round++) {
 		for (i = 0; i < QLEN; i++) {
-			ASSERT_EQ(DAT_SUCCESS, make_event(self, i));
+			ASSERT_DAT(make_event(self, i));
 		}
 		for (i = 0; i < QLEN; i++) {
-			ASSERT_EQ(DAT_SUCCESS, wait_event(self->evd, &event));
+			ASSERT_DAT(wait_event(self->evd, &event));
 			EXPECT_EQ(i, cookie_of(&event));
 		}
 	}
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(dat_evd_dequeue(self->pair.async_evd, &event)));
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY,
+			dat_evd_dequeue(self->pair.async_evd, &event));
 }
 
 FIXTURE(merged)
@@ -557,29 +534,23 @@ FIXTURE_SETUP(merged)
 	struct side *sides[] = { &pair->a, &pair->b };
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(pair->ia, 256, DAT_HANDLE_NULL,
-				 DAT_EVD_CR_FLAG | DAT_EVD_DTO_FLAG |
-				 DAT_EVD_CONNECTION_FLAG |
-				 DAT_EVD_RMR_BIND_FLAG, &self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(pair->psp));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_psp_create(pair->ia, pair->qual, self->evd,
-				 DAT_PSP_CONSUMER_FLAG, &pair->psp));
+	ASSERT_DAT(pair_open(pair));
+	ASSERT_DAT(dat_evd_create(pair->ia, 256, DAT_HANDLE_NULL,
+				  DAT_EVD_CR_FLAG | DAT_EVD_DTO_FLAG |
+					  DAT_EVD_CONNECTION_FLAG |
+					  DAT_EVD_RMR_BIND_FLAG,
+				  &self->evd));
+	ASSERT_DAT(dat_psp_free(pair->psp));
+	ASSERT_DAT(dat_psp_create(pair->ia, pair->qual, self->evd,
+				  DAT_PSP_CONSUMER_FLAG, &pair->psp));
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS, dat_ep_free(sides[i]->ep));
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_ep_create(pair->ia, sides[i]->pz, self->evd,
-					self->evd, self->evd, NULL,
-					&sides[i]->ep));
+		ASSERT_DAT(dat_ep_free(sides[i]->ep));
+		ASSERT_DAT(dat_ep_create(pair->ia, sides[i]->pz, self->evd,
+					 self->evd, self->evd, NULL,
+					 &sides[i]->ep));
 	}
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(pair, pair->a.pz, &self->a, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(pair, pair->b.pz, &self->b, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(regions_open(pair, &self->a, &self->b, REGION,
+				DAT_MEM_PRIV_ALL_FLAG));
 }
 
 FIXTURE_TEARDOWN(merged)
@@ -592,46 +563,31 @@ TEST_F(merged, streams_on_one_evd_keep_their_order)
 	struct pair *pair = &self->pair;
 	DAT_RMR_CONTEXT context;
 	DAT_RMR_HANDLE rmr[10];
-	DAT_IA_ATTR attr;
 	DAT_EVENT event;
 	DAT_UINT64 i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
-			       &attr, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_connect(pair->a.ep, attr.ia_address_ptr, pair->qual,
-				 DAT_TIMEOUT_INFINITE, 0, NULL,
-				 DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->evd, &event));
-	ASSERT_EQ(DAT_CONNECTION_REQUEST_EVENT, event.event_number);
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cr_accept(event.event_data.cr_arrival_event_data
-					.cr_handle, pair->b.ep, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(connect_to(pair, pair->a.ep, pair->qual));
+	ASSERT_DAT(wait_for(self->evd, DAT_CONNECTION_REQUEST_EVENT, &event));
+	ASSERT_DAT(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
+				 pair->b.ep, 0, NULL));
+	ASSERT_DAT(wait_number(self->evd, DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(wait_number(self->evd, DAT_CONNECTION_EVENT_ESTABLISHED));
 
 	for (i = 0; i < 40; i++) {
 		if (i % 4) {
-			ASSERT_EQ(DAT_SUCCESS,
-				  post_write(pair->a.ep, &self->a, 0, 8,
-					     self->b.rmr_context, self->b.buf,
-					     i));
+			ASSERT_DAT(post_write(pair->a.ep, &self->a, 0, 8,
+					      self->b.rmr_context, self->b.buf,
+					      i));
 			continue;
 		}
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_rmr_create(pair->a.pz, &rmr[i / 4]));
-		ASSERT_EQ(DAT_SUCCESS,
-			  bind_window(rmr[i / 4], &self->a, 0, 10,
-				      DAT_MEM_PRIV_REMOTE_READ_FLAG,
-				      pair->a.ep, i,
-				      DAT_COMPLETION_DEFAULT_FLAG, &context));
+		ASSERT_DAT(dat_rmr_create(pair->a.pz, &rmr[i / 4]));
+		ASSERT_DAT(bind_window(rmr[i / 4], &self->a, 0, 10,
+				       DAT_MEM_PRIV_REMOTE_READ_FLAG,
+				       pair->a.ep, i,
+				       DAT_COMPLETION_DEFAULT_FLAG, &context));
 	}
 	for (i = 0; i < 40; i++) {
-		ASSERT_EQ(DAT_SUCCESS, wait_event(self->evd, &event));
+		ASSERT_DAT(wait_event(self->evd, &event));
 		EXPECT_EQ(i % 4 ? DAT_DTO_COMPLETION_EVENT :
 				  DAT_RMR_BIND_COMPLETION_EVENT,
 			  event.event_number);
@@ -640,23 +596,19 @@ TEST_F(merged, streams_on_one_evd_keep_their_order)
 
 	/* The end of the connection comes behind what was posted before it. */
 	for (i = 0; i < 40; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_write(pair->a.ep, &self->a, 0, 8,
-				     self->b.rmr_context, self->b.buf, i));
+		ASSERT_DAT(post_write(pair->a.ep, &self->a, 0, 8,
+				      self->b.rmr_context, self->b.buf, i));
 	}
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_disconnect(pair->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	ASSERT_DAT(dat_ep_disconnect(pair->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
 	for (i = 0; i < 40; i++) {
-		ASSERT_EQ(DAT_SUCCESS, wait_event(self->evd, &event));
-		ASSERT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+		ASSERT_DAT(wait_for(self->evd, DAT_DTO_COMPLETION_EVENT,
+				    &event));
 		EXPECT_EQ(i, cookie_of(&event));
 		EXPECT_EQ(DAT_DTO_SUCCESS,
 			  event.event_data.dto_completion_event_data.status);
 	}
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(self->evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	EXPECT_DAT(wait_number(self->evd, DAT_CONNECTION_EVENT_DISCONNECTED));
+	EXPECT_DAT(wait_number(self->evd, DAT_CONNECTION_EVENT_DISCONNECTED));
 }
 
 /* From now on every system call but exit_group() kills the process. */
@@ -669,7 +621,7 @@ static int forbid_system_calls(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	};
-	struct sock_fprog prog = { .len = ARRAY_SIZE(code), .filter = code };
+	struct sock_fprog prog = { .len = ARRAY_LEN(code), .filter = code };
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -1;
@@ -726,9 +678,9 @@ TEST_F(evd, no_system_call_is_made_while_there_are_events)
 	int i, status;
 
 	for (i = 0; i < 5; i++) {
-		ASSERT_EQ(DAT_SUCCESS, make_event(self, i));
+		ASSERT_DAT(make_event(self, i));
 	}
-	ASSERT_EQ(DAT_SUCCESS, await_count(self->evd, 5));
+	ASSERT_DAT(await_count(self->evd, 5));
 	status = run_without_system_calls(self, take_events);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_SECCOMP)
 		SKIP(return, "no seccomp");

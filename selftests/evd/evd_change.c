@@ -39,13 +39,11 @@ FIXTURE_SETUP(change)
 {
 	self->ia = DAT_HANDLE_NULL;
 	self->async_evd = DAT_HANDLE_NULL;
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8,
-					   &self->async_evd, &self->ia));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				 &self->cno));
-	ASSERT_EQ(DAT_SUCCESS,
-		  soft_create(self->ia, QLEN, self->cno, &self->evd));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &self->async_evd,
+			       &self->ia));
+	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				  &self->cno));
+	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &self->evd));
 }
 
 FIXTURE_TEARDOWN(change)
@@ -103,14 +101,6 @@ static int state_of(DAT_EVD_HANDLE evd)
 
 	return dat_evd_query(evd, DAT_EVD_FIELD_EVD_STATE, &param) ?
 		       -1 : (int)param.evd_state;
-}
-
-/* Takes the trigger that the CNO remembers: NULL if there is none. */
-static DAT_EVD_HANDLE take_trigger(DAT_CNO_HANDLE cno)
-{
-	DAT_EVD_HANDLE evd;
-
-	return dat_cno_wait(cno, 0, &evd) ? DAT_HANDLE_NULL : evd;
 }
 
 /* Nor will there be one. */
@@ -203,14 +193,11 @@ TEST_F(change, handles_that_are_no_evd_are_invalid)
 
 	if (HANDLES_ARE_POINTERS)
 		SKIP(return, "libdat2 follows a handle to its provider");
-	ASSERT_EQ(DAT_SUCCESS,
-		  soft_create(self->ia, QLEN, DAT_HANDLE_NULL, &freed));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(freed));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8, &async_evd,
-					   &ia));
-	ASSERT_EQ(DAT_SUCCESS,
-		  soft_create(ia, QLEN, DAT_HANDLE_NULL, &orphan));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(soft_create(self->ia, QLEN, DAT_HANDLE_NULL, &freed));
+	ASSERT_DAT(dat_evd_free(freed));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &async_evd, &ia));
+	ASSERT_DAT(soft_create(ia, QLEN, DAT_HANDLE_NULL, &orphan));
+	ASSERT_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 	{
 		DAT_EVD_HANDLE bad[] = {
 			DAT_HANDLE_NULL, self->ia, self->cno, &bad,
@@ -219,8 +206,8 @@ TEST_F(change, handles_that_are_no_evd_are_invalid)
 			async_evd,
 		};
 
-		for (i = 0; i < ARRAY_SIZE(bad); i++) {
-			for (j = 0; j < ARRAY_SIZE(calls); j++) {
+		for (i = 0; i < ARRAY_LEN(bad); i++) {
+			for (j = 0; j < ARRAY_LEN(calls); j++) {
 				EXPECT_EQ(BAD_EVD, calls[j].fn(bad[i])) {
 					TH_LOG("%s, handle %u", calls[j].name,
 					       i);
@@ -229,7 +216,7 @@ TEST_F(change, handles_that_are_no_evd_are_invalid)
 		}
 	}
 	/* One that is right, to compare with. */
-	for (j = 0; j < ARRAY_SIZE(calls); j++) {
+	for (j = 0; j < ARRAY_LEN(calls); j++) {
 		EXPECT_EQ(DAT_SUCCESS, calls[j].fn(self->evd)) {
 			TH_LOG("%s", calls[j].name);
 		}
@@ -247,10 +234,8 @@ TEST_F(change, create_takes_all_streams_together)
 	EXPECT_EQ(DAT_EVD_CR_FLAG | DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG |
 		  DAT_EVD_RMR_BIND_FLAG | DAT_EVD_ASYNC_FLAG,
 		  DAT_EVD_DEFAULT_FLAG);
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(self->ia, QLEN, self->cno, all, &evd));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_query(evd, DAT_EVD_FIELD_EVD_FLAGS, &param));
+	ASSERT_DAT(dat_evd_create(self->ia, QLEN, self->cno, all, &evd));
+	ASSERT_DAT(dat_evd_query(evd, DAT_EVD_FIELD_EVD_FLAGS, &param));
 	EXPECT_EQ(all, param.evd_flags);
 	EXPECT_EQ(QLEN, room(evd));
 	EXPECT_TRUE(take_from(evd, 0, QLEN));
@@ -266,7 +251,7 @@ TEST_F(change, create_refuses_what_cannot_be)
 	DAT_EVD_HANDLE evd = NULL;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(qlen); i++) {
+	for (i = 0; i < ARRAY_LEN(qlen); i++) {
 		EXPECT_EQ(BAD_ARG(2),
 			  soft_create(self->ia, qlen[i], self->cno, &evd));
 		EXPECT_EQ(BAD_ARG(4),
@@ -274,14 +259,13 @@ TEST_F(change, create_refuses_what_cannot_be)
 					 &evd));
 	}
 	EXPECT_EQ(BAD_ARG(5), soft_create(self->ia, QLEN, self->cno, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
-		  soft_create(self->evd, QLEN, self->cno, &evd));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+		       soft_create(self->evd, QLEN, self->cno, &evd));
 	EXPECT_EQ(NULL, evd);
 	/* None of them is in the way. */
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	ASSERT_DAT(dat_evd_free(self->evd));
+	EXPECT_DAT(dat_cno_free(self->cno));
+	EXPECT_DAT(dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
 	self->ia = DAT_HANDLE_NULL;
 }
 
@@ -299,14 +283,13 @@ TEST_F(change, query_tells_what_the_evd_was_made_with)
 	DAT_EVD_HANDLE evd;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+	for (i = 0; i < ARRAY_LEN(flags); i++) {
 		DAT_CNO_HANDLE cno = i % 2 ? self->cno : DAT_HANDLE_NULL;
 
-		ASSERT_EQ(DAT_SUCCESS, dat_evd_create(self->ia, 5 + i, cno,
-						      flags[i], &evd));
+		ASSERT_DAT(dat_evd_create(self->ia, 5 + i, cno, flags[i],
+					  &evd));
 		memset(&param, 0xff, sizeof(param));
-		EXPECT_EQ(DAT_SUCCESS,
-			  dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param));
+		EXPECT_DAT(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param));
 		EXPECT_EQ(TOLD_IA(self->ia), param.ia_handle);
 		/* Not what it has room for. */
 		EXPECT_EQ(5 + i, param.evd_qlen);
@@ -321,8 +304,7 @@ TEST_F(change, query_tells_of_the_asynchronous_evd)
 {
 	DAT_EVD_PARAM param;
 
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_evd_query(self->async_evd, DAT_EVD_FIELD_ALL, &param));
+	EXPECT_DAT(dat_evd_query(self->async_evd, DAT_EVD_FIELD_ALL, &param));
 	EXPECT_EQ(TOLD_IA(self->ia), param.ia_handle);
 	EXPECT_EQ(8, param.evd_qlen);
 	EXPECT_EQ(DAT_HANDLE_NULL, param.cno_handle);
@@ -336,7 +318,7 @@ TEST_F(change, query_fills_in_what_it_is_asked_for)
 
 	for (mask = 0; mask <= DAT_EVD_FIELD_ALL; mask++) {
 		memset(&param, 0xff, sizeof(param));
-		EXPECT_EQ(DAT_SUCCESS, dat_evd_query(self->evd, mask, &param));
+		EXPECT_DAT(dat_evd_query(self->evd, mask, &param));
 		if (mask & DAT_EVD_FIELD_IA_HANDLE)
 			EXPECT_EQ(TOLD_IA(self->ia), param.ia_handle);
 		if (mask & DAT_EVD_FIELD_EVD_QLEN)
@@ -370,22 +352,22 @@ TEST_F(change, query_tells_the_state)
 
 	/* Once more what it is already changes nothing. */
 	for (i = 0; i < 2; i++) {
-		EXPECT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
+		EXPECT_DAT(dat_evd_disable(self->evd));
 		EXPECT_EQ(rest | DAT_EVD_STATE_DISABLED |
 			  DAT_EVD_STATE_WAITABLE, state_of(self->evd));
 	}
 	for (i = 0; i < 2; i++) {
-		EXPECT_EQ(DAT_SUCCESS, dat_evd_set_unwaitable(self->evd));
+		EXPECT_DAT(dat_evd_set_unwaitable(self->evd));
 		EXPECT_EQ(rest | DAT_EVD_STATE_DISABLED |
 			  DAT_EVD_STATE_UNWAITABLE, state_of(self->evd));
 	}
 	for (i = 0; i < 2; i++) {
-		EXPECT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd));
+		EXPECT_DAT(dat_evd_enable(self->evd));
 		EXPECT_EQ(rest | DAT_EVD_STATE_ENABLED |
 			  DAT_EVD_STATE_UNWAITABLE, state_of(self->evd));
 	}
 	for (i = 0; i < 2; i++) {
-		EXPECT_EQ(DAT_SUCCESS, dat_evd_clear_unwaitable(self->evd));
+		EXPECT_DAT(dat_evd_clear_unwaitable(self->evd));
 		EXPECT_EQ(rest | DAT_EVD_STATE_ENABLED |
 			  DAT_EVD_STATE_WAITABLE, state_of(self->evd));
 	}
@@ -395,11 +377,11 @@ TEST_F(change, query_tells_the_state)
 
 TEST_F(change, resize_that_makes_it_larger_keeps_all_events)
 {
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 0, QLEN));
+	ASSERT_DAT(post_from(self->evd, 0, QLEN));
 	ASSERT_EQ(FULL, soft_post(self->evd, QLEN));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 64));
+	ASSERT_DAT(dat_evd_resize(self->evd, 64));
 	EXPECT_EQ(64, qlen_of(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, QLEN, 64 - QLEN));
+	ASSERT_DAT(post_from(self->evd, QLEN, 64 - QLEN));
 	EXPECT_EQ(FULL, soft_post(self->evd, 64));
 	EXPECT_TRUE(take_from(self->evd, 0, 64));
 	EXPECT_TRUE(is_empty(self->evd));
@@ -407,11 +389,11 @@ TEST_F(change, resize_that_makes_it_larger_keeps_all_events)
 
 TEST_F(change, resize_that_makes_it_smaller_keeps_all_events)
 {
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 64));
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 0, 64));
+	ASSERT_DAT(dat_evd_resize(self->evd, 64));
+	ASSERT_DAT(post_from(self->evd, 0, 64));
 	ASSERT_TRUE(take_from(self->evd, 0, 60));
 	/* There is just enough room. */
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 4));
+	ASSERT_DAT(dat_evd_resize(self->evd, 4));
 	EXPECT_EQ(4, qlen_of(self->evd));
 	EXPECT_EQ(FULL, soft_post(self->evd, 0));
 	EXPECT_TRUE(take_from(self->evd, 60, 4));
@@ -424,20 +406,20 @@ TEST_F(change, resize_below_the_number_of_events_is_refused)
 	DAT_COUNT qlen;
 
 	/* In the middle of the ring, so that they wrap around. */
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 0, 5));
+	ASSERT_DAT(post_from(self->evd, 0, 5));
 	ASSERT_TRUE(take_from(self->evd, 0, 5));
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 100, 6));
+	ASSERT_DAT(post_from(self->evd, 100, 6));
 	for (qlen = 1; qlen < 6; qlen++)
 		EXPECT_EQ(TOO_MANY, dat_evd_resize(self->evd, qlen));
 	/* It is what it was. */
 	EXPECT_EQ(QLEN, qlen_of(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 106, 2));
+	ASSERT_DAT(post_from(self->evd, 106, 2));
 	EXPECT_EQ(FULL, soft_post(self->evd, 0));
 	EXPECT_TRUE(take_from(self->evd, 100, 8));
 	EXPECT_TRUE(is_empty(self->evd));
 	/* As many as there are is enough. */
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 200, 6));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 6));
+	ASSERT_DAT(post_from(self->evd, 200, 6));
+	EXPECT_DAT(dat_evd_resize(self->evd, 6));
 	EXPECT_EQ(6, qlen_of(self->evd));
 	EXPECT_TRUE(take_from(self->evd, 200, 6));
 	/* At least. */
@@ -451,15 +433,13 @@ TEST_F(change, resize_keeps_the_order_wherever_the_ring_begins)
 	unsigned int round, i;
 
 	for (round = 0; round < 13; round++) {
-		for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		for (i = 0; i < ARRAY_LEN(sizes); i++) {
 			/* Up to 3 stay in it. */
 			while (posted - taken < 3) {
-				ASSERT_EQ(DAT_SUCCESS,
-					  soft_post(self->evd, posted));
+				ASSERT_DAT(soft_post(self->evd, posted));
 				posted++;
 			}
-			ASSERT_EQ(DAT_SUCCESS,
-				  dat_evd_resize(self->evd, sizes[i]));
+			ASSERT_DAT(dat_evd_resize(self->evd, sizes[i]));
 			ASSERT_EQ(sizes[i], qlen_of(self->evd));
 			ASSERT_TRUE(take_from(self->evd, taken,
 					      1 + (round + i) % 3));
@@ -475,19 +455,19 @@ TEST_F(change, resize_to_a_length_that_cannot_be_is_refused)
 	static const DAT_COUNT bad[] = { 0, -1, INT32_MIN };
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	for (i = 0; i < ARRAY_SIZE(bad); i++)
+	ASSERT_DAT(soft_post(self->evd, 1));
+	for (i = 0; i < ARRAY_LEN(bad); i++)
 		EXPECT_EQ(BAD_ARG(2), dat_evd_resize(self->evd, bad[i]));
-	EXPECT_EQ(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD),
-		  dat_evd_resize(self->evd, INT32_MAX));
+	EXPECT_DAT_RET(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD),
+		       dat_evd_resize(self->evd, INT32_MAX));
 	/* The kernel's EVD is the one that cannot grow so far. */
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
-		  DAT_GET_TYPE(dat_evd_resize(self->evd, 65537)));
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES,
+			dat_evd_resize(self->evd, 65537));
 	EXPECT_EQ(QLEN, qlen_of(self->evd));
 	EXPECT_EQ(1, soft_take(self->evd));
 	EXPECT_EQ(QLEN, room(self->evd));
 	/* To what it is it can be resized, even if full. */
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, QLEN));
+	EXPECT_DAT(dat_evd_resize(self->evd, QLEN));
 	EXPECT_TRUE(take_from(self->evd, 0, QLEN));
 }
 
@@ -497,8 +477,7 @@ TEST_F(change, resize_gives_the_old_ring_back)
 	int i;
 
 	for (i = 0; i < 40; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_evd_resize(self->evd, i % 2 ? 4 : 65536));
+		ASSERT_DAT(dat_evd_resize(self->evd, i % 2 ? 4 : 65536));
 	}
 }
 
@@ -509,10 +488,10 @@ TEST_F(change, resize_sets_the_limit_of_thresholds)
 
 	EXPECT_EQ(BAD_ARG(3),
 		  dat_evd_wait(self->evd, 0, QLEN + 1, &event, &nmore));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 20));
+	ASSERT_DAT(dat_evd_resize(self->evd, 20));
 	EXPECT_EQ(EXPIRED, dat_evd_wait(self->evd, 0, 20, &event, &nmore));
 	EXPECT_EQ(BAD_ARG(3), dat_evd_wait(self->evd, 0, 21, &event, &nmore));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 4));
+	ASSERT_DAT(dat_evd_resize(self->evd, 4));
 	EXPECT_EQ(EXPIRED, dat_evd_wait(self->evd, 0, 4, &event, &nmore));
 	EXPECT_EQ(BAD_ARG(3), dat_evd_wait(self->evd, 0, 5, &event, &nmore));
 }
@@ -524,20 +503,20 @@ TEST_F(change, resize_leaves_a_waiter_waiting)
 	unsigned int i;
 	DAT_EVENT event;
 
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 0));
+	for (i = 0; i < ARRAY_LEN(sizes); i++) {
+		ASSERT_DAT(soft_post(self->evd, 0));
 		waiter_start(&w, self->evd, 3);
-		ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, sizes[i]));
-		ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+		ASSERT_DAT(dat_evd_resize(self->evd, sizes[i]));
+		ASSERT_DAT(soft_post(self->evd, 1));
 		usleep(SILENCE);
 		EXPECT_FALSE(atomic_load(&w.returned));
 		/* The EVD is still the waiter's. */
-		EXPECT_EQ(ERROR(DAT_INVALID_STATE,
-				DAT_INVALID_STATE_EVD_WAITER),
-			  dat_evd_dequeue(self->evd, &event));
-		ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+				     DAT_INVALID_STATE_EVD_WAITER),
+			       dat_evd_dequeue(self->evd, &event));
+		ASSERT_DAT(soft_post(self->evd, 2));
 		waiter_end(&w);
-		EXPECT_EQ(DAT_SUCCESS, w.ret);
+		EXPECT_DAT(w.ret);
 		EXPECT_EQ(0, soft_number(&w.event));
 		EXPECT_EQ(2, w.nmore);
 		EXPECT_TRUE(take_from(self->evd, 1, 2));
@@ -550,26 +529,25 @@ TEST_F(change, resize_changes_neither_cno_nor_state)
 	DAT_EVENT event;
 	DAT_COUNT nmore;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_set_unwaitable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 64));
+	ASSERT_DAT(dat_evd_disable(self->evd));
+	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
+	ASSERT_DAT(dat_evd_resize(self->evd, 64));
 	EXPECT_EQ(DAT_EVD_STATE_CONFIG_THRESHOLD | DAT_EVD_STATE_DISABLED |
 		  DAT_EVD_STATE_UNWAITABLE, state_of(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	EXPECT_EQ(UNWAITABLE, dat_evd_wait(self->evd, 0, 1, &event, &nmore));
 	EXPECT_TRUE(is_silent(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_clear_unwaitable(self->evd));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_evd_wait(self->evd, 0, 1, &event, &nmore));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	ASSERT_DAT(dat_evd_enable(self->evd));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
+	ASSERT_DAT(dat_evd_clear_unwaitable(self->evd));
+	EXPECT_DAT(dat_evd_wait(self->evd, 0, 1, &event, &nmore));
+	ASSERT_DAT(soft_post(self->evd, 2));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 }
 
 TEST_F(change, resize_of_the_asynchronous_evd)
 {
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_resize(self->async_evd, 64));
+	EXPECT_DAT(dat_evd_resize(self->async_evd, 64));
 	EXPECT_EQ(64, qlen_of(self->async_evd));
 	EXPECT_TRUE(is_empty(self->async_evd));
 }
@@ -606,7 +584,7 @@ static void *resizer_main(void *arg)
 
 	(void)arg;
 	for (i = 0; !atomic_load(&busy.over); i++) {
-		ret = dat_evd_resize(busy.evd, sizes[i % ARRAY_SIZE(sizes)]);
+		ret = dat_evd_resize(busy.evd, sizes[i % ARRAY_LEN(sizes)]);
 		if (!ret)
 			busy.resized++;
 		else if (ret != TOO_MANY)
@@ -637,7 +615,7 @@ TEST_F(change, resize_loses_nothing_while_events_come_and_go)
 			       DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY)
 				sched_yield();
 		}
-		ASSERT_EQ(DAT_SUCCESS, ret);
+		ASSERT_DAT(ret);
 		ASSERT_EQ(i, soft_number(&event));
 	}
 	atomic_store(&busy.over, true);
@@ -729,17 +707,17 @@ TEST_F(change, resize_by_one_process_is_seen_by_another)
 	struct child child;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 0, 4));
+	ASSERT_DAT(post_from(self->evd, 0, 4));
 	ASSERT_TRUE(child_start(&child, self->evd));
 	EXPECT_EQ(0, child_does(&child, ORDER_TAKE));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 64));
+	ASSERT_DAT(dat_evd_resize(self->evd, 64));
 	EXPECT_EQ(1, child_does(&child, ORDER_TAKE));
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 4, 40));
+	ASSERT_DAT(post_from(self->evd, 4, 40));
 	for (i = 2; i < 42; i++)
 		EXPECT_EQ(i, child_does(&child, ORDER_TAKE));
 	/* Twice, before it looks. */
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 2));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 16));
+	ASSERT_DAT(dat_evd_resize(self->evd, 2));
+	ASSERT_DAT(dat_evd_resize(self->evd, 16));
 	EXPECT_EQ(42, child_does(&child, ORDER_TAKE));
 	EXPECT_EQ(43, soft_take(self->evd));
 	EXPECT_EQ(-(long)DAT_QUEUE_EMPTY, child_does(&child, ORDER_TAKE));
@@ -751,13 +729,13 @@ TEST_F(change, resize_is_seen_by_another_process_that_waits)
 	struct child child;
 
 	ASSERT_TRUE(child_start(&child, self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 32));
+	ASSERT_DAT(dat_evd_resize(self->evd, 32));
 	/* More than fitted when it began. */
 	child_order(&child, ORDER_WAIT_MANY);
 	usleep(SILENCE);
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 64));
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 0, 20));
-	EXPECT_EQ(DAT_SUCCESS, child_answer(&child));
+	ASSERT_DAT(dat_evd_resize(self->evd, 64));
+	ASSERT_DAT(post_from(self->evd, 0, 20));
+	EXPECT_DAT(child_answer(&child));
 	EXPECT_EQ(1, child_does(&child, ORDER_TAKE));
 	EXPECT_TRUE(take_from(self->evd, 2, 18));
 	EXPECT_TRUE(child_end(&child));
@@ -771,21 +749,21 @@ TEST_F(change, resize_does_not_leave_another_process_with_an_old_state)
 
 	ASSERT_TRUE(child_start(&child, self->evd));
 	waiter_start(&w, self->evd, 1);
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 16));
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 0, 1));
+	ASSERT_DAT(dat_evd_resize(self->evd, 16));
+	ASSERT_DAT(post_from(self->evd, 0, 1));
 	waiter_end(&w);
-	ASSERT_EQ(DAT_SUCCESS, w.ret);
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 1, 2));
+	ASSERT_DAT(w.ret);
+	ASSERT_DAT(post_from(self->evd, 1, 2));
 	EXPECT_EQ(1, child_does(&child, ORDER_TAKE));
 
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_set_unwaitable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 32));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_clear_unwaitable(self->evd));
-	EXPECT_EQ(DAT_SUCCESS, child_does(&child, ORDER_WAIT));
+	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
+	ASSERT_DAT(dat_evd_resize(self->evd, 32));
+	ASSERT_DAT(dat_evd_clear_unwaitable(self->evd));
+	EXPECT_DAT(child_does(&child, ORDER_WAIT));
 
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 3, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 8));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_set_unwaitable(self->evd));
+	ASSERT_DAT(post_from(self->evd, 3, 1));
+	ASSERT_DAT(dat_evd_resize(self->evd, 8));
+	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
 	EXPECT_EQ(UNWAITABLE, child_does(&child, ORDER_WAIT));
 	EXPECT_EQ(3, child_does(&child, ORDER_TAKE));
 	EXPECT_TRUE(child_end(&child));
@@ -802,19 +780,18 @@ TEST_F(change, post_se_delivers_the_pointer_and_looks_at_nothing_behind_it)
 	DAT_COUNT nmore;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(pointers); i++) {
+	for (i = 0; i < ARRAY_LEN(pointers); i++) {
 		event.event_data.software_event_data.pointer =
 			(DAT_PVOID)pointers[i];
-		ASSERT_EQ(DAT_SUCCESS, dat_evd_post_se(self->evd, &event));
+		ASSERT_DAT(dat_evd_post_se(self->evd, &event));
 		/* From now on it is the program's again. */
 		memset(&event, 0xff, sizeof(event));
 		event.event_number = DAT_SOFTWARE_EVENT;
 	}
-	for (i = 0; i < ARRAY_SIZE(pointers); i++) {
+	for (i = 0; i < ARRAY_LEN(pointers); i++) {
 		memset(&event, 0xff, sizeof(event));
-		ASSERT_EQ(DAT_SUCCESS, i % 2 ?
-			  dat_evd_dequeue(self->evd, &event) :
-			  dat_evd_wait(self->evd, 0, 1, &event, &nmore));
+		ASSERT_DAT(i % 2 ? dat_evd_dequeue(self->evd, &event) :
+			   dat_evd_wait(self->evd, 0, 1, &event, &nmore));
 		EXPECT_EQ(DAT_SOFTWARE_EVENT, event.event_number);
 		EXPECT_EQ(self->evd, event.evd_handle);
 		EXPECT_EQ(pointers[i],
@@ -829,9 +806,9 @@ TEST_F(change, post_se_wakes_who_waits)
 	struct waiter w;
 
 	waiter_start(&w, self->evd, 1);
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 9));
+	ASSERT_DAT(soft_post(self->evd, 9));
 	waiter_end(&w);
-	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_DAT(w.ret);
 	EXPECT_EQ(9, soft_number(&w.event));
 	EXPECT_EQ(0, w.nmore);
 }
@@ -842,14 +819,14 @@ TEST_F(change, post_se_to_a_full_queue_fails_and_is_no_overflow)
 	DAT_COUNT nmore;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 0, QLEN));
+	ASSERT_DAT(post_from(self->evd, 0, QLEN));
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(FULL, soft_post(self->evd, 1000));
 	EXPECT_EQ(EXPIRED, dat_evd_wait(self->async_evd, SILENCE, 1, &event,
 					&nmore));
 	/* None is queued when there is room; who posts has to come again. */
 	EXPECT_EQ(0, soft_take(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, QLEN));
+	ASSERT_DAT(soft_post(self->evd, QLEN));
 	EXPECT_EQ(FULL, soft_post(self->evd, 1000));
 	EXPECT_TRUE(take_from(self->evd, 1, QLEN));
 	EXPECT_TRUE(is_empty(self->evd));
@@ -866,7 +843,7 @@ TEST_F(change, post_se_of_what_is_no_software_event_is_invalid)
 	unsigned int i;
 
 	EXPECT_EQ(BAD_ARG(2), dat_evd_post_se(self->evd, NULL));
-	for (i = 0; i < ARRAY_SIZE(others); i++) {
+	for (i = 0; i < ARRAY_LEN(others); i++) {
 		event.event_number = others[i];
 		EXPECT_EQ(BAD_ARG(2), dat_evd_post_se(self->evd, &event));
 	}
@@ -878,8 +855,8 @@ TEST_F(change, post_se_needs_an_evd_of_software_events)
 {
 	DAT_EVD_HANDLE evd;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(self->ia, QLEN, DAT_HANDLE_NULL,
-					      DAT_EVD_CONNECTION_FLAG, &evd));
+	ASSERT_DAT(dat_evd_create(self->ia, QLEN, DAT_HANDLE_NULL,
+				  DAT_EVD_CONNECTION_FLAG, &evd));
 	EXPECT_EQ(BAD_ARG(1), soft_post(evd, 1));
 	EXPECT_TRUE(is_empty(evd));
 	EXPECT_EQ(BAD_ARG(1), soft_post(self->async_evd, 1));
@@ -892,19 +869,19 @@ TEST_F(change, disabled_evd_takes_events_and_triggers_nothing)
 {
 	struct waiter w;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(dat_evd_disable(self->evd));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	EXPECT_TRUE(is_silent(self->cno));
 	/* Again is nothing new. */
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	ASSERT_DAT(dat_evd_disable(self->evd));
+	ASSERT_DAT(soft_post(self->evd, 2));
 	EXPECT_TRUE(is_silent(self->cno));
 	EXPECT_TRUE(take_from(self->evd, 1, 2));
 	/* Who waits for the EVD itself does not notice. */
 	waiter_start(&w, self->evd, 1);
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 3));
+	ASSERT_DAT(soft_post(self->evd, 3));
 	waiter_end(&w);
-	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_DAT(w.ret);
 	EXPECT_EQ(3, soft_number(&w.event));
 	EXPECT_TRUE(is_silent(self->cno));
 }
@@ -913,18 +890,18 @@ TEST_F(change, evd_without_a_cno_can_be_disabled_too)
 {
 	const int rest = DAT_EVD_STATE_CONFIG_THRESHOLD;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	ASSERT_DAT(dat_evd_disable(self->evd));
 	EXPECT_EQ(rest | DAT_EVD_STATE_DISABLED | DAT_EVD_STATE_WAITABLE,
 		  state_of(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	EXPECT_EQ(1, soft_take(self->evd));
 	/* It stays so, whatever CNO it gets. */
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, self->cno));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, self->cno));
+	ASSERT_DAT(soft_post(self->evd, 2));
 	EXPECT_TRUE(is_silent(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	ASSERT_DAT(dat_evd_enable(self->evd));
 	EXPECT_EQ(rest | DAT_EVD_STATE_ENABLED | DAT_EVD_STATE_WAITABLE,
 		  state_of(self->evd));
 	EXPECT_TRUE(is_silent(self->cno));
@@ -932,43 +909,43 @@ TEST_F(change, evd_without_a_cno_can_be_disabled_too)
 
 TEST_F(change, disabling_does_not_take_a_trigger_back)
 {
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(dat_evd_disable(self->evd));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 }
 
 TEST_F(change, enabling_triggers_the_cno_if_there_are_events)
 {
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd));
+	ASSERT_DAT(dat_evd_disable(self->evd));
+	ASSERT_DAT(dat_evd_enable(self->evd));
 	EXPECT_TRUE(is_silent(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	ASSERT_DAT(dat_evd_disable(self->evd));
+	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(dat_evd_enable(self->evd));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 	/* Again is nothing new. */
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd));
+	ASSERT_DAT(dat_evd_enable(self->evd));
 	EXPECT_TRUE(is_silent(self->cno));
 	/* And what comes now triggers as ever. */
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	ASSERT_DAT(soft_post(self->evd, 2));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 }
 
 TEST_F(change, waiter_keeps_an_evd_that_is_enabled_from_its_cno)
 {
 	struct waiter w;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(dat_evd_disable(self->evd));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	waiter_start(&w, self->evd, 3);
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd));
+	ASSERT_DAT(dat_evd_enable(self->evd));
 	EXPECT_TRUE(is_silent(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	ASSERT_DAT(soft_post(self->evd, 2));
 	EXPECT_TRUE(is_silent(self->cno));
 	EXPECT_FALSE(atomic_load(&w.returned));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 3));
+	ASSERT_DAT(soft_post(self->evd, 3));
 	waiter_end(&w);
-	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_DAT(w.ret);
 	EXPECT_EQ(1, soft_number(&w.event));
 	EXPECT_TRUE(is_silent(self->cno));
 }
@@ -980,24 +957,24 @@ TEST_F(change, unwaitable_evd_refuses_who_would_wait)
 	DAT_EVENT event;
 	DAT_COUNT nmore;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_set_unwaitable(self->evd));
+	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
 	EXPECT_EQ(UNWAITABLE, dat_evd_wait(self->evd, DAT_TIMEOUT_INFINITE, 1,
 					   &event, &nmore));
 	EXPECT_EQ(UNWAITABLE, dat_evd_wait(self->evd, 0, QLEN, &event, &nmore));
 	/* Even if he would not have to. */
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	EXPECT_EQ(UNWAITABLE, dat_evd_wait(self->evd, 0, 1, &event, &nmore));
 	/* Dequeuing is another matter. */
 	EXPECT_EQ(1, soft_take(self->evd));
 
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_clear_unwaitable(self->evd));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_wait(self->evd, 0, 1, &event, &nmore));
+	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(dat_evd_clear_unwaitable(self->evd));
+	EXPECT_DAT(dat_evd_wait(self->evd, 0, 1, &event, &nmore));
 	EXPECT_EQ(2, soft_number(&event));
 	EXPECT_EQ(EXPIRED, dat_evd_wait(self->evd, 0, 1, &event, &nmore));
 	/* Clear already. */
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_clear_unwaitable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 3));
+	ASSERT_DAT(dat_evd_clear_unwaitable(self->evd));
+	ASSERT_DAT(soft_post(self->evd, 3));
 	EXPECT_EQ(3, soft_take(self->evd));
 }
 
@@ -1008,40 +985,40 @@ TEST_F(change, set_unwaitable_wakes_who_waits)
 
 	/* Without an event, and with fewer than are waited for. */
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 0, i));
+		ASSERT_DAT(post_from(self->evd, 0, i));
 		waiter_start(&w, self->evd, 2);
-		ASSERT_EQ(DAT_SUCCESS, dat_evd_set_unwaitable(self->evd));
+		ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
 		waiter_end(&w);
 		EXPECT_EQ(UNWAITABLE, w.ret);
 		EXPECT_TRUE(take_from(self->evd, 0, i));
 		EXPECT_TRUE(is_empty(self->evd));
-		ASSERT_EQ(DAT_SUCCESS, dat_evd_clear_unwaitable(self->evd));
+		ASSERT_DAT(dat_evd_clear_unwaitable(self->evd));
 	}
 	waiter_start(&w, self->evd, 1);
 	/* This does not. */
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_clear_unwaitable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd));
+	ASSERT_DAT(dat_evd_clear_unwaitable(self->evd));
+	ASSERT_DAT(dat_evd_disable(self->evd));
+	ASSERT_DAT(dat_evd_enable(self->evd));
 	usleep(SILENCE);
 	EXPECT_FALSE(atomic_load(&w.returned));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 5));
+	ASSERT_DAT(soft_post(self->evd, 5));
 	waiter_end(&w);
-	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_DAT(w.ret);
 }
 
 TEST_F(change, unwaitable_evd_takes_events_and_triggers_its_cno)
 {
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_set_unwaitable(self->evd));
+	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
 	EXPECT_TRUE(is_silent(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 0));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_clear_unwaitable(self->evd));
+	ASSERT_DAT(soft_post(self->evd, 0));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
+	ASSERT_DAT(dat_evd_clear_unwaitable(self->evd));
 	EXPECT_TRUE(is_silent(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	ASSERT_DAT(soft_post(self->evd, 1));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 	/* It fills up, and nobody is told but who posts. */
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_set_unwaitable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, post_from(self->evd, 2, QLEN - 2));
+	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
+	ASSERT_DAT(post_from(self->evd, 2, QLEN - 2));
 	EXPECT_EQ(FULL, soft_post(self->evd, 100));
 	EXPECT_TRUE(take_from(self->evd, 0, QLEN));
 }
@@ -1051,15 +1028,15 @@ TEST_F(change, unwaitable_and_disabled_do_not_touch_each_other)
 	DAT_EVENT event;
 	DAT_COUNT nmore;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_set_unwaitable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
+	ASSERT_DAT(dat_evd_disable(self->evd));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	/* There is an event, but it is not enabled by this. */
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_clear_unwaitable(self->evd));
+	ASSERT_DAT(dat_evd_clear_unwaitable(self->evd));
 	EXPECT_TRUE(is_silent(self->cno));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_set_unwaitable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
+	ASSERT_DAT(dat_evd_enable(self->evd));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 	EXPECT_EQ(UNWAITABLE, dat_evd_wait(self->evd, 0, 1, &event, &nmore));
 }
 
@@ -1077,35 +1054,33 @@ TEST_F(change, modify_cno_sends_notifications_to_the_new_one)
 {
 	DAT_CNO_HANDLE other;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				 &other));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, other));
+	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				  &other));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, other));
 	EXPECT_EQ(other, cno_of(self->evd));
 	EXPECT_TRUE(is_silent(other));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	EXPECT_EQ(self->evd, take_trigger(other));
+	ASSERT_DAT(soft_post(self->evd, 1));
+	EXPECT_EQ(self->evd, cno_take(other));
 	EXPECT_TRUE(is_silent(self->cno));
 	/* The old one is free. */
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
-		  dat_cno_free(other));
+	EXPECT_DAT(dat_cno_free(self->cno));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
+		       dat_cno_free(other));
 }
 
 TEST_F(change, modify_cno_tells_the_new_one_of_events_that_are_there)
 {
 	DAT_CNO_HANDLE other;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				 &other));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, other));
+	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				  &other));
+	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, other));
 	/* The consumer must be prepared to be told by both. */
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
-	EXPECT_EQ(self->evd, take_trigger(other));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
+	EXPECT_EQ(self->evd, cno_take(other));
 	EXPECT_EQ(1, soft_take(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, self->cno));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, self->cno));
 	EXPECT_TRUE(is_silent(self->cno));
 	EXPECT_TRUE(is_silent(other));
 }
@@ -1114,33 +1089,32 @@ TEST_F(change, modify_cno_of_a_disabled_evd_tells_the_new_one_only)
 {
 	DAT_CNO_HANDLE other;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				 &other));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, other));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				  &other));
+	ASSERT_DAT(dat_evd_disable(self->evd));
+	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, other));
+	ASSERT_DAT(soft_post(self->evd, 2));
 	EXPECT_TRUE(is_silent(other));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd));
-	EXPECT_EQ(self->evd, take_trigger(other));
+	ASSERT_DAT(dat_evd_enable(self->evd));
+	EXPECT_EQ(self->evd, cno_take(other));
 	EXPECT_TRUE(is_silent(self->cno));
 }
 
 TEST_F(change, modify_cno_to_none_leaves_the_events_on_the_evd)
 {
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
 	EXPECT_EQ(DAT_HANDLE_NULL, cno_of(self->evd));
 	/* What was in progress reaches the old one, and its event is there. */
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 	EXPECT_EQ(1, soft_take(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	ASSERT_DAT(soft_post(self->evd, 2));
 	EXPECT_TRUE(is_silent(self->cno));
 	EXPECT_EQ(2, soft_take(self->evd));
 	/* None twice is none. */
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
-	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
+	EXPECT_DAT(dat_cno_free(self->cno));
 }
 
 TEST_F(change, modify_cno_does_not_wake_who_waits_for_the_evd)
@@ -1148,17 +1122,16 @@ TEST_F(change, modify_cno_does_not_wake_who_waits_for_the_evd)
 	DAT_CNO_HANDLE other;
 	struct waiter w;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				 &other));
+	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				  &other));
 	waiter_start(&w, self->evd, 2);
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd, other));
+	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(dat_evd_modify_cno(self->evd, other));
 	EXPECT_TRUE(is_silent(other));
 	EXPECT_FALSE(atomic_load(&w.returned));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	ASSERT_DAT(soft_post(self->evd, 2));
 	waiter_end(&w);
-	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_DAT(w.ret);
 	EXPECT_TRUE(is_silent(other));
 }
 
@@ -1181,18 +1154,15 @@ FIXTURE_SETUP(fed)
 	};
 	struct pair *pair = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(pair->ia, 64, DAT_HANDLE_NULL,
-					      DAT_EVD_DTO_FLAG, &self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(pair->a.ep));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create(pair->ia, pair->a.pz, self->evd, self->evd,
-				pair->a.conn_evd, &attr, &pair->a.ep));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->a.pz, &self->a, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->b.pz, &self->b, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open(pair));
+	ASSERT_DAT(dat_evd_create(pair->ia, 64, DAT_HANDLE_NULL,
+				  DAT_EVD_DTO_FLAG, &self->evd));
+	ASSERT_DAT(dat_ep_free(pair->a.ep));
+	ASSERT_DAT(dat_ep_create(pair->ia, pair->a.pz, self->evd, self->evd,
+				 pair->a.conn_evd, &attr, &pair->a.ep));
+	ASSERT_DAT(pair_connect(pair));
+	ASSERT_DAT(regions_open(pair, &self->a, &self->b, 4096,
+				DAT_MEM_PRIV_ALL_FLAG));
 }
 
 FIXTURE_TEARDOWN(fed)
@@ -1217,12 +1187,12 @@ TEST_F(fed, query_tells_what_notifies)
 	/* siw has no solicited events. */
 	if (link_is_iwarp())
 		return;
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create(pair->ia, pair->b.pz, pair->b.dto_evd,
-				DAT_HANDLE_NULL, pair->b.conn_evd, &attr, &ep));
+	ASSERT_DAT(dat_ep_create(pair->ia, pair->b.pz, pair->b.dto_evd,
+				 DAT_HANDLE_NULL, pair->b.conn_evd, &attr,
+				 &ep));
 	EXPECT_EQ(rest | DAT_EVD_STATE_CONFIG_SOLICITED,
 		  state_of(pair->b.dto_evd));
-	EXPECT_EQ(DAT_SUCCESS, dat_ep_free(ep));
+	EXPECT_DAT(dat_ep_free(ep));
 	EXPECT_EQ(rest | DAT_EVD_STATE_CONFIG_NOTIFY,
 		  state_of(pair->b.dto_evd));
 }
@@ -1237,26 +1207,24 @@ TEST_F(fed, resize_loses_no_completion)
 	d = &event.event_data.dto_completion_event_data;
 	for (round = 0; round < 50; round++) {
 		while (posted - taken < 20) {
-			ASSERT_EQ(DAT_SUCCESS,
-				  post_write(self->pair.a.ep, &self->a, 0, 8,
-					     self->b.rmr_context, self->b.buf,
-					     posted));
+			ASSERT_DAT(post_write(self->pair.a.ep, &self->a, 0, 8,
+					      self->b.rmr_context, self->b.buf,
+					      posted));
 			posted++;
 		}
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_evd_resize(self->evd,
-					 sizes[round % ARRAY_SIZE(sizes)]));
-		EXPECT_EQ(sizes[round % ARRAY_SIZE(sizes)], qlen_of(self->evd));
+		ASSERT_DAT(dat_evd_resize(self->evd,
+					  sizes[round % ARRAY_LEN(sizes)]));
+		EXPECT_EQ(sizes[round % ARRAY_LEN(sizes)], qlen_of(self->evd));
 		while (posted - taken > 10) {
-			ASSERT_EQ(DAT_SUCCESS, wait_event(self->evd, &event));
-			ASSERT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+			ASSERT_DAT(wait_for(self->evd, DAT_DTO_COMPLETION_EVENT,
+					    &event));
 			EXPECT_EQ(DAT_DTO_SUCCESS, d->status);
 			ASSERT_EQ(taken, d->user_cookie.as_64);
 			taken++;
 		}
 	}
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(dat_evd_dequeue(self->pair.async_evd, &event)));
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY,
+			dat_evd_dequeue(self->pair.async_evd, &event));
 }
 
 TEST_F(fed, unwaitable_evd_overflows_as_others_do)
@@ -1264,19 +1232,18 @@ TEST_F(fed, unwaitable_evd_overflows_as_others_do)
 	DAT_EVENT event;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 4));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_set_unwaitable(self->evd));
+	ASSERT_DAT(dat_evd_resize(self->evd, 4));
+	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
 	for (i = 0; i < 32; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_write(self->pair.a.ep, &self->a, 0, 8,
-				     self->b.rmr_context, self->b.buf, i));
+		ASSERT_DAT(post_write(self->pair.a.ep, &self->a, 0, 8,
+				      self->b.rmr_context, self->b.buf, i));
 	}
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.async_evd, &event));
-	EXPECT_EQ(DAT_ASYNC_ERROR_EVD_OVERFLOW, event.event_number);
+	ASSERT_DAT(wait_for(self->pair.async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW,
+			    &event));
 	EXPECT_EQ(self->evd,
 		  event.event_data.asynch_error_event_data.dat_handle);
 	for (i = 0; i < 4; i++) {
-		ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(self->evd, &event));
+		ASSERT_DAT(dat_evd_dequeue(self->evd, &event));
 		EXPECT_EQ(i, event.event_data.dto_completion_event_data
 				     .user_cookie.as_64);
 	}
@@ -1290,20 +1257,18 @@ TEST_F(fed, post_se_to_a_full_queue_does_not_hide_an_overflow)
 	DAT_EVENT event;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(pair->ia, QLEN, DAT_HANDLE_NULL,
-				 DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG,
-				 &evd));
+	ASSERT_DAT(dat_evd_create(pair->ia, QLEN, DAT_HANDLE_NULL,
+				  DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG,
+				  &evd));
 	pair->a.dto_evd = evd;
-	ASSERT_EQ(DAT_SUCCESS, pair_reconnect(pair));
+	ASSERT_DAT(pair_reconnect(pair));
 	ASSERT_EQ(QLEN, room(evd));
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(dat_evd_dequeue(pair->async_evd, &event)));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_write(pair->a.ep, &self->a, 0, 8, self->b.rmr_context,
-			     self->b.buf, 1));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(pair->async_evd, &event));
-	EXPECT_EQ(DAT_ASYNC_ERROR_EVD_OVERFLOW, event.event_number);
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY,
+			dat_evd_dequeue(pair->async_evd, &event));
+	ASSERT_DAT(post_write(pair->a.ep, &self->a, 0, 8, self->b.rmr_context,
+			      self->b.buf, 1));
+	ASSERT_DAT(wait_for(pair->async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW,
+			    &event));
 	for (i = 0; i < QLEN; i++)
 		EXPECT_EQ(i, soft_take(evd));
 }

@@ -42,17 +42,14 @@ FIXTURE_SETUP(take)
 {
 	struct pair *pair = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(pair->ia, QLEN, DAT_HANDLE_NULL,
-				 DAT_EVD_DTO_FLAG, &self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(pair->a.ep));
-	ASSERT_EQ(DAT_SUCCESS, make_ep(pair, self->evd, 0, &pair->a.ep));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->a.pz, &self->a, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->b.pz, &self->b, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open(pair));
+	ASSERT_DAT(dat_evd_create(pair->ia, QLEN, DAT_HANDLE_NULL,
+				  DAT_EVD_DTO_FLAG, &self->evd));
+	ASSERT_DAT(dat_ep_free(pair->a.ep));
+	ASSERT_DAT(make_ep(pair, self->evd, 0, &pair->a.ep));
+	ASSERT_DAT(pair_connect(pair));
+	ASSERT_DAT(regions_open(pair, &self->a, &self->b, 4096,
+				DAT_MEM_PRIV_ALL_FLAG));
 }
 
 FIXTURE_TEARDOWN(take)
@@ -105,9 +102,9 @@ TEST_F(take, infinite_timeout_waits_until_an_event_comes)
 		sched_yield();
 	usleep(SILENCE);
 	EXPECT_TRUE(is_waited_for(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, make_event(self, 7));
+	ASSERT_DAT(make_event(self, 7));
 	pthread_join(w.thread, NULL);
-	EXPECT_EQ(DAT_SUCCESS, w.ret);
+	EXPECT_DAT(w.ret);
 	EXPECT_EQ(7, cookie_of(&w.event));
 	EXPECT_EQ(0, w.nmore);
 }
@@ -122,14 +119,13 @@ TEST_F(take, all_fields_of_the_event_are_filled_in)
 	for (i = 0; i < 2; i++) {
 		memset(&event, 0xff, sizeof(event));
 		d = &event.event_data.dto_completion_event_data;
-		ASSERT_EQ(DAT_SUCCESS, make_event(self, i));
+		ASSERT_DAT(make_event(self, i));
 		if (i)
 			while (dat_evd_dequeue(self->evd, &event))
 				sched_yield();
 		else
-			ASSERT_EQ(DAT_SUCCESS,
-				  dat_evd_wait(self->evd, PAIR_TIMEOUT, 1,
-					       &event, &nmore));
+			ASSERT_DAT(dat_evd_wait(self->evd, PAIR_TIMEOUT, 1,
+						&event, &nmore));
 		EXPECT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
 		EXPECT_EQ(self->evd, event.evd_handle);
 		EXPECT_EQ(self->pair.a.ep, d->ep_handle);
@@ -176,28 +172,25 @@ TEST_F(take, polling_does_not_disturb_resizing_and_freeing)
 	for (round = 0; round < ROUNDS; round++) {
 		DAT_EVD_HANDLE evd;
 
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_evd_create(self->pair.ia, 8, DAT_HANDLE_NULL,
-					 DAT_EVD_SOFTWARE_FLAG, &evd));
-		for (i = 0; i < ARRAY_SIZE(pollers); i++) {
+		ASSERT_DAT(dat_evd_create(self->pair.ia, 8, DAT_HANDLE_NULL,
+					  DAT_EVD_SOFTWARE_FLAG, &evd));
+		for (i = 0; i < ARRAY_LEN(pollers); i++) {
 			pollers[i] = (struct poller){ .evd = evd };
 			ASSERT_EQ(0, pthread_create(&pollers[i].thread, NULL,
 						    poller_main, &pollers[i]));
 		}
 		for (i = 0; i < 4; i++) {
-			EXPECT_EQ(DAT_SUCCESS, dat_evd_post_se(evd, &event));
-			EXPECT_EQ(DAT_SUCCESS,
-				  dat_evd_resize(evd, i % 2 ? 8 : 2000));
+			EXPECT_DAT(dat_evd_post_se(evd, &event));
+			EXPECT_DAT(dat_evd_resize(evd, i % 2 ? 8 : 2000));
 		}
 		/* What is in it when it is freed is lost. */
 		while (__atomic_load_n(&pollers[0].found, __ATOMIC_RELAXED) +
 		       __atomic_load_n(&pollers[1].found, __ATOMIC_RELAXED) < 4)
 			sched_yield();
-		EXPECT_EQ(DAT_SUCCESS, dat_evd_free(evd));
-		for (i = 0; i < ARRAY_SIZE(pollers); i++) {
+		EXPECT_DAT(dat_evd_free(evd));
+		for (i = 0; i < ARRAY_LEN(pollers); i++) {
 			pthread_join(pollers[i].thread, NULL);
-			EXPECT_EQ(DAT_INVALID_HANDLE,
-				  DAT_GET_TYPE(pollers[i].ret));
+			EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, pollers[i].ret);
 		}
 		EXPECT_EQ(4, pollers[0].found + pollers[1].found);
 	}
@@ -210,17 +203,16 @@ TEST_F(take, threshold_must_be_1_where_receives_suppress_notification)
 	DAT_EP_HANDLE ep;
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(self->pair.ia, QLEN, DAT_HANDLE_NULL,
-				 DAT_EVD_DTO_FLAG, &evd));
-	EXPECT_EQ(DAT_TIMEOUT_EXPIRED,
-		  DAT_GET_TYPE(dat_evd_wait(evd, 0, 2, &event, &nmore)));
-	ASSERT_EQ(DAT_SUCCESS, make_ep(&self->pair, evd,
-				       DAT_COMPLETION_UNSIGNALLED_FLAG, &ep));
-	EXPECT_EQ(DAT_INVALID_STATE,
-		  DAT_GET_TYPE(dat_evd_wait(evd, 0, 2, &event, &nmore)));
-	EXPECT_EQ(DAT_TIMEOUT_EXPIRED,
-		  DAT_GET_TYPE(dat_evd_wait(evd, 0, 1, &event, &nmore)));
+	ASSERT_DAT(dat_evd_create(self->pair.ia, QLEN, DAT_HANDLE_NULL,
+				  DAT_EVD_DTO_FLAG, &evd));
+	EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED,
+			dat_evd_wait(evd, 0, 2, &event, &nmore));
+	ASSERT_DAT(make_ep(&self->pair, evd, DAT_COMPLETION_UNSIGNALLED_FLAG,
+			   &ep));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE,
+			dat_evd_wait(evd, 0, 2, &event, &nmore));
+	EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED,
+			dat_evd_wait(evd, 0, 1, &event, &nmore));
 }
 
 static struct {
@@ -284,7 +276,7 @@ TEST_F(take, each_event_goes_to_exactly_one_of_many_threads)
 		do
 			ret = make_event(self, i);
 		while (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES);
-		ASSERT_EQ(DAT_SUCCESS, ret);
+		ASSERT_DAT(ret);
 	}
 	for (i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
@@ -300,27 +292,19 @@ TEST_F(take, request_outlives_the_evd_that_told_of_it)
 	struct pair *pair = &self->pair;
 	DAT_CR_PARAM param;
 	DAT_CR_HANDLE cr;
-	DAT_IA_ATTR attr;
 	DAT_EP_HANDLE ep;
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS, make_ep(pair, self->evd, 0, &ep));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
-			       &attr, 0, NULL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_connect(ep, attr.ia_address_ptr, pair->qual,
-				 DAT_TIMEOUT_INFINITE, 0, NULL,
-				 DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(pair->cr_evd, &event));
+	ASSERT_DAT(make_ep(pair, self->evd, 0, &ep));
+	ASSERT_DAT(connect_to(pair, ep, pair->qual));
+	ASSERT_DAT(wait_event(pair->cr_evd, &event));
 	cr = event.event_data.cr_arrival_event_data.cr_handle;
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(pair->psp));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(pair->cr_evd));
-	EXPECT_EQ(DAT_SUCCESS, dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
-	EXPECT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
-	EXPECT_EQ(DAT_SUCCESS, wait_number(pair->a.conn_evd,
-					   DAT_CONNECTION_EVENT_PEER_REJECTED));
+	ASSERT_DAT(dat_psp_free(pair->psp));
+	ASSERT_DAT(dat_evd_free(pair->cr_evd));
+	EXPECT_DAT(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+	EXPECT_DAT(dat_cr_reject(cr));
+	EXPECT_DAT(wait_number(pair->a.conn_evd,
+			       DAT_CONNECTION_EVENT_PEER_REJECTED));
 }
 
 TEST_HARNESS_MAIN

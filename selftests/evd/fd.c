@@ -45,17 +45,15 @@ FIXTURE_SETUP(fd)
 {
 	self->ia = DAT_HANDLE_NULL;
 	self->async_evd = DAT_HANDLE_NULL;
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8,
-					   &self->async_evd, &self->ia));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				 &self->cno));
-	ASSERT_EQ(DAT_SUCCESS,
-		  soft_create(self->ia, QLEN, self->cno, &self->evd));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &self->async_evd,
+			       &self->ia));
+	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				  &self->cno));
+	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &self->evd));
 	self->evd_fd = -1;
 	self->cno_fd = -1;
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_get_fd(self->evd, &self->evd_fd));
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_get_fd(self->cno, &self->cno_fd));
+	ASSERT_DAT(dat_linux_get_fd(self->evd, &self->evd_fd));
+	ASSERT_DAT(dat_linux_get_fd(self->cno, &self->cno_fd));
 	ASSERT_LE(0, self->evd_fd);
 	ASSERT_LE(0, self->cno_fd);
 	ASSERT_NE(self->evd_fd, self->cno_fd);
@@ -95,13 +93,6 @@ static int epoll_of(int fd, uint32_t flags)
 	int epfd = epoll_create1(EPOLL_CLOEXEC);
 
 	return epoll_ctl(epfd, EPOLL_CTL_ADD, fd, &event) ? -1 : epfd;
-}
-
-static DAT_EVD_HANDLE take_trigger(DAT_CNO_HANDLE cno)
-{
-	DAT_EVD_HANDLE evd;
-
-	return dat_cno_wait(cno, 0, &evd) ? DAT_HANDLE_NULL : evd;
 }
 
 /* A thread in poll(), select() or epoll_wait(). */
@@ -152,8 +143,8 @@ static int poller_end(struct poller *p)
 TEST_F(fd, evd_is_readable_until_it_is_empty)
 {
 	EXPECT_EQ(0, poll_for(self->evd_fd, SILENCE));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 0));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 0));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	/* Looking changes nothing. */
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
@@ -161,7 +152,7 @@ TEST_F(fd, evd_is_readable_until_it_is_empty)
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
 	EXPECT_EQ(1, soft_take(self->evd));
 	EXPECT_EQ(0, poll_now(self->evd_fd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 2));
+	ASSERT_DAT(soft_post(self->evd, 2));
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
 }
 
@@ -170,11 +161,11 @@ TEST_F(fd, full_evd_is_readable)
 	int i;
 
 	for (i = 0; i < QLEN; i++) {
-		ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, i));
+		ASSERT_DAT(soft_post(self->evd, i));
 	}
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
 	/* Its ring is another one from now on. */
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(self->evd, 64));
+	ASSERT_DAT(dat_evd_resize(self->evd, 64));
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
 	for (i = 0; i < QLEN; i++)
 		EXPECT_EQ(i, soft_take(self->evd));
@@ -184,28 +175,28 @@ TEST_F(fd, full_evd_is_readable)
 TEST_F(fd, cno_is_readable_until_one_wait_has_taken_its_trigger)
 {
 	EXPECT_EQ(0, poll_for(self->cno_fd, SILENCE));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 0));
+	ASSERT_DAT(soft_post(self->evd, 0));
 	EXPECT_EQ(READABLE, poll_now(self->cno_fd));
 	EXPECT_EQ(READABLE, poll_now(self->cno_fd));
 	/* The event is not what it tells of. */
 	EXPECT_EQ(0, soft_take(self->evd));
 	EXPECT_EQ(READABLE, poll_now(self->cno_fd));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 	EXPECT_EQ(0, poll_now(self->cno_fd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	EXPECT_EQ(self->evd, take_trigger(self->cno));
+	ASSERT_DAT(soft_post(self->evd, 1));
+	EXPECT_EQ(self->evd, cno_take(self->cno));
 	EXPECT_EQ(0, poll_now(self->cno_fd));
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
 }
 
 TEST_F(fd, evd_that_does_not_trigger_is_readable_all_the_same)
 {
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_disable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_set_unwaitable(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 0));
+	ASSERT_DAT(dat_evd_disable(self->evd));
+	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
+	ASSERT_DAT(soft_post(self->evd, 0));
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
 	EXPECT_EQ(0, poll_now(self->cno_fd));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd));
+	ASSERT_DAT(dat_evd_enable(self->evd));
 	EXPECT_EQ(READABLE, poll_now(self->cno_fd));
 }
 
@@ -214,7 +205,7 @@ TEST_F(fd, handles_of_other_objects_are_invalid)
 	DAT_PZ_HANDLE pz;
 	int fd = -5;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->ia, &pz));
+	ASSERT_DAT(dat_pz_create(self->ia, &pz));
 	{
 		DAT_HANDLE bad[] = {
 			DAT_HANDLE_NULL, self->ia, pz, &bad,
@@ -224,7 +215,7 @@ TEST_F(fd, handles_of_other_objects_are_invalid)
 		};
 		unsigned int i;
 
-		for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		for (i = 0; i < ARRAY_LEN(bad); i++) {
 			EXPECT_EQ(ERROR(DAT_INVALID_HANDLE,
 					DAT_INVALID_HANDLE1),
 				  dat_linux_get_fd(bad[i], &fd)) {
@@ -232,28 +223,28 @@ TEST_F(fd, handles_of_other_objects_are_invalid)
 			}
 		}
 	}
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
-		  dat_linux_get_fd(self->evd, &fd));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
-		  dat_linux_get_fd(self->cno, &fd));
+	ASSERT_DAT(dat_evd_free(self->evd));
+	ASSERT_DAT(dat_cno_free(self->cno));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
+		       dat_linux_get_fd(self->evd, &fd));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
+		       dat_linux_get_fd(self->cno, &fd));
 	EXPECT_EQ(-5, fd);
 }
 
 TEST_F(fd, null_pointer_is_an_invalid_parameter)
 {
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_linux_get_fd(self->evd, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_linux_get_fd(self->evd, NULL));
 }
 
 TEST_F(fd, asynchronous_evd_has_one_too)
 {
 	int fd;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_get_fd(self->async_evd, &fd));
+	ASSERT_DAT(dat_linux_get_fd(self->async_evd, &fd));
 	EXPECT_EQ(0, poll_now(fd));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 	self->ia = DAT_HANDLE_NULL;
 	EXPECT_EQ(POLLHUP, poll_now(fd));
 	EXPECT_EQ(0, close(fd));
@@ -268,13 +259,13 @@ TEST_F(fd, too_many_open_files_are_insufficient_resources)
 	none = old;
 	none.rlim_cur = 0;
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
-	EXPECT_EQ(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE),
-		  dat_linux_get_fd(self->evd, &fd));
-	EXPECT_EQ(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE),
-		  dat_linux_get_fd(self->cno, &fd));
+	EXPECT_DAT_RET(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE),
+		       dat_linux_get_fd(self->evd, &fd));
+	EXPECT_DAT_RET(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE),
+		       dat_linux_get_fd(self->cno, &fd));
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &old));
 	EXPECT_EQ(-5, fd);
-	EXPECT_EQ(DAT_SUCCESS, dat_linux_get_fd(self->evd, &fd));
+	EXPECT_DAT(dat_linux_get_fd(self->evd, &fd));
 	EXPECT_EQ(0, close(fd));
 }
 
@@ -285,9 +276,8 @@ TEST_F(fd, epoll_of_several_tells_which_are_ready)
 	int epfd, pipe_fd[2], other_fd;
 	DAT_EVD_HANDLE other;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  soft_create(self->ia, QLEN, DAT_HANDLE_NULL, &other));
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_get_fd(other, &other_fd));
+	ASSERT_DAT(soft_create(self->ia, QLEN, DAT_HANDLE_NULL, &other));
+	ASSERT_DAT(dat_linux_get_fd(other, &other_fd));
 	ASSERT_EQ(0, pipe(pipe_fd));
 	epfd = epoll_create1(0);
 	ASSERT_LE(0, epfd);
@@ -298,10 +288,10 @@ TEST_F(fd, epoll_of_several_tells_which_are_ready)
 	event.data.u64 = 3;
 	ASSERT_EQ(0, epoll_ctl(epfd, EPOLL_CTL_ADD, pipe_fd[0], &event));
 	EXPECT_EQ(0, epoll_wait(epfd, ready, 4, SILENCE));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(other, 1));
+	ASSERT_DAT(soft_post(other, 1));
 	ASSERT_EQ(1, epoll_wait(epfd, ready, 4, PATIENCE));
 	EXPECT_EQ(2, ready[0].data.u64);
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	ASSERT_EQ(1, write(pipe_fd[1], "", 1));
 	EXPECT_EQ(3, epoll_wait(epfd, ready, 4, PATIENCE));
 	EXPECT_EQ(1, soft_take(other));
@@ -376,15 +366,13 @@ FIXTURE_SETUP(kind)
 {
 	self->ia = DAT_HANDLE_NULL;
 	self->async_evd = DAT_HANDLE_NULL;
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8,
-					   &self->async_evd, &self->ia));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				 &self->cno));
-	ASSERT_EQ(DAT_SUCCESS,
-		  soft_create(self->ia, QLEN, self->cno, &self->evd));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &self->async_evd,
+			       &self->ia));
+	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				  &self->cno));
+	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &self->evd));
 	self->handle = variant->is_cno ? self->cno : self->evd;
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_get_fd(self->handle, &self->fd));
+	ASSERT_DAT(dat_linux_get_fd(self->handle, &self->fd));
 }
 
 FIXTURE_TEARDOWN(kind)
@@ -397,7 +385,7 @@ FIXTURE_TEARDOWN(kind)
 static bool calm_down(FIXTURE_DATA(kind) *self, bool is_cno)
 {
 	if (is_cno)
-		return take_trigger(self->cno) == self->evd;
+		return cno_take(self->cno) == self->evd;
 	return soft_take(self->evd) >= 0;
 }
 
@@ -417,7 +405,7 @@ TEST_F(kind, poll_sleeps_until_it_is_readable)
 	struct poller p;
 
 	poller_start(&p, poll_main, self->fd);
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	EXPECT_EQ(READABLE, poller_end(&p));
 }
 
@@ -431,7 +419,7 @@ TEST_F(kind, select_sleeps_until_it_is_readable)
 	FD_SET(self->fd, &set);
 	EXPECT_EQ(0, select(self->fd + 1, &set, NULL, NULL, &silence));
 	poller_start(&p, select_main, self->fd);
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	EXPECT_EQ(1, poller_end(&p));
 	/* Neither can be written to, nor is there anything exceptional. */
 	FD_ZERO(&set);
@@ -450,7 +438,7 @@ TEST_F(kind, level_triggered_epoll_tells_as_long_as_it_is_readable)
 	EXPECT_EQ(0, epoll_for(epfd, SILENCE));
 	for (i = 0; i < 3; i++) {
 		poller_start(&p, epoll_main, epfd);
-		ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+		ASSERT_DAT(soft_post(self->evd, 1));
 		EXPECT_EQ(EPOLLIN, poller_end(&p));
 		EXPECT_EQ(EPOLLIN, epoll_for(epfd, 0));
 		EXPECT_EQ(EPOLLIN, epoll_for(epfd, 0));
@@ -469,12 +457,12 @@ TEST_F(kind, edge_triggered_epoll_tells_once_each_time)
 	for (i = 0; i < 3; i++) {
 		/* Whether or not the one before has been taken. */
 		poller_start(&p, epoll_main, epfd);
-		ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+		ASSERT_DAT(soft_post(self->evd, 1));
 		EXPECT_EQ(EPOLLIN, poller_end(&p));
 		EXPECT_EQ(0, epoll_for(epfd, SILENCE));
 	}
 	/* Taken in time, it is not told of at all. */
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	while (calm_down(self, variant->is_cno))
 		;
 	EXPECT_EQ(0, epoll_for(epfd, SILENCE));
@@ -484,14 +472,14 @@ TEST_F(kind, who_begins_to_poll_late_is_told_at_once)
 {
 	int epfd;
 
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	EXPECT_EQ(READABLE, poll_for(self->fd, -1));
 	epfd = epoll_of(self->fd, EPOLLET);
 	ASSERT_LE(0, epfd);
 	EXPECT_EQ(EPOLLIN, epoll_for(epfd, -1));
 	/* And so is a descriptor that is made now. */
 	EXPECT_EQ(0, close(self->fd));
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_get_fd(self->handle, &self->fd));
+	ASSERT_DAT(dat_linux_get_fd(self->handle, &self->fd));
 	EXPECT_EQ(READABLE, poll_now(self->fd));
 }
 
@@ -500,14 +488,14 @@ TEST_F(kind, each_call_makes_a_descriptor_of_its_own)
 	struct poller p, q;
 	int other, copy;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_get_fd(self->handle, &other));
+	ASSERT_DAT(dat_linux_get_fd(self->handle, &other));
 	ASSERT_NE(self->fd, other);
 	copy = dup(other);
 	ASSERT_LE(0, copy);
 	poller_start(&p, poll_main, self->fd);
 	poller_start(&q, poll_main, copy);
 	EXPECT_EQ(0, close(other));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	EXPECT_EQ(READABLE, poller_end(&p));
 	EXPECT_EQ(READABLE, poller_end(&q));
 	EXPECT_EQ(0, close(self->fd));
@@ -524,12 +512,12 @@ TEST_F(kind, hangs_up_when_the_object_is_freed)
 	ASSERT_LE(0, epfd);
 	poller_start(&p, poll_main, self->fd);
 	poller_start(&q, epoll_main, epfd);
-	ASSERT_EQ(DAT_SUCCESS, free_it(self, variant->is_cno));
+	ASSERT_DAT(free_it(self, variant->is_cno));
 	EXPECT_EQ(POLLHUP, poller_end(&p));
 	EXPECT_EQ(EPOLLHUP, poller_end(&q));
 	/* It stays so, and outlives what it was a descriptor of. */
 	EXPECT_EQ(POLLHUP, poll_now(self->fd));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 	self->ia = DAT_HANDLE_NULL;
 	EXPECT_EQ(POLLHUP, poll_now(self->fd));
 	EXPECT_EQ(0, close(self->fd));
@@ -543,7 +531,7 @@ TEST_F(kind, hangs_up_when_the_ia_is_closed)
 	ASSERT_LE(0, epfd);
 	poller_start(&p, poll_main, self->fd);
 	poller_start(&q, epoll_main, epfd);
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 	self->ia = DAT_HANDLE_NULL;
 	/* A CNO may be told first that its last EVD has gone. */
 	EXPECT_TRUE(poller_end(&p) & POLLHUP);
@@ -555,8 +543,8 @@ TEST_F(kind, hangs_up_when_the_ia_is_closed)
 /* What is in a ring stays mapped by who reads it, but nobody can take it. */
 TEST_F(kind, hangs_up_with_events_that_nobody_has_taken)
 {
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
-	ASSERT_EQ(DAT_SUCCESS, free_it(self, variant->is_cno));
+	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(free_it(self, variant->is_cno));
 	EXPECT_TRUE(poll_now(self->fd) & POLLHUP);
 	EXPECT_EQ(0, close(self->fd));
 }
@@ -567,15 +555,13 @@ TEST_F(kind, freeing_does_not_wait_for_the_descriptor)
 	int i;
 
 	for (i = 0; i < 16; i++) {
-		ASSERT_EQ(DAT_SUCCESS, dat_linux_get_fd(self->handle,
-							&fds[i]));
+		ASSERT_DAT(dat_linux_get_fd(self->handle, &fds[i]));
 	}
-	ASSERT_EQ(DAT_SUCCESS, free_it(self, variant->is_cno));
-	ASSERT_EQ(DAT_SUCCESS, variant->is_cno ? dat_evd_free(self->evd) :
-						 dat_cno_free(self->cno));
+	ASSERT_DAT(free_it(self, variant->is_cno));
+	ASSERT_DAT(variant->is_cno ? dat_evd_free(self->evd)
+				   : dat_cno_free(self->cno));
 	/* Nor does closing the IA as one who leaves nothing behind. */
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT(dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
 	self->ia = DAT_HANDLE_NULL;
 	for (i = 0; i < 16; i++) {
 		EXPECT_EQ(POLLHUP, poll_now(fds[i]));
@@ -588,7 +574,7 @@ TEST_F(kind, is_closed_by_exec_and_good_for_nothing_but_polling)
 	char byte = 0;
 
 	EXPECT_EQ(FD_CLOEXEC, fcntl(self->fd, F_GETFD));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	ASSERT_DAT(soft_post(self->evd, 1));
 	EXPECT_EQ(-1, read(self->fd, &byte, 1));
 	EXPECT_EQ(-1, write(self->fd, &byte, 1));
 	EXPECT_EQ(-1, ioctl(self->fd, DAT_DEV_EVD_QUERY, &byte));
@@ -608,7 +594,7 @@ TEST_F(kind, child_can_poll_it)
 	if (!pid)
 		_exit(poll_for(self->fd, PATIENCE) != READABLE);
 	ASSERT_LT(0, pid);
-	EXPECT_EQ(DAT_SUCCESS, soft_post(self->evd, 1));
+	EXPECT_DAT(soft_post(self->evd, 1));
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	/* It took nothing along when it went. */
@@ -757,13 +743,10 @@ FIXTURE_SETUP(fed)
 {
 	struct pair *pair = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->a.pz, &self->a, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->b.pz, &self->b, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_get_fd(pair->a.dto_evd, &self->fd));
+	ASSERT_DAT(pair_open_connected(pair));
+	ASSERT_DAT(regions_open(pair, &self->a, &self->b, 4096,
+				DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(dat_linux_get_fd(pair->a.dto_evd, &self->fd));
 }
 
 FIXTURE_TEARDOWN(fed)
@@ -787,11 +770,9 @@ TEST_F(fed, completion_makes_it_readable)
 	int i;
 
 	for (i = 0; i < 5; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  write_with(self, i, DAT_COMPLETION_DEFAULT_FLAG));
+		ASSERT_DAT(write_with(self, i, DAT_COMPLETION_DEFAULT_FLAG));
 		EXPECT_EQ(READABLE, poll_for(self->fd, PATIENCE));
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_evd_dequeue(self->pair.a.dto_evd, &event));
+		ASSERT_DAT(dat_evd_dequeue(self->pair.a.dto_evd, &event));
 		EXPECT_EQ(i, event.event_data.dto_completion_event_data
 				     .user_cookie.as_64);
 		EXPECT_EQ(0, poll_now(self->fd));
@@ -802,11 +783,10 @@ TEST_F(fed, completion_without_notification_does_not)
 {
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  write_with(self, 1, DAT_COMPLETION_UNSIGNALLED_FLAG));
+	ASSERT_DAT(write_with(self, 1, DAT_COMPLETION_UNSIGNALLED_FLAG));
 	EXPECT_EQ(0, poll_for(self->fd, SILENCE));
 	/* It is there for who looks. */
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.a.dto_evd, &event));
+	ASSERT_DAT(wait_event(self->pair.a.dto_evd, &event));
 	EXPECT_EQ(1, event.event_data.dto_completion_event_data
 			     .user_cookie.as_64);
 }
@@ -816,13 +796,12 @@ TEST_F(fed, connection_event_makes_it_readable)
 	struct pair *pair = &self->pair;
 	int conn;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_get_fd(pair->b.conn_evd, &conn));
+	ASSERT_DAT(dat_linux_get_fd(pair->b.conn_evd, &conn));
 	EXPECT_EQ(0, poll_now(conn));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_disconnect(pair->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(dat_ep_disconnect(pair->a.ep, DAT_CLOSE_ABRUPT_FLAG));
 	EXPECT_EQ(READABLE, poll_for(conn, PATIENCE));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(pair->b.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(wait_number(pair->b.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 	EXPECT_EQ(0, poll_now(conn));
 }
 

@@ -30,7 +30,6 @@
 #include "pair.h"
 
 #define REGION		65536
-#define ADDR(p)		((uintptr_t)(p))
 /* Against hanging, not against slowness: sanitizers on a loaded machine. */
 #define LIMIT		600
 
@@ -550,7 +549,7 @@ FIXTURE(left)
 
 FIXTURE_SETUP(left)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_DAT(pair_open(&self->pair));
 }
 
 FIXTURE_TEARDOWN(left)
@@ -575,24 +574,16 @@ TEST_F_TIMEOUT(left, by_a_peer_at_once_it_is_told, LIMIT)
 	struct pair *p = &self->pair;
 	int count = rounds(40, 200), i, established = 0, silent = 0;
 	unsigned int seeded = seed();
-	DAT_IA_ATTR attr;
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(p->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
-			       0, NULL));
 	for (i = 0; i < count; i++) {
 		unsigned int pause = below(1000) * (i % 4);
 		DAT_CR_HANDLE cr;
 
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_ep_connect(p->a.ep, attr.ia_address_ptr, p->qual,
-					 DAT_TIMEOUT_INFINITE, 0, NULL,
-					 DAT_QOS_BEST_EFFORT,
-					 DAT_CONNECT_DEFAULT_FLAG));
-		ASSERT_EQ(DAT_SUCCESS, wait_event(p->cr_evd, &event));
+		ASSERT_DAT(connect_to(p, p->a.ep, p->qual));
+		ASSERT_DAT(wait_event(p->cr_evd, &event));
 		cr = event.event_data.cr_arrival_event_data.cr_handle;
-		ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, p->b.ep, 0, NULL));
+		ASSERT_DAT(dat_cr_accept(cr, p->b.ep, 0, NULL));
 		/* As soon as one side has heard of it, or at any time. */
 		if (i & 1)
 			while (ep_state(p->a.ep) ==
@@ -600,9 +591,9 @@ TEST_F_TIMEOUT(left, by_a_peer_at_once_it_is_told, LIMIT)
 				;
 		else
 			usleep(pause);
-		ASSERT_EQ(DAT_SUCCESS, renew(p, &p->b));
+		ASSERT_DAT(renew(p, &p->b));
 
-		ASSERT_EQ(DAT_SUCCESS, wait_event(p->a.conn_evd, &event));
+		ASSERT_DAT(wait_event(p->a.conn_evd, &event));
 		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
 			established++;
 			if (wait_event(p->a.conn_evd, &event)) {
@@ -618,7 +609,7 @@ TEST_F_TIMEOUT(left, by_a_peer_at_once_it_is_told, LIMIT)
 			EXPECT_EQ(DAT_EP_STATE_DISCONNECTED,
 				  ep_state(p->a.ep));
 		}
-		ASSERT_EQ(DAT_SUCCESS, renew(p, &p->a));
+		ASSERT_DAT(renew(p, &p->a));
 		while (!dat_evd_dequeue(p->b.conn_evd, &event))
 			;
 	}
@@ -749,12 +740,8 @@ TEST_F_TIMEOUT(unplugged, under_load_again_and_again_without_reloading, LIMIT)
 		ASSERT_TRUE(connected_again(p)) {
 			TH_LOG("seed %u, round %d", seeded, round);
 		}
-		ASSERT_EQ(DAT_SUCCESS,
-			  region_open(p, p->a.pz, &self->a, REGION,
-				      DAT_MEM_PRIV_ALL_FLAG));
-		ASSERT_EQ(DAT_SUCCESS,
-			  region_open(p, p->b.pz, &self->b, REGION,
-				      DAT_MEM_PRIV_ALL_FLAG));
+		ASSERT_DAT(regions_open(p, &self->a, &self->b, REGION,
+					DAT_MEM_PRIV_ALL_FLAG));
 		for (i = 0; i < 2; i++) {
 			struct load *l = &self->load[i];
 
@@ -764,8 +751,7 @@ TEST_F_TIMEOUT(unplugged, under_load_again_and_again_without_reloading, LIMIT)
 				.from = i ? &self->b : &self->a,
 				.to = i ? &self->a : &self->b,
 			};
-			ASSERT_EQ(DAT_SUCCESS,
-				  dat_rmr_create(l->side->pz, &l->rmr));
+			ASSERT_DAT(dat_rmr_create(l->side->pz, &l->rmr));
 			ASSERT_EQ(0, pthread_create(&thread[i], NULL,
 						    load_main, l));
 		}
@@ -796,14 +782,13 @@ TEST_F_TIMEOUT(unplugged, under_load_again_and_again_without_reloading, LIMIT)
 				       round, i);
 			}
 			completed += self->load[i].completed;
-			EXPECT_EQ(DAT_SUCCESS,
-				  wait_event(i ? p->b.conn_evd : p->a.conn_evd,
-					     &event));
+			EXPECT_DAT(wait_event(i ? p->b.conn_evd : p->a.conn_evd,
+					      &event));
 			EXPECT_EQ(DAT_EP_STATE_DISCONNECTED,
 				  ep_state(self->load[i].side->ep));
 		}
-		EXPECT_EQ(DAT_SUCCESS, wait_event(p->async_evd, &event));
-		EXPECT_EQ(DAT_ASYNC_ERROR_IA_CATASTROPHIC, event.event_number);
+		EXPECT_DAT(wait_for(p->async_evd,
+				    DAT_ASYNC_ERROR_IA_CATASTROPHIC, &event));
 		/* The new one may come while there are remains of the old. */
 		if (!close_first)
 			ASSERT_EQ(0, link_add());
@@ -1344,9 +1329,9 @@ FIXTURE_SETUP(passed)
 	self->giver = fork_child();
 	if (!self->giver)
 		giver(self->sockets[1]);
-	ASSERT_EQ(DAT_SUCCESS, pair_open(p));
-	ASSERT_EQ(DAT_SUCCESS, region_open(p, p->a.pz, &self->region, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open(p));
+	ASSERT_DAT(region_open(p, p->a.pz, &self->region, REGION,
+			       DAT_MEM_PRIV_ALL_FLAG));
 	self->raw.fd = -1;
 	self->raw.fd = receive_fd(self->sockets[0], &self->raw,
 				  sizeof(self->raw));
@@ -1371,32 +1356,24 @@ TEST_F(passed, it_outlives_the_process_that_made_its_objects)
 		.lmr = r->lmr,
 	};
 	const long pages = REGION / PAGE;
-	DAT_IA_ATTR attr;
 	int status;
 
 	/* Who registered memory pays for it. */
 	EXPECT_EQ(REGION / 1024, charged(self->giver));
 	EXPECT_EQ(REGION / 1024, charged(getpid()));
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(p->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
-			       0, NULL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_connect(p->a.ep, attr.ia_address_ptr, r->qual,
-				 DAT_TIMEOUT_INFINITE, 0, NULL,
-				 DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
+	ASSERT_DAT(connect_to(p, p->a.ep, r->qual));
 	ASSERT_EQ(0, raw_accept(r, r->ep));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(p->a.conn_evd,
-					   DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(wait_number(p->a.conn_evd,
+			       DAT_CONNECTION_EVENT_ESTABLISHED));
 	ASSERT_EQ(0, raw_wait(r, r->conn_evd, 1));
 	ASSERT_EQ(DAT_DTO_SUCCESS, read_status(p, region, r->rmr_context,
 					       r->buf, REGION));
 	EXPECT_TRUE(all(region->buf, REGION, THEIRS));
 
 	/* In the middle of a transfer. */
-	ASSERT_EQ(DAT_SUCCESS, post_read(p->a.ep, region, 0, REGION,
-					 r->rmr_context, r->buf, 1));
+	ASSERT_DAT(post_read(p->a.ep, region, 0, REGION, r->rmr_context, r->buf,
+			     1));
 	ASSERT_EQ(0, kill(self->giver, SIGKILL));
 	ASSERT_EQ(self->giver, waitpid(self->giver, &status, 0));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(p->a.dto_evd, 1));
@@ -1420,7 +1397,7 @@ TEST_F(passed, it_outlives_the_process_that_made_its_objects)
 	EXPECT_EQ(REGION, query.length);
 	EXPECT_EQ(ADDR(r->buf), query.address);
 	memset(region->buf, 0, REGION);
-	ASSERT_EQ(DAT_SUCCESS, post_recv(p->a.ep, region, 0, REGION, 2));
+	ASSERT_DAT(post_recv(p->a.ep, region, 0, REGION, 2));
 	ASSERT_EQ(0, raw_post(r, DAT_DEV_SEND, 4096));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(p->a.dto_evd, 2));
 	EXPECT_TRUE(all(region->buf, 4096, OURS));
@@ -1467,14 +1444,11 @@ FIXTURE_SETUP(forked)
 {
 	struct pair *p = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(p));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(p));
-	ASSERT_EQ(DAT_SUCCESS, region_open(p, p->a.pz, &self->a, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(p, p->b.pz, &self->b, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(p, p->b.pz, &self->quiet, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open_connected(p));
+	ASSERT_DAT(regions_open(p, &self->a, &self->b, REGION,
+				DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(region_open(p, p->b.pz, &self->quiet, REGION,
+			       DAT_MEM_PRIV_ALL_FLAG));
 }
 
 FIXTURE_TEARDOWN(forked)

@@ -43,7 +43,7 @@ static const char *address_of(DAT_IA_HANDLE ia, char *text)
 FIXTURE_SETUP(addr)
 {
 	ASSERT_EQ(0, system(SAVE));
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_DAT(pair_open(&self->pair));
 	address_of(self->pair.ia, self->first);
 	ASSERT_NE('\0', self->first[0]);
 }
@@ -139,9 +139,8 @@ TEST_F_TIMEOUT(addr, pointer_to_the_old_one_stays_valid, 120)
 	struct sockaddr_in *old;
 	DAT_IA_ATTR attr;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(pair->ia, NULL,
-					    DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
-					    0, NULL));
+	ASSERT_DAT(dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
+				&attr, 0, NULL));
 	old = (void *)attr.ia_address_ptr;
 	ASSERT_EQ(0, system("ip addr flush dev eth0"));
 	ASSERT_EQ(0, system("ip addr add " OTHER "/24 dev eth0"));
@@ -172,9 +171,9 @@ TEST_F_TIMEOUT(addr, is_found_behind_a_hundred_others, 120)
 	DAT_IA_HANDLE ia;
 
 	ASSERT_EQ(0, many("add"));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8, &async, &ia));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &async, &ia));
 	EXPECT_STREQ(self->first, address_of(ia, text));
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_DEFAULT));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_DEFAULT));
 	EXPECT_TRUE(listens_at(pair, self->first));
 	EXPECT_EQ(0, many("del"));
 }

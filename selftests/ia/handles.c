@@ -499,7 +499,7 @@ FIXTURE(handles)
 
 FIXTURE_SETUP(handles)
 {
-	ASSERT_EQ(DAT_SUCCESS, objects_make(&self->live));
+	ASSERT_DAT(objects_make(&self->live));
 }
 
 /* Whatever was tried, what was there before is there still. */
@@ -508,8 +508,7 @@ FIXTURE_TEARDOWN(handles)
 	DAT_HANDLE_TYPE i, type;
 
 	for (i = 0; i < NUM_TYPES; i++) {
-		EXPECT_EQ(DAT_SUCCESS,
-			  dat_get_handle_type(self->live.handle[i], &type));
+		EXPECT_DAT(dat_get_handle_type(self->live.handle[i], &type));
 		EXPECT_EQ(i, type);
 	}
 	pair_close(&self->live.pair);
@@ -635,7 +634,7 @@ static void free_all(struct __test_metadata *_metadata, struct objects *o)
 		EXPECT_EQ(DAT_SUCCESS, frees[i].fn(o, frees[i].handle))
 			TH_LOG("object %u", i);
 	}
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
 static void expect_all_bad(struct __test_metadata *_metadata,
@@ -655,7 +654,7 @@ TEST_F(handles, that_were_freed_are_invalid)
 {
 	struct objects dead;
 
-	ASSERT_EQ(DAT_SUCCESS, objects_make(&dead));
+	ASSERT_DAT(objects_make(&dead));
 	free_all(_metadata, &dead);
 	expect_all_bad(_metadata, &self->live, &dead);
 	EXPECT_EQ(BAD(DAT_INVALID_HANDLE1),
@@ -666,9 +665,8 @@ TEST_F(handles, of_an_ia_that_was_closed_abruptly_are_invalid)
 {
 	struct objects dead;
 
-	ASSERT_EQ(DAT_SUCCESS, objects_make(&dead));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_close(dead.pair.ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(objects_make(&dead));
+	ASSERT_DAT(dat_ia_close(dead.pair.ia, DAT_CLOSE_ABRUPT_FLAG));
 	expect_all_bad(_metadata, &self->live, &dead);
 	EXPECT_EQ(BAD(DAT_INVALID_HANDLE1),
 		  dat_evd_free(dead.pair.async_evd));
@@ -678,7 +676,7 @@ TEST_F(handles, of_another_open_instance_do_not_mix)
 {
 	struct objects other, *o = &self->live;
 
-	ASSERT_EQ(DAT_SUCCESS, objects_make(&other));
+	ASSERT_DAT(objects_make(&other));
 	EXPECT_EQ(BAD(DAT_INVALID_HANDLE_PZ), ep_create_pz(o, other.pair.a.pz));
 	EXPECT_EQ(BAD(DAT_INVALID_HANDLE_PZ),
 		  lmr_create_pz(o, other.pair.a.pz));
@@ -730,11 +728,10 @@ TEST_F(handles, tell_the_type_of_their_object)
 	DAT_HANDLE_TYPE type = DAT_HANDLE_TYPE_SRQ;
 
 	/* Those of all objects are looked at in the teardown. */
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_get_handle_type(self->live.pair.async_evd, &type));
+	EXPECT_DAT(dat_get_handle_type(self->live.pair.async_evd, &type));
 	EXPECT_EQ(DAT_HANDLE_TYPE_EVD, type);
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_get_handle_type(self->live.pair.ia, NULL)));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			dat_get_handle_type(self->live.pair.ia, NULL));
 }
 
 TEST_F(handles, carry_a_context_of_the_consumers)
@@ -744,29 +741,25 @@ TEST_F(handles, carry_a_context_of_the_consumers)
 
 	for (i = 0; i < NUM_TYPES; i++) {
 		context.as_64 = ~0ULL;
-		EXPECT_EQ(DAT_SUCCESS,
-			  dat_get_consumer_context(self->live.handle[i],
-						   &context));
+		EXPECT_DAT(dat_get_consumer_context(self->live.handle[i],
+						    &context));
 		EXPECT_EQ(0, context.as_64);
 	}
 	for (round = 0; round < 2; round++) {
 		for (i = 0; i < NUM_TYPES; i++) {
 			context.as_64 = 0xfedcba9876543210 + 100 * round + i;
-			EXPECT_EQ(DAT_SUCCESS,
-				  dat_set_consumer_context(self->live.handle[i],
-							   context));
+			EXPECT_DAT(dat_set_consumer_context(self->live.handle[i],
+							    context));
 		}
 		for (i = 0; i < NUM_TYPES; i++) {
-			EXPECT_EQ(DAT_SUCCESS,
-				  dat_get_consumer_context(self->live.handle[i],
-							   &context));
+			EXPECT_DAT(dat_get_consumer_context(self->live.handle[i],
+							    &context));
 			EXPECT_EQ(0xfedcba9876543210 + 100 * round + i,
 				  context.as_64);
 		}
 	}
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_get_consumer_context(self->live.pair.ia,
-							NULL)));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			dat_get_consumer_context(self->live.pair.ia, NULL));
 }
 
 TEST_F(handles, of_an_ia_can_be_closed_gracefully_or_abruptly_and_not_else)
@@ -774,12 +767,10 @@ TEST_F(handles, of_an_ia_can_be_closed_gracefully_or_abruptly_and_not_else)
 	unsigned int flags;
 
 	for (flags = 2; flags; flags <<= 1) {
-		EXPECT_EQ(DAT_INVALID_PARAMETER,
-			  DAT_GET_TYPE(dat_ia_close(self->live.pair.ia,
-						    flags)));
-		EXPECT_EQ(DAT_INVALID_PARAMETER,
-			  DAT_GET_TYPE(dat_ia_close(self->live.pair.ia,
-						    flags | 1)));
+		EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+				dat_ia_close(self->live.pair.ia, flags));
+		EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+				dat_ia_close(self->live.pair.ia, flags | 1));
 	}
 }
 
@@ -795,18 +786,16 @@ FIXTURE_SETUP(in_use)
 {
 	struct pair *p = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(p));
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(p->ia, &self->pz));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(p->ia, 100, DAT_HANDLE_NULL,
-					      DAT_EVD_DTO_FLAG, &self->recv));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(p->ia, 100, DAT_HANDLE_NULL,
-					      DAT_EVD_DTO_FLAG,
-					      &self->request));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(p->ia, 8, DAT_HANDLE_NULL,
-					      DAT_EVD_CONNECTION_FLAG,
-					      &self->connect));
-	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(p->ia, 8, DAT_HANDLE_NULL,
-					      DAT_EVD_CR_FLAG, &self->cr));
+	ASSERT_DAT(pair_open(p));
+	ASSERT_DAT(dat_pz_create(p->ia, &self->pz));
+	ASSERT_DAT(dat_evd_create(p->ia, 100, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
+				  &self->recv));
+	ASSERT_DAT(dat_evd_create(p->ia, 100, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
+				  &self->request));
+	ASSERT_DAT(dat_evd_create(p->ia, 8, DAT_HANDLE_NULL,
+				  DAT_EVD_CONNECTION_FLAG, &self->connect));
+	ASSERT_DAT(dat_evd_create(p->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG,
+				  &self->cr));
 }
 
 FIXTURE_TEARDOWN(in_use)
@@ -818,57 +807,54 @@ TEST_F(in_use, a_pz_by_an_lmr)
 {
 	struct region r;
 
-	ASSERT_EQ(DAT_SUCCESS, region_open(&self->pair, self->pz, &r, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(region_open(&self->pair, self->pz, &r, 4096,
+			       DAT_MEM_PRIV_ALL_FLAG));
 	EXPECT_EQ(IN_USE(PZ), dat_pz_free(self->pz));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(self->pz));
+	ASSERT_DAT(dat_lmr_free(r.lmr));
+	EXPECT_DAT(dat_pz_free(self->pz));
 }
 
 TEST_F(in_use, a_pz_by_an_rmr)
 {
 	DAT_RMR_HANDLE rmr;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pz, &rmr));
+	ASSERT_DAT(dat_rmr_create(self->pz, &rmr));
 	EXPECT_EQ(IN_USE(PZ), dat_pz_free(self->pz));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(rmr));
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(self->pz));
+	ASSERT_DAT(dat_rmr_free(rmr));
+	EXPECT_DAT(dat_pz_free(self->pz));
 }
 
 TEST_F(in_use, a_pz_and_evds_by_an_ep)
 {
 	DAT_EP_HANDLE ep;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create(self->pair.ia, self->pz, self->recv,
-				self->request, self->connect, NULL, &ep));
+	ASSERT_DAT(dat_ep_create(self->pair.ia, self->pz, self->recv,
+				 self->request, self->connect, NULL, &ep));
 	EXPECT_EQ(IN_USE(PZ), dat_pz_free(self->pz));
 	EXPECT_EQ(IN_USE(EVD), dat_evd_free(self->recv));
 	EXPECT_EQ(IN_USE(EVD), dat_evd_free(self->request));
 	EXPECT_EQ(IN_USE(EVD), dat_evd_free(self->connect));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(ep));
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(self->pz));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->recv));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->request));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->connect));
+	ASSERT_DAT(dat_ep_free(ep));
+	EXPECT_DAT(dat_pz_free(self->pz));
+	EXPECT_DAT(dat_evd_free(self->recv));
+	EXPECT_DAT(dat_evd_free(self->request));
+	EXPECT_DAT(dat_evd_free(self->connect));
 }
 
 TEST_F(in_use, an_evd_by_a_psp)
 {
 	DAT_PSP_HANDLE psp;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_psp_create(self->pair.ia, self->pair.qual + 1, self->cr,
-				 DAT_PSP_CONSUMER_FLAG, &psp));
+	ASSERT_DAT(dat_psp_create(self->pair.ia, self->pair.qual + 1, self->cr,
+				  DAT_PSP_CONSUMER_FLAG, &psp));
 	EXPECT_EQ(IN_USE(EVD), dat_evd_free(self->cr));
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_free(psp));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->cr));
+	ASSERT_DAT(dat_psp_free(psp));
+	EXPECT_DAT(dat_evd_free(self->cr));
 }
 
 TEST_F(in_use, the_asynchronous_evd_by_its_ia)
 {
-	EXPECT_EQ(DAT_INVALID_STATE,
-		  DAT_GET_TYPE(dat_evd_free(self->pair.async_evd)));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE, dat_evd_free(self->pair.async_evd));
 }
 
 TEST_F(in_use, nothing_by_an_ep_that_could_not_be_made)
@@ -876,17 +862,17 @@ TEST_F(in_use, nothing_by_an_ep_that_could_not_be_made)
 	DAT_EP_ATTR attr = { .max_request_iov = 1 << 30 };
 	DAT_EP_HANDLE ep;
 
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_ep_create(self->pair.ia, self->pz,
-					     self->recv, self->request,
-					     self->connect, &attr, &ep)));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			dat_ep_create(self->pair.ia, self->pz, self->recv,
+				      self->request, self->connect, &attr,
+				      &ep));
 	EXPECT_EQ(BAD(DAT_INVALID_HANDLE_EVD_CONN),
 		  dat_ep_create(self->pair.ia, self->pz, self->recv,
 				self->request, self->cr, NULL, &ep));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->recv));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->request));
-	EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->connect));
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(self->pz));
+	EXPECT_DAT(dat_evd_free(self->recv));
+	EXPECT_DAT(dat_evd_free(self->request));
+	EXPECT_DAT(dat_evd_free(self->connect));
+	EXPECT_DAT(dat_pz_free(self->pz));
 }
 
 /* An abrupt close, with everything there is under way. */
@@ -898,28 +884,23 @@ TEST(an_abrupt_close_ends_what_is_connected_posted_and_bound)
 	struct region b;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
-	ASSERT_EQ(DAT_SUCCESS, pair_open(p));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(p));
-	ASSERT_EQ(DAT_SUCCESS, region_open(p, p->a.pz, &o.region, 65536,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(p, p->b.pz, &b, 65536,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(p->a.pz, &o.handle[0]));
-	ASSERT_EQ(DAT_SUCCESS, rmr_bind_on(&o, o.handle[0], p->a.ep));
+	ASSERT_DAT(pair_open(&other));
+	ASSERT_DAT(pair_open_connected(p));
+	ASSERT_DAT(regions_open(p, &o.region, &b, 65536,
+				DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(dat_rmr_create(p->a.pz, &o.handle[0]));
+	ASSERT_DAT(rmr_bind_on(&o, o.handle[0], p->a.ep));
 	for (i = 0; i < 20; i++) {
-		ASSERT_EQ(DAT_SUCCESS, post_recv(p->b.ep, &b, 0, 64, i));
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_send(p->a.ep, &o.region, 0, 64, i));
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_write(p->a.ep, &o.region, 0, 65536,
-				     b.rmr_context, b.buf, i));
+		ASSERT_DAT(post_recv(p->b.ep, &b, 0, 64, i));
+		ASSERT_DAT(post_send(p->a.ep, &o.region, 0, 64, i));
+		ASSERT_DAT(post_write(p->a.ep, &o.region, 0, 65536,
+				      b.rmr_context, b.buf, i));
 	}
-	ASSERT_EQ(DAT_SUCCESS, rmr_bind_on(&o, o.handle[0], p->a.ep));
+	ASSERT_DAT(rmr_bind_on(&o, o.handle[0], p->a.ep));
 	EXPECT_EQ(IN_USE(IA), dat_ia_close(p->ia, DAT_CLOSE_GRACEFUL_FLAG));
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(p->ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_DAT(dat_ia_close(p->ia, DAT_CLOSE_ABRUPT_FLAG));
 	/* Another open instance does not notice. */
-	EXPECT_EQ(DAT_SUCCESS, pair_connect(&other));
+	EXPECT_DAT(pair_connect(&other));
 	pair_close(&other);
 }
 
@@ -928,7 +909,7 @@ static void expect_words(struct __test_metadata *_metadata, DAT_RETURN value,
 {
 	const char *major = NULL, *minor = NULL;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_strerror(value, &major, &minor));
+	ASSERT_DAT(dat_strerror(value, &major, &minor));
 	EXPECT_STREQ(type, major);
 	EXPECT_STREQ(subtype, minor);
 }
@@ -963,33 +944,31 @@ TEST(dat_strerror_has_words_for_every_type_and_subtype)
 	DAT_RETURN type, subtype;
 
 	for (type = 0; type <= DAT_CONN_QUAL_UNAVAILABLE; type += 0x10000)
-		EXPECT_EQ(DAT_SUCCESS, dat_strerror(type, &major, &minor));
+		EXPECT_DAT(dat_strerror(type, &major, &minor));
 	for (subtype = 0; subtype <= DAT_INVALID_RO_COOKIE; subtype++)
-		EXPECT_EQ(DAT_SUCCESS,
-			  dat_strerror(DAT_INVALID_PARAMETER | subtype,
-				       &major, &minor));
+		EXPECT_DAT(dat_strerror(DAT_INVALID_PARAMETER | subtype, &major,
+					&minor));
 }
 
 TEST(dat_strerror_has_no_words_for_anything_else)
 {
 	const char *major, *minor;
 
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_strerror(DAT_CONN_QUAL_UNAVAILABLE +
-					    0x10000, &major, &minor)));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_strerror(0x3fff0000, &major, &minor)));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_strerror(DAT_INVALID_PARAMETER |
-					    (DAT_INVALID_RO_COOKIE + 1),
-					    &major, &minor)));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_strerror(DAT_ABORT | 0xffff, &major,
-					    &minor)));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_strerror(DAT_ABORT, NULL, &minor)));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_strerror(DAT_ABORT, &major, NULL)));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			dat_strerror(DAT_CONN_QUAL_UNAVAILABLE + 0x10000,
+				     &major, &minor));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			dat_strerror(0x3fff0000, &major, &minor));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			dat_strerror(DAT_INVALID_PARAMETER |
+					     (DAT_INVALID_RO_COOKIE + 1),
+				     &major, &minor));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			dat_strerror(DAT_ABORT | 0xffff, &major, &minor));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			dat_strerror(DAT_ABORT, NULL, &minor));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			dat_strerror(DAT_ABORT, &major, NULL));
 }
 
 TEST_HARNESS_MAIN

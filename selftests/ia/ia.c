@@ -30,13 +30,11 @@ FIXTURE(ia)
 
 FIXTURE_SETUP(ia)
 {
-	ASSERT_EQ(DAT_SUCCESS,
-		  open_name(ia_name(), &self->async_evd, &self->ia));
+	ASSERT_DAT(open_name(ia_name(), &self->async_evd, &self->ia));
 	memset(&self->attr, 0x5a, sizeof(self->attr));
 	memset((void *)&self->provider, 0x5a, sizeof(self->provider));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(self->ia, NULL, DAT_IA_FIELD_ALL, &self->attr,
-			       DAT_PROVIDER_FIELD_ALL, &self->provider));
+	ASSERT_DAT(dat_ia_query(self->ia, NULL, DAT_IA_FIELD_ALL, &self->attr,
+				DAT_PROVIDER_FIELD_ALL, &self->provider));
 }
 
 FIXTURE_TEARDOWN(ia)
@@ -51,19 +49,18 @@ TEST_F(ia, instances_of_one_name_are_apart)
 	DAT_EVENT event;
 	DAT_PZ_HANDLE pz;
 
-	ASSERT_EQ(DAT_SUCCESS, open_name(ia_name(), &evd, &other));
+	ASSERT_DAT(open_name(ia_name(), &evd, &other));
 	EXPECT_NE(self->ia, other);
 	EXPECT_NE(self->async_evd, evd);
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(other, &seen, 0, NULL, 0, NULL));
+	ASSERT_DAT(dat_ia_query(other, &seen, 0, NULL, 0, NULL));
 	EXPECT_EQ(evd, seen);
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(self->ia, &seen, 0, NULL, 0, NULL));
+	ASSERT_DAT(dat_ia_query(self->ia, &seen, 0, NULL, 0, NULL));
 	EXPECT_EQ(self->async_evd, seen);
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(other, DAT_CLOSE_GRACEFUL_FLAG));
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(dat_evd_dequeue(evd, &event)));
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_create(self->ia, &pz));
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(dat_evd_dequeue(self->async_evd, &event)));
+	ASSERT_DAT(dat_ia_close(other, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_evd_dequeue(evd, &event));
+	EXPECT_DAT(dat_pz_create(self->ia, &pz));
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY,
+			dat_evd_dequeue(self->async_evd, &event));
 }
 
 TEST_F(ia, name_behind_ro_aware_is_opened)
@@ -74,13 +71,12 @@ TEST_F(ia, name_behind_ro_aware_is_opened)
 	DAT_IA_ATTR attr;
 
 	snprintf(name, sizeof(name), "RO_AWARE_%s", ia_name());
-	ASSERT_EQ(DAT_SUCCESS, open_name(name, &evd, &ia));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr,
-					    0, NULL));
+	ASSERT_DAT(open_name(name, &evd, &ia));
+	ASSERT_DAT(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
 	EXPECT_STREQ(ia_name(), attr.adapter_name);
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
-	EXPECT_EQ(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
-		  open_name("RO_AWARE_", &evd, &ia));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
+		       open_name("RO_AWARE_", &evd, &ia));
 }
 
 TEST_F(ia, asynchronous_events_may_be_somebody_elses)
@@ -92,25 +88,23 @@ TEST_F(ia, asynchronous_events_may_be_somebody_elses)
 	DAT_PZ_HANDLE pz;
 
 	/* How long it is to be is ignored, as there is none. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_open((char *)ia_name(), 0, &evd, &other));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 0, &evd, &other));
 	EXPECT_EQ(DAT_EVD_OUT_OF_SCOPE, evd);
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(other, &seen, 0, NULL, 0, NULL));
+	ASSERT_DAT(dat_ia_query(other, &seen, 0, NULL, 0, NULL));
 	EXPECT_EQ(DAT_EVD_OUT_OF_SCOPE, seen);
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(dat_evd_dequeue(evd, &event)));
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(dat_evd_wait(evd, 0, 1, &event, &nmore)));
-	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(dat_evd_free(evd)));
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_create(other, &pz));
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(pz));
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(other, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_evd_dequeue(evd, &event));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE,
+			dat_evd_wait(evd, 0, 1, &event, &nmore));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_evd_free(evd));
+	EXPECT_DAT(dat_pz_create(other, &pz));
+	EXPECT_DAT(dat_pz_free(pz));
+	EXPECT_DAT(dat_ia_close(other, DAT_CLOSE_GRACEFUL_FLAG));
 
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(self->ia, &seen, 0, NULL, 0, NULL));
+	ASSERT_DAT(dat_ia_query(self->ia, &seen, 0, NULL, 0, NULL));
 	EXPECT_EQ(self->async_evd, seen);
 	evd = DAT_EVD_OUT_OF_SCOPE;
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC),
-		  dat_ia_open((char *)ia_name(), 8, &evd, &other));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC),
+		       dat_ia_open((char *)ia_name(), 8, &evd, &other));
 	EXPECT_EQ(DAT_EVD_OUT_OF_SCOPE, evd);
 }
 
@@ -125,14 +119,11 @@ TEST_F(ia, asynchronous_evd_has_the_length_asked_for)
 
 	for (i = 0; i < sizeof(qlens) / sizeof(qlens[0]); i++) {
 		evd = DAT_HANDLE_NULL;
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_ia_open((char *)ia_name(), qlens[i], &evd, &ia));
+		ASSERT_DAT(dat_ia_open((char *)ia_name(), qlens[i], &evd, &ia));
 		/* Not as many as there is room for yet, but there could be. */
-		EXPECT_EQ(DAT_TIMEOUT_EXPIRED,
-			  DAT_GET_TYPE(dat_evd_wait(evd, 0, qlens[i], &event,
-						    &nmore)));
-		EXPECT_EQ(DAT_SUCCESS,
-			  dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+		EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED,
+				dat_evd_wait(evd, 0, qlens[i], &event, &nmore));
+		EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	}
 }
 
@@ -144,25 +135,24 @@ TEST_F(ia, what_cannot_be_opened_is_said)
 
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	long_name[sizeof(long_name) - 1] = '\0';
-	EXPECT_EQ(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
-		  open_name("nobody0", &evd, &ia));
-	EXPECT_EQ(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
-		  open_name("", &evd, &ia));
-	EXPECT_EQ(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
-		  open_name(long_name, &evd, &ia));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1),
-		  dat_ia_open(NULL, 8, &evd, &ia));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_ia_open((char *)ia_name(), 0, &evd, &ia));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_ia_open((char *)ia_name(), -1, &evd, &ia));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_ia_open((char *)ia_name(), 8, NULL, &ia));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
-		  dat_ia_open((char *)ia_name(), 8, &evd, NULL));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
-		  DAT_GET_TYPE(dat_ia_open((char *)ia_name(), INT32_MAX, &evd,
-					   &ia)));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
+		       open_name("nobody0", &evd, &ia));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
+		       open_name("", &evd, &ia));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
+		       open_name(long_name, &evd, &ia));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1),
+		       dat_ia_open(NULL, 8, &evd, &ia));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_ia_open((char *)ia_name(), 0, &evd, &ia));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_ia_open((char *)ia_name(), -1, &evd, &ia));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_ia_open((char *)ia_name(), 8, NULL, &ia));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+		       dat_ia_open((char *)ia_name(), 8, &evd, NULL));
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES,
+			dat_ia_open((char *)ia_name(), INT32_MAX, &evd, &ia));
 	EXPECT_EQ(DAT_HANDLE_NULL, evd);
 }
 
@@ -198,8 +188,8 @@ TEST_F(ia, module_of_a_name_that_nobody_has_is_asked_for)
 			     strlen(script)));
 	ASSERT_LT(0, file_io(MODPROBE, O_WRONLY, (char *)SCRIPT,
 			     strlen(SCRIPT)));
-	EXPECT_EQ(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
-		  open_name("nobody0", &evd, &ia));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
+		       open_name("nobody0", &evd, &ia));
 	ASSERT_LT(0, file_io(MODPROBE, O_WRONLY, saved, strlen(saved)));
 	EXPECT_LT(0, file_io(ASKED, O_RDONLY, asked, sizeof(asked) - 1));
 	EXPECT_NE(NULL, strstr(asked, "dat-ia-nobody0"));
@@ -225,8 +215,8 @@ TEST_F(ia, module_of_a_name_is_not_asked_for_by_a_user)
 	/* The library has opened the device by now, as one who may. */
 	ASSERT_LE(0, library_fd());
 	ASSERT_EQ(0, seteuid(65534));
-	EXPECT_EQ(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
-		  open_name("nobody1", &evd, &ia));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
+		       open_name("nobody1", &evd, &ia));
 	ASSERT_EQ(0, seteuid(0));
 	ASSERT_LT(0, file_io(MODPROBE, O_WRONLY, saved, strlen(saved)));
 	EXPECT_NE(0, access(ASKED, F_OK));
@@ -333,8 +323,7 @@ TEST_F(ia, each_attribute_can_be_asked_for_alone)
 		DAT_IA_ATTR one;
 
 		memset(&one, 0xa5, sizeof(one));
-		ASSERT_EQ(DAT_SUCCESS, dat_ia_query(self->ia, NULL, f->bit,
-						    &one, 0, NULL));
+		ASSERT_DAT(dat_ia_query(self->ia, NULL, f->bit, &one, 0, NULL));
 		EXPECT_TRUE(same_field(f, &one, &self->attr))
 			TH_LOG("attribute %#llx", (long long)f->bit);
 		seen |= f->bit;
@@ -348,8 +337,7 @@ TEST_F(ia, each_attribute_can_be_asked_for_alone)
 		DAT_PROVIDER_ATTR one;
 
 		memset((void *)&one, 0xa5, sizeof(one));
-		ASSERT_EQ(DAT_SUCCESS, dat_ia_query(self->ia, NULL, 0, NULL,
-						    f->bit, &one));
+		ASSERT_DAT(dat_ia_query(self->ia, NULL, 0, NULL, f->bit, &one));
 		EXPECT_TRUE(same_field(f, &one, &self->provider))
 			TH_LOG("attribute %#llx", (long long)f->bit);
 		seen |= f->bit;
@@ -359,21 +347,22 @@ TEST_F(ia, each_attribute_can_be_asked_for_alone)
 
 TEST_F(ia, query_refuses_unknown_bits_and_nowhere_to_put_them)
 {
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_ia_query(self->ia, NULL, DAT_IA_FIELD_ALL + 1,
-			       &self->attr, 0, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_ia_query(self->ia, NULL, 1ULL << 63, &self->attr, 0,
-			       NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
-		  dat_ia_query(self->ia, NULL, DAT_IA_FIELD_ALL, NULL, 0,
-			       NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
-		  dat_ia_query(self->ia, NULL, 0, NULL,
-			       DAT_PROVIDER_FIELD_ALL + 1, &self->provider));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6),
-		  dat_ia_query(self->ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL,
-			       NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_ia_query(self->ia, NULL, DAT_IA_FIELD_ALL + 1,
+				    &self->attr, 0, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_ia_query(self->ia, NULL, 1ULL << 63, &self->attr, 0,
+				    NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+		       dat_ia_query(self->ia, NULL, DAT_IA_FIELD_ALL, NULL, 0,
+				    NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
+		       dat_ia_query(self->ia, NULL, 0, NULL,
+				    DAT_PROVIDER_FIELD_ALL + 1,
+				    &self->provider));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6),
+		       dat_ia_query(self->ia, NULL, 0, NULL,
+				    DAT_PROVIDER_FIELD_ALL, NULL));
 }
 
 TEST_F(ia, attributes_are_the_same_for_every_instance)
@@ -384,9 +373,8 @@ TEST_F(ia, attributes_are_the_same_for_every_instance)
 	DAT_IA_ATTR attr;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, open_name(ia_name(), &evd, &other));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(other, NULL, DAT_IA_FIELD_ALL,
-					    &attr, 0, NULL));
+	ASSERT_DAT(open_name(ia_name(), &evd, &other));
+	ASSERT_DAT(dat_ia_query(other, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
 	second = attr.ia_address_ptr;
 	EXPECT_EQ(0, memcmp(first, second, sizeof(struct sockaddr_in)));
 	attr.ia_address_ptr = first;
@@ -461,13 +449,12 @@ TEST_F(ia, is_closed_abruptly_by_default)
 	DAT_HANDLE_TYPE type;
 	DAT_PZ_HANDLE pz;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->ia, &pz));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE),
-		  dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
-	EXPECT_EQ(DAT_SUCCESS, dat_get_handle_type(pz, &type));
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_DEFAULT));
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(dat_get_handle_type(pz, &type)));
+	ASSERT_DAT(dat_pz_create(self->ia, &pz));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE),
+		       dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT(dat_get_handle_type(pz, &type));
+	EXPECT_DAT(dat_ia_close(self->ia, DAT_CLOSE_DEFAULT));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_get_handle_type(pz, &type));
 }
 
 FIXTURE(ia_pair)
@@ -481,14 +468,11 @@ FIXTURE_SETUP(ia_pair)
 {
 	struct pair *pair = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->a.pz, &self->a, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->b.pz, &self->b, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(pair->ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL,
-			       &self->provider));
+	ASSERT_DAT(pair_open(pair));
+	ASSERT_DAT(regions_open(pair, &self->a, &self->b, 4096,
+				DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(dat_ia_query(pair->ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL,
+				&self->provider));
 }
 
 FIXTURE_TEARDOWN(ia_pair)
@@ -502,16 +486,16 @@ TEST_F(ia_pair, iov_is_the_consumers_when_the_post_has_returned)
 	DAT_LMR_TRIPLET iov[2];
 
 	ASSERT_EQ(DAT_IOV_CONSUMER, self->provider.iov_ownership_on_return);
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	iov[0] = segment(&self->b, 0, 3);
 	iov[1] = segment(&self->b, 100, 5);
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(self->pair.b.ep, 2, iov, cookie,
-						DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(dat_ep_post_recv(self->pair.b.ep, 2, iov, cookie,
+				    DAT_COMPLETION_DEFAULT_FLAG));
 	memset(iov, 0xff, sizeof(iov));
 	memcpy(self->a.buf, "abcdefgh", 8);
 	iov[0] = segment(&self->a, 0, 8);
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(self->pair.a.ep, 1, iov, cookie,
-						DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_DAT(dat_ep_post_send(self->pair.a.ep, 1, iov, cookie,
+				    DAT_COMPLETION_DEFAULT_FLAG));
 	memset(iov, 0xff, sizeof(iov));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 1));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 1));
@@ -530,23 +514,20 @@ TEST_F(ia_pair, max_private_data_size_is_true)
 	ASSERT_LT(0, max);
 	ASSERT_LT(max, sizeof(data));
 	memset(data, 0x77, max);
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
-			       &attr, 0, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
-		  dat_ep_connect(self->pair.a.ep, attr.ia_address_ptr,
-				 self->pair.qual, DAT_TIMEOUT_INFINITE,
-				 max + 1, data, DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_connect(self->pair.a.ep, attr.ia_address_ptr,
-				 self->pair.qual, DAT_TIMEOUT_INFINITE, max,
-				 data, DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.cr_evd, &event));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_cr_query(event.event_data.cr_arrival_event_data.cr_handle,
-			       DAT_CR_FIELD_ALL, &param));
+	ASSERT_DAT(dat_ia_query(self->pair.ia, NULL,
+				DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
+		       dat_ep_connect(self->pair.a.ep, attr.ia_address_ptr,
+				      self->pair.qual, DAT_TIMEOUT_INFINITE,
+				      max + 1, data, DAT_QOS_BEST_EFFORT,
+				      DAT_CONNECT_DEFAULT_FLAG));
+	ASSERT_DAT(dat_ep_connect(self->pair.a.ep, attr.ia_address_ptr,
+				  self->pair.qual, DAT_TIMEOUT_INFINITE, max,
+				  data, DAT_QOS_BEST_EFFORT,
+				  DAT_CONNECT_DEFAULT_FLAG));
+	ASSERT_DAT(wait_event(self->pair.cr_evd, &event));
+	ASSERT_DAT(dat_cr_query(event.event_data.cr_arrival_event_data.cr_handle,
+				DAT_CR_FIELD_ALL, &param));
 	ASSERT_LE(max, param.private_data_size);
 	EXPECT_EQ(0, memcmp(data, param.private_data, max));
 }

@@ -137,7 +137,7 @@ FIXTURE_SETUP(removal)
 {
 	if (!link_is_there())
 		SKIP(return, "not a software device, which could be removed");
-	ASSERT_EQ(DAT_SUCCESS, victim_open(&self->v));
+	ASSERT_DAT(victim_open(&self->v));
 }
 
 FIXTURE_TEARDOWN(removal)
@@ -156,7 +156,7 @@ TEST_F(removal, every_opcode_and_flag_is_refused_afterwards)
 	unsigned int i;
 
 	ASSERT_EQ(0, link_delete());
-	for (i = 0; i < ARRAY_SIZE(eps); i++) {
+	for (i = 0; i < ARRAY_LEN(eps); i++) {
 		for (opcode = 0; opcode < NUM_OPCODES; opcode++) {
 			for (flags = 0; flags < NUM_FLAGS; flags++) {
 				EXPECT_NE(DAT_SUCCESS, post(&self->v, eps[i],
@@ -182,7 +182,7 @@ static void *hammer(void *arg)
 	unsigned int i;
 
 	for (i = 0; !atomic_load(&self->stop); i++)
-		post(&self->v, eps[i % ARRAY_SIZE(eps)], i / 3 % NUM_OPCODES,
+		post(&self->v, eps[i % ARRAY_LEN(eps)], i / 3 % NUM_OPCODES,
 		     i / 3 / NUM_OPCODES % NUM_FLAGS, i % 7 ? 8 : 0);
 	return NULL;
 }
@@ -193,17 +193,17 @@ TEST_F(removal, every_opcode_and_flag_while_it_happens)
 
 	for (round = 0; round < 10; round++) {
 		atomic_store(&self->stop, false);
-		for (i = 0; i < ARRAY_SIZE(self->thread); i++)
+		for (i = 0; i < ARRAY_LEN(self->thread); i++)
 			ASSERT_EQ(0, pthread_create(&self->thread[i], NULL,
 						    hammer, self));
 		EXPECT_EQ(0, link_delete());
 		atomic_store(&self->stop, true);
-		for (i = 0; i < ARRAY_SIZE(self->thread); i++)
+		for (i = 0; i < ARRAY_LEN(self->thread); i++)
 			pthread_join(self->thread[i], NULL);
 		ASSERT_EQ(0, link_add());
 		pair_close(&self->v.pair);
 		region_close(&self->v.region);
-		ASSERT_EQ(DAT_SUCCESS, victim_open(&self->v));
+		ASSERT_DAT(victim_open(&self->v));
 	}
 }
 

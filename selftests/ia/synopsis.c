@@ -68,15 +68,14 @@ FIXTURE_SETUP(synopsis)
 	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
 
 	if (variant->open)
-		ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8,
-						   &async_evd, &self->ia));
+		ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &async_evd,
+				       &self->ia));
 }
 
 FIXTURE_TEARDOWN(synopsis)
 {
 	if (variant->open)
-		EXPECT_EQ(DAT_SUCCESS,
-			  dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
+		EXPECT_DAT(dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
 TEST_F(synopsis, dat_lmr_create)
@@ -128,11 +127,10 @@ TEST_F(synopsis, dat_rmr_bind)
 	DAT_RMR_CONTEXT rmr_context;
 
 	/* Two handles are wrong, and either may be named. */
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(dat_rmr_bind(rmr_handle, &lmr_triplet,
-					    mem_privileges, ep_handle,
-					    user_cookie, completion_flags,
-					    &rmr_context)));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE,
+			dat_rmr_bind(rmr_handle, &lmr_triplet, mem_privileges,
+				     ep_handle, user_cookie, completion_flags,
+				     &rmr_context));
 }
 
 TEST_HARNESS_MAIN

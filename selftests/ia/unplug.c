@@ -26,19 +26,13 @@ FIXTURE_SETUP(unplug)
 	/* rdma(8) takes the software device away and brings it back. */
 	if (!link_is_there())
 		SKIP(return, "not a software device, which could be taken away");
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, 65536,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->b, 65536,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &self->rmr));
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->b, 100, WINDOW,
-			      DAT_MEM_PRIV_REMOTE_WRITE_FLAG, self->pair.b.ep,
-			      7, DAT_COMPLETION_DEFAULT_FLAG, &self->context));
+	ASSERT_DAT(pair_open_connected(&self->pair));
+	ASSERT_DAT(regions_open(&self->pair, &self->a, &self->b, 65536,
+				DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(dat_rmr_create(self->pair.b.pz, &self->rmr));
+	ASSERT_DAT(bind_window(self->rmr, &self->b, 100, WINDOW,
+			       DAT_MEM_PRIV_REMOTE_WRITE_FLAG, self->pair.b.ep,
+			       7, DAT_COMPLETION_DEFAULT_FLAG, &self->context));
 	ASSERT_EQ(DAT_DTO_SUCCESS, wait_bind(self->pair.b.dto_evd, 7));
 }
 
@@ -71,37 +65,35 @@ TEST_F(unplug, under_load_ends_every_connection_and_says_so)
 	ASSERT_EQ(0, link_delete());
 	pthread_join(self->thread, NULL);
 
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.async_evd, &event));
-	EXPECT_EQ(DAT_ASYNC_ERROR_IA_CATASTROPHIC, event.event_number);
+	ASSERT_DAT(wait_for(self->pair.async_evd,
+			    DAT_ASYNC_ERROR_IA_CATASTROPHIC, &event));
 	EXPECT_EQ(self->pair.ia,
 		  event.event_data.asynch_error_event_data.dat_handle);
-	EXPECT_EQ(DAT_SUCCESS, wait_broken(self->pair.a.conn_evd));
+	EXPECT_DAT(wait_broken(self->pair.a.conn_evd));
 	/* The first side to go may have told the other one yet. */
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.conn_evd, &event));
+	ASSERT_DAT(wait_event(self->pair.b.conn_evd, &event));
 	if (event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
 		EXPECT_EQ(DAT_CONNECTION_EVENT_BROKEN, event.event_number);
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.b.ep));
 
 	/* What needs the device fails; what gives things back works. */
-	EXPECT_EQ(DAT_INTERNAL_ERROR,
-		  DAT_GET_TYPE(dat_pz_create(self->pair.ia, &pz)));
-	EXPECT_EQ(DAT_INTERNAL_ERROR,
-		  DAT_GET_TYPE(dat_evd_create(self->pair.ia, 8, DAT_HANDLE_NULL,
-					      DAT_EVD_DTO_FLAG, &evd)));
-	EXPECT_EQ(DAT_INTERNAL_ERROR,
-		  DAT_GET_TYPE(post_write(self->pair.a.ep, &self->a, 0, 8,
-					  self->context, self->b.buf + 100,
-					  1)));
-	EXPECT_EQ(DAT_INTERNAL_ERROR,
-		  DAT_GET_TYPE(bind_window(self->rmr, &self->b, 100, WINDOW,
-					   DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
-					   self->pair.b.ep, 8,
-					   DAT_COMPLETION_DEFAULT_FLAG,
-					   &self->context)));
-	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
-	EXPECT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.b.ep));
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(self->pair.b.pz));
+	EXPECT_DAT_TYPE(DAT_INTERNAL_ERROR, dat_pz_create(self->pair.ia, &pz));
+	EXPECT_DAT_TYPE(DAT_INTERNAL_ERROR,
+			dat_evd_create(self->pair.ia, 8, DAT_HANDLE_NULL,
+				       DAT_EVD_DTO_FLAG, &evd));
+	EXPECT_DAT_TYPE(DAT_INTERNAL_ERROR,
+			post_write(self->pair.a.ep, &self->a, 0, 8,
+				   self->context, self->b.buf + 100, 1));
+	EXPECT_DAT_TYPE(DAT_INTERNAL_ERROR,
+			bind_window(self->rmr, &self->b, 100, WINDOW,
+				    DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+				    self->pair.b.ep, 8,
+				    DAT_COMPLETION_DEFAULT_FLAG,
+				    &self->context));
+	EXPECT_DAT(dat_rmr_free(self->rmr));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
+	EXPECT_DAT(dat_ep_free(self->pair.b.ep));
+	EXPECT_DAT(dat_pz_free(self->pair.b.pz));
 }
 
 /* Made before the device goes, for what is called after it has gone. */
@@ -345,28 +337,25 @@ TEST_F(unplug, what_needs_the_device_says_that_it_has_gone)
 
 	left.pair = &self->pair;
 	left.a = &self->a;
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_ALL, &ia_attr,
-			       0, NULL));
+	ASSERT_DAT(dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_ALL, &ia_attr,
+				0, NULL));
 	left.address = ia_attr.ia_address_ptr;
-	ASSERT_EQ(DAT_SUCCESS,
-		  soft_create(self->pair.ia, 8, DAT_HANDLE_NULL, &left.evd));
-	ASSERT_EQ(DAT_SUCCESS, soft_post(left.evd, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_create(self->pair.ia, self->pair.a.pz,
-					      &attr, &left.srq));
+	ASSERT_DAT(soft_create(self->pair.ia, 8, DAT_HANDLE_NULL, &left.evd));
+	ASSERT_DAT(soft_post(left.evd, 1));
+	ASSERT_DAT(dat_srq_create(self->pair.ia, self->pair.a.pz, &attr,
+				  &left.srq));
 	ASSERT_EQ(0, link_delete());
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.async_evd, &event));
-	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+	ASSERT_DAT(wait_event(self->pair.async_evd, &event));
+	for (i = 0; i < ARRAY_LEN(calls); i++) {
 		EXPECT_EQ(DAT_INTERNAL_ERROR, DAT_GET_TYPE(calls[i].fn())) {
 			TH_LOG("%s", calls[i].name);
 		}
 	}
 	/* An EVD does not need it for what it holds. */
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_evd_query(left.evd, DAT_EVD_FIELD_ALL, &param));
+	EXPECT_DAT(dat_evd_query(left.evd, DAT_EVD_FIELD_ALL, &param));
 	EXPECT_EQ(8, param.evd_qlen);
 	EXPECT_EQ(1, soft_take(left.evd));
-	EXPECT_EQ(DAT_SUCCESS, dat_srq_free(left.srq));
+	EXPECT_DAT(dat_srq_free(left.srq));
 }
 
 TEST_F(unplug, every_open_instance_is_told_on_its_own_evd)
@@ -376,18 +365,17 @@ TEST_F(unplug, every_open_instance_is_told_on_its_own_evd)
 	DAT_EVENT event;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_open((char *)ia_name(), 8, &evd[1], &ia[1]));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &evd[1], &ia[1]));
 	ASSERT_EQ(0, link_delete());
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS, wait_event(evd[i], &event));
-		EXPECT_EQ(DAT_ASYNC_ERROR_IA_CATASTROPHIC, event.event_number);
+		ASSERT_DAT(wait_for(evd[i], DAT_ASYNC_ERROR_IA_CATASTROPHIC,
+				    &event));
 		EXPECT_EQ(ia[i],
 			  event.event_data.asynch_error_event_data.dat_handle);
-		EXPECT_EQ(DAT_QUEUE_EMPTY,
-			  DAT_GET_TYPE(dat_evd_dequeue(evd[i], &event)));
+		EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY,
+				dat_evd_dequeue(evd[i], &event));
 	}
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia[1], DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT(dat_ia_close(ia[1], DAT_CLOSE_GRACEFUL_FLAG));
 }
 
 TEST_F(unplug, an_instance_without_an_evd_leaves_it_to_the_others)
@@ -397,14 +385,14 @@ TEST_F(unplug, an_instance_without_an_evd_leaves_it_to_the_others)
 	DAT_EVENT event;
 	DAT_PZ_HANDLE pz;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open((char *)ia_name(), 8, &none, &ia));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &none, &ia));
 	ASSERT_EQ(0, link_delete());
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.async_evd, &event));
-	EXPECT_EQ(DAT_ASYNC_ERROR_IA_CATASTROPHIC, event.event_number);
+	ASSERT_DAT(wait_for(self->pair.async_evd,
+			    DAT_ASYNC_ERROR_IA_CATASTROPHIC, &event));
 	EXPECT_EQ(self->pair.ia,
 		  event.event_data.asynch_error_event_data.dat_handle);
 	EXPECT_NE(DAT_SUCCESS, dat_pz_create(ia, &pz));
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
 TEST_F(unplug, a_new_device_works_without_reloading)
@@ -414,12 +402,10 @@ TEST_F(unplug, a_new_device_works_without_reloading)
 	ASSERT_EQ(0, link_delete());
 	ASSERT_EQ(0, link_add());
 	pair_close(&self->pair);
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &fresh, 4096,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	EXPECT_EQ(DAT_SUCCESS, post_send(self->pair.a.ep, &fresh, 0, 0, 1));
+	ASSERT_DAT(pair_open_connected(&self->pair));
+	ASSERT_DAT(region_open(&self->pair, self->pair.a.pz, &fresh, 4096,
+			       DAT_MEM_PRIV_ALL_FLAG));
+	EXPECT_DAT(post_send(self->pair.a.ep, &fresh, 0, 0, 1));
 }
 
 TEST_HARNESS_MAIN

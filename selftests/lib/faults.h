@@ -20,8 +20,6 @@
 
 #include "pair.h"
 
-#define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
-
 /* What a step that makes a system call of its own returns: type of its errno. */
 #define SYS(err)	((DAT_RETURN)(err))
 

@@ -164,6 +164,23 @@ DAT_RETURN pair_open(struct pair *pair)
 }
 
 /**
+ * ia_address - query the address of an IA
+ * @ia: the IA
+ * @address: out; valid until the IA is closed
+ */
+DAT_RETURN ia_address(DAT_IA_HANDLE ia, DAT_IA_ADDRESS_PTR *address)
+{
+	DAT_IA_ATTR attr;
+	DAT_RETURN ret;
+
+	ret = dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0,
+			   NULL);
+	if (!ret)
+		*address = attr.ia_address_ptr;
+	return ret;
+}
+
+/**
  * connect_to - ask for a connection, with nothing special about it
  * @pair: whose IA is at both ends
  * @ep: who asks
@@ -171,15 +188,11 @@ DAT_RETURN pair_open(struct pair *pair)
  */
 DAT_RETURN connect_to(struct pair *pair, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
 {
-	DAT_IA_ATTR attr;
-	DAT_RETURN ret;
+	DAT_IA_ADDRESS_PTR address;
 
-	ret = dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
-			   0, NULL);
-	return ret ?: dat_ep_connect(ep, attr.ia_address_ptr, qual,
-				     DAT_TIMEOUT_INFINITE, 0, NULL,
-				     DAT_QOS_BEST_EFFORT,
-				     DAT_CONNECT_DEFAULT_FLAG);
+	return ia_address(pair->ia, &address) ?:
+	       dat_ep_connect(ep, address, qual, DAT_TIMEOUT_INFINITE, 0, NULL,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
 /**
@@ -195,6 +208,15 @@ DAT_RETURN pair_connect(struct pair *pair)
 	if (!ret)
 		ret = dat_cr_accept(cr, pair->b.ep, 0, NULL);
 	return ret ?: wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/**
+ * pair_open_connected - pair_open() and pair_connect()
+ * @pair: to be filled in
+ */
+DAT_RETURN pair_open_connected(struct pair *pair)
+{
+	return pair_open(pair) ?: pair_connect(pair);
 }
 
 /**
@@ -278,6 +300,21 @@ DAT_RETURN region_open(struct pair *pair, DAT_PZ_HANDLE pz,
 }
 
 /**
+ * regions_open - region_open() for both sides of a pair
+ * @pair: the pair
+ * @a: region of side a, to be filled in
+ * @b: region of side b, to be filled in
+ * @len: bytes of each
+ * @privileges: of both
+ */
+DAT_RETURN regions_open(struct pair *pair, struct region *a, struct region *b,
+			size_t len, DAT_MEM_PRIV_FLAGS privileges)
+{
+	return region_open(pair, pair->a.pz, a, len, privileges) ?:
+	       region_open(pair, pair->b.pz, b, len, privileges);
+}
+
+/**
  * region_close - free the LMR, if it is there, and the memory
  * @region: from region_open()
  */
@@ -355,21 +392,38 @@ DAT_RETURN wait_refusal(struct pair *pair)
 }
 
 /**
- * wait_number - wait for an event that must be of a certain kind
+ * wait_for - wait_event(), for an event of one kind
+ * @evd: the EVD
+ * @number: the kind
+ * @event: out
+ *
+ * Return: DAT_INTERNAL_ERROR if the next event is of another kind.
  */
-DAT_RETURN wait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
+DAT_RETURN wait_for(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number,
+		    DAT_EVENT *event)
 {
-	DAT_EVENT event;
-	DAT_RETURN ret = wait_event(evd, &event);
+	DAT_RETURN ret = wait_event(evd, event);
 
-	if (!ret && event.event_number != number) {
+	if (!ret && event->event_number != number) {
 		fprintf(stderr, "# event %#x instead of %#x, of %p\n",
-			event.event_number, number,
-			(void *)(uintptr_t)event.event_data
+			event->event_number, number,
+			(void *)(uintptr_t)event->event_data
 				.connect_event_data.ep_handle);
 		ret = DAT_INTERNAL_ERROR;
 	}
 	return ret;
+}
+
+/**
+ * wait_number - wait_for(), for callers that need no more than the kind
+ * @evd: the EVD
+ * @number: the kind
+ */
+DAT_RETURN wait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT event;
+
+	return wait_for(evd, number, &event);
 }
 
 /**
@@ -389,10 +443,9 @@ DAT_RETURN wait_both(struct pair *pair, DAT_EVENT_NUMBER number)
 DAT_RETURN next_cr(struct pair *pair, DAT_CR_HANDLE *cr)
 {
 	DAT_EVENT event;
-	DAT_RETURN ret = wait_event(pair->cr_evd, &event);
+	DAT_RETURN ret = wait_for(pair->cr_evd, DAT_CONNECTION_REQUEST_EVENT,
+				  &event);
 
-	if (!ret && event.event_number != DAT_CONNECTION_REQUEST_EVENT)
-		ret = DAT_INTERNAL_ERROR;
 	*cr = event.event_data.cr_arrival_event_data.cr_handle;
 	return ret;
 }

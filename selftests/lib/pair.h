@@ -12,6 +12,8 @@
 
 #include <dat/udat.h>
 
+#define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
+#define ADDR(p)		((uintptr_t)(p))
 #define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
 
 /* What is other in DAT 2.0: see dat2/include/dat/udat.h. */
@@ -81,7 +83,9 @@ ssize_t write_ports(const char *range);
 DAT_RETURN side_open(struct pair *pair, struct side *side);
 DAT_RETURN pair_open(struct pair *pair);
 DAT_RETURN pair_connect(struct pair *pair);
+DAT_RETURN pair_open_connected(struct pair *pair);
 DAT_RETURN pair_reconnect(struct pair *pair);
+DAT_RETURN ia_address(DAT_IA_HANDLE ia, DAT_IA_ADDRESS_PTR *address);
 DAT_RETURN connect_to(struct pair *pair, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual);
 DAT_RETURN ep_like(struct pair *pair, struct side *side, DAT_EP_HANDLE *ep);
 void pair_close(struct pair *pair);
@@ -89,12 +93,16 @@ void pair_close(struct pair *pair);
 DAT_RETURN region_open(struct pair *pair, DAT_PZ_HANDLE pz,
 		       struct region *region, size_t len,
 		       DAT_MEM_PRIV_FLAGS privileges);
+DAT_RETURN regions_open(struct pair *pair, struct region *a, struct region *b,
+			size_t len, DAT_MEM_PRIV_FLAGS privileges);
 void region_close(struct region *region);
 
 DAT_LMR_TRIPLET segment(const struct region *region, size_t offset, size_t len);
 DAT_RMR_TRIPLET remote(DAT_RMR_CONTEXT context, const void *addr, size_t len);
 
 DAT_RETURN wait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event);
+DAT_RETURN wait_for(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number,
+		    DAT_EVENT *event);
 DAT_RETURN wait_broken(DAT_EVD_HANDLE evd);
 DAT_RETURN wait_refusal(struct pair *pair);
 DAT_RETURN wait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);

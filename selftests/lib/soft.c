@@ -74,6 +74,19 @@ static void *sleeper_main(void *arg)
 }
 
 /**
+ * cno_take - take the trigger of a CNO, if there is one
+ * @cno: the CNO
+ *
+ * Return: the EVD that the CNO names, or DAT_HANDLE_NULL.
+ */
+DAT_EVD_HANDLE cno_take(DAT_CNO_HANDLE cno)
+{
+	DAT_EVD_HANDLE evd = &evd;
+
+	return dat_cno_wait(cno, 0, &evd) ? DAT_HANDLE_NULL : evd;
+}
+
+/**
  * sleeper_start - start a thread that will sleep
  * @s: the thread
  * @fn: what it does: nothing that sleeps but the call that is meant to

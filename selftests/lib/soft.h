@@ -30,6 +30,7 @@ DAT_RETURN soft_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
 		       DAT_EVD_HANDLE *evd);
 DAT_RETURN soft_post(DAT_EVD_HANDLE evd, uintptr_t number);
 long soft_number(const DAT_EVENT *event);
+DAT_EVD_HANDLE cno_take(DAT_CNO_HANDLE cno);
 long soft_take(DAT_EVD_HANDLE evd);
 
 void sleeper_start(struct sleeper *s, void (*fn)(void *arg), void *arg);

@@ -107,7 +107,7 @@ FIXTURE_SETUP(lmr_create)
 	ASSERT_LE(0, self->pinned);
 	self->buf = map(16 * PAGE, PROT_READ | PROT_WRITE);
 	ASSERT_NE(MAP_FAILED, self->buf);
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_DAT(pair_open(&self->pair));
 	ASSERT_EQ(0, charged_pages());
 }
 
@@ -141,13 +141,12 @@ TEST_F(lmr_create, registered_size_and_address_are_those_of_the_range)
 			DAT_VLEN size = 0;
 			struct region r;
 
-			ASSERT_EQ(DAT_SUCCESS,
-				  create_full(self->pair.ia, self->pair.a.pz,
-					      buf, lengths[j], ALL, &r, &size,
-					      &address));
+			ASSERT_DAT(create_full(self->pair.ia, self->pair.a.pz,
+					       buf, lengths[j], ALL, &r, &size,
+					       &address));
 			EXPECT_EQ(lengths[j], size);
 			EXPECT_EQ((uintptr_t)buf, address);
-			EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+			EXPECT_DAT(dat_lmr_free(r.lmr));
 		}
 	}
 }
@@ -157,12 +156,11 @@ TEST_F(lmr_create, each_page_of_the_range_is_pinned_and_charged_once)
 	struct region r, again;
 
 	/* Two bytes on either side of two whole pages. */
-	ASSERT_EQ(DAT_SUCCESS, create(&self->pair, self->buf + PAGE - 2,
-				      2 * PAGE + 4, ALL, &r));
+	ASSERT_DAT(create(&self->pair, self->buf + PAGE - 2, 2 * PAGE + 4, ALL,
+			  &r));
 	EXPECT_EQ(4, charged_pages());
 	EXPECT_EQ(self->pinned + 4, pinned_pages());
-	ASSERT_EQ(DAT_SUCCESS, create(&self->pair, self->buf, PAGE,
-				      LOCAL_READ, &again));
+	ASSERT_DAT(create(&self->pair, self->buf, PAGE, LOCAL_READ, &again));
 	EXPECT_EQ(5, charged_pages());
 	EXPECT_EQ(self->pinned + 5, pinned_pages());
 }
@@ -175,8 +173,8 @@ TEST_F(lmr_create, rmr_context_is_null_unless_a_remote_privilege_is_given)
 		DAT_MEM_PRIV_FLAGS privileges = privileges_nr(i);
 		struct region r = { .rmr_context = 0xdeadbeef };
 
-		ASSERT_EQ(DAT_SUCCESS, create(&self->pair, self->buf, PAGE,
-					      privileges, &r));
+		ASSERT_DAT(create(&self->pair, self->buf, PAGE, privileges,
+				  &r));
 		EXPECT_NE(0xdeadbeef, r.rmr_context);
 		EXPECT_EQ(!!(privileges & (REMOTE_READ | REMOTE_WRITE)),
 			  !!r.rmr_context);
@@ -308,12 +306,10 @@ TEST_F(lmr_create, numbers_that_are_no_memory_types_are_invalid)
 	unsigned int i;
 
 	for (i = 0; i < 9; i++)
-		EXPECT_EQ(DAT_INVALID_PARAMETER,
-			  DAT_GET_TYPE(dat_lmr_create(self->pair.ia, wrong[i],
-						      desc, PAGE,
-						      self->pair.a.pz, ALL,
-						      &lmr, &context, NULL,
-						      NULL, NULL)));
+		EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+				dat_lmr_create(self->pair.ia, wrong[i], desc,
+					       PAGE, self->pair.a.pz, ALL, &lmr,
+					       &context, NULL, NULL, NULL));
 }
 
 TEST_F(lmr_create, strongly_ordered_virtual_memory_is_virtual_memory)
@@ -323,11 +319,10 @@ TEST_F(lmr_create, strongly_ordered_virtual_memory_is_virtual_memory)
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_PARAM param;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_SO_VIRTUAL, desc,
-				 PAGE, self->pair.a.pz, ALL, &lmr, &context,
-				 NULL, NULL, NULL));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &param));
+	ASSERT_DAT(dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_SO_VIRTUAL, desc,
+				  PAGE, self->pair.a.pz, ALL, &lmr, &context,
+				  NULL, NULL, NULL));
+	ASSERT_DAT(dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &param));
 	EXPECT_EQ(self->buf, param.region_desc.for_va);
 	EXPECT_EQ(PAGE, param.length);
 }
@@ -341,7 +336,7 @@ TEST_F(lmr_create, an_ia_handle_that_is_none_is_an_invalid_handle)
 	struct region r;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
+	ASSERT_DAT(pair_open(&other));
 	closed = other.ia;
 	pair_close(&other);
 	bad[0] = DAT_HANDLE_NULL;
@@ -364,8 +359,8 @@ TEST_F(lmr_create, a_pz_handle_that_is_none_is_an_invalid_handle)
 	struct region r;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &freed));
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_free(freed));
+	ASSERT_DAT(dat_pz_create(self->pair.ia, &freed));
+	ASSERT_DAT(dat_pz_free(freed));
 	bad[0] = DAT_HANDLE_NULL;
 	bad[1] = (DAT_PZ_HANDLE)0x5555;
 	bad[2] = (DAT_PZ_HANDLE)self->buf;
@@ -385,7 +380,7 @@ TEST_F(lmr_create, the_pz_of_another_open_instance_is_an_invalid_handle)
 	struct pair other;
 	struct region r;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
+	ASSERT_DAT(pair_open(&other));
 	EXPECT_EQ(BAD_PZ, create_full(self->pair.ia, other.a.pz, self->buf,
 				      PAGE, ALL, &r, &size, &address));
 	EXPECT_EQ(BAD_PZ, create_full(other.ia, self->pair.a.pz, self->buf,
@@ -399,8 +394,7 @@ TEST_F(lmr_create, handles_and_contexts_of_lmrs_over_the_same_memory_differ)
 	unsigned int i, j;
 
 	for (i = 0; i < 64; i++) {
-		ASSERT_EQ(DAT_SUCCESS, create(&self->pair, self->buf, PAGE,
-					      ALL, &r[i]));
+		ASSERT_DAT(create(&self->pair, self->buf, PAGE, ALL, &r[i]));
 		for (j = 0; j < i; j++) {
 			EXPECT_NE(r[i].lmr, r[j].lmr);
 			EXPECT_NE(r[i].lmr_context, r[j].lmr_context);
@@ -421,13 +415,11 @@ TEST_F(lmr_create, dat_lmr_query_returns_what_it_returned)
 		struct region r;
 		DAT_VLEN size;
 
-		ASSERT_EQ(DAT_SUCCESS,
-			  create_full(self->pair.ia, self->pair.b.pz, buf,
-				      5000 + i, privileges, &r, &size,
-				      &address));
+		ASSERT_DAT(create_full(self->pair.ia, self->pair.b.pz, buf,
+				       5000 + i, privileges, &r, &size,
+				       &address));
 		memset(&param, 0xa5, sizeof(param));
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_lmr_query(r.lmr, DAT_LMR_FIELD_ALL, &param));
+		ASSERT_DAT(dat_lmr_query(r.lmr, DAT_LMR_FIELD_ALL, &param));
 		EXPECT_EQ(self->pair.ia, param.ia_handle);
 		EXPECT_EQ(DAT_MEM_TYPE_VIRTUAL, param.mem_type);
 		EXPECT_EQ(buf, param.region_desc.for_va);
@@ -446,14 +438,12 @@ TEST_F(lmr_create, dat_lmr_query_wants_known_fields_and_somewhere_to_put_them)
 	DAT_LMR_PARAM param;
 	struct region r;
 
-	ASSERT_EQ(DAT_SUCCESS, create(&self->pair, self->buf, PAGE, ALL, &r));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_lmr_query(r.lmr, DAT_LMR_FIELD_ALL + 1,
-					     &param)));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_lmr_query(r.lmr, DAT_LMR_FIELD_ALL, NULL)));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_lmr_query(r.lmr, DAT_LMR_FIELD_LENGTH, &param));
+	ASSERT_DAT(create(&self->pair, self->buf, PAGE, ALL, &r));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			dat_lmr_query(r.lmr, DAT_LMR_FIELD_ALL + 1, &param));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			dat_lmr_query(r.lmr, DAT_LMR_FIELD_ALL, NULL));
+	EXPECT_DAT(dat_lmr_query(r.lmr, DAT_LMR_FIELD_LENGTH, &param));
 }
 
 TEST_F(lmr_create, only_handle_and_lmr_context_must_have_somewhere_to_go)
@@ -462,21 +452,18 @@ TEST_F(lmr_create, only_handle_and_lmr_context_must_have_somewhere_to_go)
 	DAT_LMR_CONTEXT context;
 	DAT_LMR_HANDLE lmr;
 
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_lmr_create(self->pair.ia,
-					      DAT_MEM_TYPE_VIRTUAL, desc, PAGE,
-					      self->pair.a.pz, ALL, NULL,
-					      &context, NULL, NULL, NULL)));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(dat_lmr_create(self->pair.ia,
-					      DAT_MEM_TYPE_VIRTUAL, desc, PAGE,
-					      self->pair.a.pz, ALL, &lmr,
-					      NULL, NULL, NULL, NULL)));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL,
+				       desc, PAGE, self->pair.a.pz, ALL, NULL,
+				       &context, NULL, NULL, NULL));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL,
+				       desc, PAGE, self->pair.a.pz, ALL, &lmr,
+				       NULL, NULL, NULL, NULL));
 	EXPECT_EQ(self->pinned, pinned_pages());
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL, desc,
-				 PAGE, self->pair.a.pz, ALL, &lmr, &context,
-				 NULL, NULL, NULL));
+	EXPECT_DAT(dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL, desc,
+				  PAGE, self->pair.a.pz, ALL, &lmr, &context,
+				  NULL, NULL, NULL));
 }
 
 TEST_F(lmr_create, memory_beyond_the_limit_is_a_want_of_resources)
@@ -494,24 +481,20 @@ TEST_F(lmr_create, memory_beyond_the_limit_is_a_want_of_resources)
 		  create_type(&self->pair, self->buf + 1, 8 * PAGE, ALL));
 	EXPECT_EQ(0, charged_pages());
 
-	ASSERT_EQ(DAT_SUCCESS, create(&self->pair, self->buf, 5 * PAGE, ALL,
-				      &r[0]));
-	ASSERT_EQ(DAT_SUCCESS, create(&self->pair, self->buf, 3 * PAGE, ALL,
-				      &r[1]));
+	ASSERT_DAT(create(&self->pair, self->buf, 5 * PAGE, ALL, &r[0]));
+	ASSERT_DAT(create(&self->pair, self->buf, 3 * PAGE, ALL, &r[1]));
 	EXPECT_EQ(8, charged_pages());
 	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
 		  create_type(&self->pair, self->buf, 1, LOCAL_READ));
 
 	/* What is given back can be had again, whether or not all goes well. */
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r[1].lmr));
+	ASSERT_DAT(dat_lmr_free(r[1].lmr));
 	EXPECT_EQ(DAT_INVALID_PARAMETER,
 		  create_type(&self->pair, NULL, 3 * PAGE, ALL));
-	EXPECT_EQ(DAT_SUCCESS, create(&self->pair, self->buf, 3 * PAGE, ALL,
-				      &r[1]));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r[0].lmr));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r[1].lmr));
-	EXPECT_EQ(DAT_SUCCESS, create(&self->pair, self->buf, 8 * PAGE, ALL,
-				      &r[0]));
+	EXPECT_DAT(create(&self->pair, self->buf, 3 * PAGE, ALL, &r[1]));
+	ASSERT_DAT(dat_lmr_free(r[0].lmr));
+	ASSERT_DAT(dat_lmr_free(r[1].lmr));
+	EXPECT_DAT(create(&self->pair, self->buf, 8 * PAGE, ALL, &r[0]));
 	ASSERT_EQ(0, seteuid(0));
 }
 
@@ -520,8 +503,7 @@ TEST_F(lmr_create, who_may_lock_memory_has_no_limit)
 	struct rlimit limit = { PAGE, PAGE };
 
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
-	EXPECT_EQ(DAT_SUCCESS,
-		  create_type(&self->pair, self->buf, 16 * PAGE, ALL));
+	EXPECT_DAT(create_type(&self->pair, self->buf, 16 * PAGE, ALL));
 }
 
 struct many {
@@ -581,12 +563,8 @@ FIXTURE(lmr_use)
 FIXTURE_SETUP(lmr_use)
 {
 	self->pinned = pinned_pages();
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&self->pair, self->pair.a.pz,
-					   &self->a, 65536, ALL));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&self->pair, self->pair.b.pz,
-					   &self->b, 65536, ALL));
+	ASSERT_DAT(pair_open_connected(&self->pair));
+	ASSERT_DAT(regions_open(&self->pair, &self->a, &self->b, 65536, ALL));
 }
 
 FIXTURE_TEARDOWN(lmr_use)
@@ -645,14 +623,13 @@ TEST_F(lmr_use, lmr_context_can_be_used_for_binding_rmrs)
 	struct region r;
 
 	/* Local privileges are enough for that. */
-	ASSERT_EQ(DAT_SUCCESS, create_in(p->ia, &p->b, buf, 4 * PAGE,
-					 LOCAL_READ | LOCAL_WRITE, &r));
+	ASSERT_DAT(create_in(p->ia, &p->b, buf, 4 * PAGE,
+			     LOCAL_READ | LOCAL_WRITE, &r));
 	ASSERT_EQ(0, r.rmr_context);
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(p->b.pz, &rmr));
-	ASSERT_EQ(DAT_SUCCESS, bind_window(rmr, &r, 3, 4 * PAGE - 3,
-					   REMOTE_READ | REMOTE_WRITE, p->b.ep,
-					   1, DAT_COMPLETION_DEFAULT_FLAG,
-					   &context));
+	ASSERT_DAT(dat_rmr_create(p->b.pz, &rmr));
+	ASSERT_DAT(bind_window(rmr, &r, 3, 4 * PAGE - 3,
+			       REMOTE_READ | REMOTE_WRITE, p->b.ep, 1,
+			       DAT_COMPLETION_DEFAULT_FLAG, &context));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(p->b.dto_evd, 1));
 	fill(self->a.buf, 65536, 1);
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a, context, buf + 3,
@@ -676,9 +653,8 @@ TEST_F(lmr_use, an_odd_range_is_registered_to_the_byte)
 			struct region r;
 
 			memset(buf, 0x11, 4 * PAGE);
-			ASSERT_EQ(DAT_SUCCESS,
-				  create_in(p->ia, &p->b, buf + offsets[i],
-					    lengths[j], ALL, &r));
+			ASSERT_DAT(create_in(p->ia, &p->b, buf + offsets[i],
+					     lengths[j], ALL, &r));
 			fill(self->a.buf, lengths[j], i * 5 + j);
 			EXPECT_EQ(DAT_DTO_SUCCESS,
 				  write_status(p, &self->a, r.rmr_context,
@@ -703,14 +679,14 @@ TEST_F(lmr_use, a_peer_cannot_reach_a_byte_before_or_behind_the_range)
 	struct region r;
 
 	memset(self->b.buf, 0x11, 3 * PAGE);
-	ASSERT_EQ(DAT_SUCCESS, create_in(p->ia, &p->b, self->b.buf + PAGE + 5,
-					 100, ALL, &r));
+	ASSERT_DAT(create_in(p->ia, &p->b, self->b.buf + PAGE + 5, 100, ALL,
+			     &r));
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(p, &self->a, r.rmr_context, r.buf - 1, 2));
-	ASSERT_EQ(DAT_SUCCESS, reconnect(p));
+	ASSERT_DAT(reconnect(p));
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(p, &self->a, r.rmr_context, r.buf + 99, 2));
-	ASSERT_EQ(DAT_SUCCESS, reconnect(p));
+	ASSERT_DAT(reconnect(p));
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(p, &self->a, r.rmr_context, r.buf + 100, 1));
 	EXPECT_TRUE(is_all(self->b.buf, 3 * PAGE, 0x11));
@@ -730,15 +706,14 @@ TEST_F(lmr_use, local_privileges_are_enforced)
 			DAT_SUCCESS : DAT_PRIVILEGES_VIOLATION;
 		write = privileges & LOCAL_WRITE ?
 			DAT_SUCCESS : DAT_PRIVILEGES_VIOLATION;
-		ASSERT_EQ(DAT_SUCCESS, create_in(p->ia, &p->a, self->a.buf,
-						 PAGE, privileges, &r));
-		ASSERT_EQ(DAT_SUCCESS, post_recv(p->b.ep, &self->b, 0, 64, i));
+		ASSERT_DAT(create_in(p->ia, &p->a, self->a.buf, PAGE,
+				     privileges, &r));
+		ASSERT_DAT(post_recv(p->b.ep, &self->b, 0, 64, i));
 
 		EXPECT_EQ(read, DAT_GET_TYPE(post_send(p->a.ep, &r, 0, 64, 1)));
 		/* The receive of b waits for one or the other. */
 		if (read)
-			EXPECT_EQ(DAT_SUCCESS, post_send(p->a.ep, &self->a, 0,
-							 64, 1));
+			EXPECT_DAT(post_send(p->a.ep, &self->a, 0, 64, 1));
 		EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(p->a.dto_evd, 1));
 		EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(p->b.dto_evd, i));
 
@@ -767,18 +742,16 @@ TEST_F(lmr_use, a_pz_restricts_local_accesses_by_dtos)
 	struct pair *p = &self->pair;
 
 	/* The LMR of b's PZ on the EP of a's. */
-	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
-		  DAT_GET_TYPE(post_send(p->a.ep, &self->b, 0, 64, 1)));
-	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
-		  DAT_GET_TYPE(post_recv(p->a.ep, &self->b, 0, 64, 1)));
-	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
-		  DAT_GET_TYPE(post_write(p->a.ep, &self->b, 0, 64,
-					  self->b.rmr_context, self->b.buf,
-					  1)));
-	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
-		  DAT_GET_TYPE(post_read(p->a.ep, &self->b, 0, 64,
-					 self->b.rmr_context, self->b.buf,
-					 1)));
+	EXPECT_DAT_TYPE(DAT_PROTECTION_VIOLATION,
+			post_send(p->a.ep, &self->b, 0, 64, 1));
+	EXPECT_DAT_TYPE(DAT_PROTECTION_VIOLATION,
+			post_recv(p->a.ep, &self->b, 0, 64, 1));
+	EXPECT_DAT_TYPE(DAT_PROTECTION_VIOLATION,
+			post_write(p->a.ep, &self->b, 0, 64,
+				   self->b.rmr_context, self->b.buf, 1));
+	EXPECT_DAT_TYPE(DAT_PROTECTION_VIOLATION,
+			post_read(p->a.ep, &self->b, 0, 64, self->b.rmr_context,
+				  self->b.buf, 1));
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a,
 						self->b.rmr_context,
 						self->b.buf, 64));
@@ -792,9 +765,9 @@ TEST_F(lmr_use, a_pz_restricts_remote_accesses)
 	struct region r;
 	DAT_VLEN size;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(p->ia, &pz));
-	ASSERT_EQ(DAT_SUCCESS, create_full(p->ia, pz, self->b.buf, PAGE, ALL,
-					   &r, &size, &address));
+	ASSERT_DAT(dat_pz_create(p->ia, &pz));
+	ASSERT_DAT(create_full(p->ia, pz, self->b.buf, PAGE, ALL, &r, &size,
+			       &address));
 	memset(self->a.buf, 0xaa, 64);
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(p, &self->a, r.rmr_context, r.buf, 64));
@@ -805,11 +778,11 @@ TEST_F(lmr_use, an_lmr_context_is_none_to_another_open_instance)
 {
 	struct pair other;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
+	ASSERT_DAT(pair_open(&other));
 	/* A receive can be posted in every state. */
-	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
-		  DAT_GET_TYPE(post_recv(other.a.ep, &self->a, 0, 64, 1)));
-	EXPECT_EQ(DAT_SUCCESS, post_recv(self->pair.a.ep, &self->a, 0, 64, 1));
+	EXPECT_DAT_TYPE(DAT_PROTECTION_VIOLATION,
+			post_recv(other.a.ep, &self->a, 0, 64, 1));
+	EXPECT_DAT(post_recv(self->pair.a.ep, &self->a, 0, 64, 1));
 	pair_close(&other);
 }
 
@@ -818,16 +791,16 @@ TEST_F(lmr_use, lmrs_over_the_same_memory_have_their_own_pz_and_privileges)
 	struct pair *p = &self->pair;
 	struct region read_only, rest;
 
-	ASSERT_EQ(DAT_SUCCESS, create_in(p->ia, &p->b, self->a.buf, 65536,
-					 REMOTE_READ, &read_only));
-	ASSERT_EQ(DAT_SUCCESS, create_in(p->ia, &p->b, self->a.buf + 4096,
-					 65536 - 4096, REMOTE_WRITE, &rest));
+	ASSERT_DAT(create_in(p->ia, &p->b, self->a.buf, 65536, REMOTE_READ,
+			     &read_only));
+	ASSERT_DAT(create_in(p->ia, &p->b, self->a.buf + 4096, 65536 - 4096,
+			     REMOTE_WRITE, &rest));
 	fill(self->a.buf, 65536, 1);
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a, rest.rmr_context,
 						rest.buf, 4096));
 	EXPECT_EQ(0, memcmp(self->a.buf, self->a.buf + 4096, 4096));
 	/* The end of one is not the end of the others. */
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(rest.lmr));
+	ASSERT_DAT(dat_lmr_free(rest.lmr));
 	EXPECT_EQ(DAT_DTO_SUCCESS, read_status(p, &self->a,
 					       read_only.rmr_context,
 					       read_only.buf, 64));
@@ -845,11 +818,10 @@ TEST_F(lmr_use, read_only_memory_can_be_registered_for_reading)
 
 	fill(buf, 4 * PAGE, 1);
 	ASSERT_EQ(0, mprotect(buf, 4 * PAGE, PROT_READ));
-	ASSERT_EQ(DAT_SUCCESS, create_in(p->ia, &p->a, buf, 4 * PAGE,
-					 LOCAL_READ, &r));
+	ASSERT_DAT(create_in(p->ia, &p->a, buf, 4 * PAGE, LOCAL_READ, &r));
 	EXPECT_TRUE(arrives(p, &r, &self->b));
-	ASSERT_EQ(DAT_SUCCESS, create_in(p->ia, &p->b, buf, 4 * PAGE,
-					 REMOTE_READ, &remote_r));
+	ASSERT_DAT(create_in(p->ia, &p->b, buf, 4 * PAGE, REMOTE_READ,
+			     &remote_r));
 	EXPECT_EQ(DAT_DTO_SUCCESS, read_status(p, &self->a,
 					       remote_r.rmr_context, buf,
 					       4 * PAGE));
@@ -882,8 +854,7 @@ TEST_F(lmr_use, a_read_only_view_of_a_file_can_be_registered_for_reading)
 	view = mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, ro, 0);
 	ASSERT_NE(MAP_FAILED, view);
 	ASSERT_NE(0, mprotect(view, PAGE, PROT_READ | PROT_WRITE));
-	ASSERT_EQ(DAT_SUCCESS, create_in(p->ia, &p->a, view, 2 * PAGE,
-					 LOCAL_READ, &r));
+	ASSERT_DAT(create_in(p->ia, &p->a, view, 2 * PAGE, LOCAL_READ, &r));
 	EXPECT_TRUE(arrives(p, &r, &self->b));
 	/* What others write there is what is sent. */
 	fill(buf, 2 * PAGE, 2);
@@ -900,8 +871,7 @@ TEST_F(lmr_use, shared_memory_is_written_where_others_see_it)
 	ASSERT_LE(0, fd);
 	buf = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	view = mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	ASSERT_EQ(DAT_SUCCESS, create_in(p->ia, &p->b, buf, 2 * PAGE, ALL,
-					 &r));
+	ASSERT_DAT(create_in(p->ia, &p->b, buf, 2 * PAGE, ALL, &r));
 	fill(self->a.buf, 2 * PAGE, 1);
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a, r.rmr_context,
 						buf, 2 * PAGE));
@@ -918,8 +888,7 @@ TEST_F(lmr_use, memory_registered_for_reading_before_its_first_use_is_there)
 	unsigned char *buf = map(2 * PAGE, PROT_READ | PROT_WRITE);
 	struct region r;
 
-	ASSERT_EQ(DAT_SUCCESS, create_in(p->ia, &p->a, buf, 2 * PAGE,
-					 LOCAL_READ, &r));
+	ASSERT_DAT(create_in(p->ia, &p->a, buf, 2 * PAGE, LOCAL_READ, &r));
 	fill(buf, 2 * PAGE, 1);
 	EXPECT_TRUE(arrives(p, &r, &self->b));
 }
@@ -933,8 +902,7 @@ TEST_F(lmr_use, a_private_view_of_a_file_registered_for_reading_is_there)
 
 	ASSERT_LE(0, fd);
 	buf = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	ASSERT_EQ(DAT_SUCCESS, create_in(p->ia, &p->a, buf, 2 * PAGE,
-					 LOCAL_READ, &r));
+	ASSERT_DAT(create_in(p->ia, &p->a, buf, 2 * PAGE, LOCAL_READ, &r));
 	fill(buf, 2 * PAGE, 1);
 	EXPECT_TRUE(arrives(p, &r, &self->b));
 }
@@ -956,8 +924,7 @@ TEST_F(lmr_use, memory_shared_with_a_child_before_registered_is_the_parents)
 		close(fds[1]);
 		_exit(read(fds[0], &c, 1));
 	}
-	ASSERT_EQ(DAT_SUCCESS, create_in(p->ia, &p->a, buf, 2 * PAGE,
-					 LOCAL_READ, &r));
+	ASSERT_DAT(create_in(p->ia, &p->a, buf, 2 * PAGE, LOCAL_READ, &r));
 	fill(buf, 2 * PAGE, 2);
 	EXPECT_TRUE(arrives(p, &r, &self->b));
 	close(fds[1]);
@@ -1022,9 +989,8 @@ TEST_F(lmr_use, max_lmr_block_size_is_true_whatever_the_alignment)
 		buf[i] = map(max + PAGE, PROT_READ | PROT_WRITE);
 		ASSERT_NE(MAP_FAILED, buf[i]);
 		/* The last byte of a page, and the second. */
-		ASSERT_EQ(DAT_SUCCESS,
-			  create_in(p->ia, i ? &p->b : &p->a,
-				    buf[i] + (i ? 1 : 4095), max, ALL, &r[i]));
+		ASSERT_DAT(create_in(p->ia, i ? &p->b : &p->a,
+				     buf[i] + (i ? 1 : 4095), max, ALL, &r[i]));
 	}
 	fill(r[0].buf, max, 1);
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &r[0], r[1].rmr_context,
@@ -1051,17 +1017,14 @@ TEST_F(lmr_use, memory_in_huge_pages_is_like_any_other)
 	/* A kernel without them has small ones, and no other result. */
 	madvise(buf, 3 * huge, MADV_HUGEPAGE);
 	memset(buf, 0x11, 3 * huge);
-	ASSERT_EQ(DAT_SUCCESS, create_in(p->ia, &p->b, buf + at, len, ALL,
-					 &r));
+	ASSERT_DAT(create_in(p->ia, &p->b, buf + at, len, ALL, &r));
 	fill(self->a.buf, 65536, 1);
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a, r.rmr_context,
 						buf + huge - 100, 65536));
 	EXPECT_EQ(0, memcmp(self->a.buf, buf + huge - 100, 65536));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(p->b.pz, &rmr));
-	ASSERT_EQ(DAT_SUCCESS, bind_window(rmr, &r, 222222, 54321,
-					   REMOTE_WRITE, p->b.ep, 1,
-					   DAT_COMPLETION_DEFAULT_FLAG,
-					   &context));
+	ASSERT_DAT(dat_rmr_create(p->b.pz, &rmr));
+	ASSERT_DAT(bind_window(rmr, &r, 222222, 54321, REMOTE_WRITE, p->b.ep, 1,
+			       DAT_COMPLETION_DEFAULT_FLAG, &context));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(p->b.dto_evd, 1));
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a, context,
 						r.buf + 222222, 54321));
@@ -1117,13 +1080,11 @@ FIXTURE_VARIANT_ADD(lmr_remote, all) {
 
 FIXTURE_SETUP(lmr_remote)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&self->pair, self->pair.a.pz,
-					   &self->a, PAGE, ALL));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&self->pair, self->pair.b.pz,
-					   &self->b, PAGE,
-					   variant->privileges));
+	ASSERT_DAT(pair_open_connected(&self->pair));
+	ASSERT_DAT(region_open(&self->pair, self->pair.a.pz, &self->a, PAGE,
+			       ALL));
+	ASSERT_DAT(region_open(&self->pair, self->pair.b.pz, &self->b, PAGE,
+			       variant->privileges));
 	memset(self->a.buf, 0xaa, PAGE);
 	memset(self->b.buf, 0xbb, PAGE);
 	/* Where there is none, a peer may still guess. */
@@ -1144,7 +1105,7 @@ TEST_F(lmr_remote, a_peer_writes_only_if_that_was_asked_for)
 			       self->b.buf, PAGE));
 	EXPECT_TRUE(is_all(self->b.buf, PAGE, may ? 0xaa : 0xbb));
 	if (!may)
-		EXPECT_EQ(DAT_SUCCESS, wait_refusal(&self->pair));
+		EXPECT_DAT(wait_refusal(&self->pair));
 }
 
 TEST_F(lmr_remote, a_peer_reads_only_if_that_was_asked_for)
@@ -1156,7 +1117,7 @@ TEST_F(lmr_remote, a_peer_reads_only_if_that_was_asked_for)
 			      self->b.buf, PAGE));
 	EXPECT_TRUE(is_all(self->a.buf, PAGE, may ? 0xbb : 0xaa));
 	if (!may)
-		EXPECT_EQ(DAT_SUCCESS, wait_refusal(&self->pair));
+		EXPECT_DAT(wait_refusal(&self->pair));
 }
 
 TEST_HARNESS_MAIN

@@ -54,15 +54,10 @@ FIXTURE_SETUP(lmr_free)
 {
 	self->pinned = pinned_pages();
 	ASSERT_LE(0, self->pinned);
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, 65536,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->b, 65536,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &self->rmr));
+	ASSERT_DAT(pair_open_connected(&self->pair));
+	ASSERT_DAT(regions_open(&self->pair, &self->a, &self->b, 65536,
+				DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(dat_rmr_create(self->pair.b.pz, &self->rmr));
 }
 
 FIXTURE_TEARDOWN(lmr_free)
@@ -107,21 +102,19 @@ TEST_F(lmr_free, it_cannot_be_destroyed_while_an_rmr_is_bound_to_it)
 	DAT_RMR_CONTEXT context;
 	DAT_LMR_PARAM param;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->b, 100, 1, REMOTE, p->b.ep, 1,
-			      DAT_COMPLETION_DEFAULT_FLAG, &context));
+	ASSERT_DAT(bind_window(self->rmr, &self->b, 100, 1, REMOTE, p->b.ep, 1,
+			       DAT_COMPLETION_DEFAULT_FLAG, &context));
 	/* From the call on, not only from its completion. */
 	EXPECT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(p->b.dto_evd, 1));
 	EXPECT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
 
 	/* It has not been harmed. */
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_lmr_query(self->b.lmr, DAT_LMR_FIELD_ALL, &param));
+	EXPECT_DAT(dat_lmr_query(self->b.lmr, DAT_LMR_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a, context,
 						self->b.buf + 100, 1));
 	EXPECT_EQ(DAT_DTO_SUCCESS, still_connected(p, &self->a, &self->b));
-	EXPECT_EQ(DAT_SUCCESS, post_recv(p->b.ep, &self->b, 0, 64, 2));
+	EXPECT_DAT(post_recv(p->b.ep, &self->b, 0, 64, 2));
 }
 
 TEST_F(lmr_free, it_can_be_destroyed_once_the_rmr_is_unbound)
@@ -131,7 +124,7 @@ TEST_F(lmr_free, it_can_be_destroyed_once_the_rmr_is_unbound)
 	ASSERT_EQ(0, bound(&self->pair, self->rmr, &self->b, 4096, &context));
 	ASSERT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
 	ASSERT_EQ(0, bound(&self->pair, self->rmr, &self->b, 0, &context));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 }
 
 TEST_F(lmr_free, it_can_be_destroyed_once_the_rmr_is_freed)
@@ -140,8 +133,8 @@ TEST_F(lmr_free, it_can_be_destroyed_once_the_rmr_is_freed)
 
 	ASSERT_EQ(0, bound(&self->pair, self->rmr, &self->b, 4096, &context));
 	ASSERT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	ASSERT_DAT(dat_rmr_free(self->rmr));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 }
 
 TEST_F(lmr_free, it_can_be_destroyed_once_the_rmr_is_bound_to_another)
@@ -149,13 +142,12 @@ TEST_F(lmr_free, it_can_be_destroyed_once_the_rmr_is_bound_to_another)
 	DAT_RMR_CONTEXT context;
 	struct region other;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &other, 4096,
-			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(region_open(&self->pair, self->pair.b.pz, &other, 4096,
+			       DAT_MEM_PRIV_ALL_FLAG));
 	ASSERT_EQ(0, bound(&self->pair, self->rmr, &self->b, 4096, &context));
 	ASSERT_EQ(0, bound(&self->pair, self->rmr, &other, 4096, &context));
 	EXPECT_EQ(LMR_IN_USE, dat_lmr_free(other.lmr));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(&self->pair, &self->a, context,
 						other.buf, 4096));
 }
@@ -165,13 +157,13 @@ TEST_F(lmr_free, it_can_be_destroyed_once_the_last_of_two_rmrs_is_unbound)
 	DAT_RMR_CONTEXT context;
 	DAT_RMR_HANDLE second;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &second));
+	ASSERT_DAT(dat_rmr_create(self->pair.b.pz, &second));
 	ASSERT_EQ(0, bound(&self->pair, self->rmr, &self->b, 4096, &context));
 	ASSERT_EQ(0, bound(&self->pair, second, &self->b, 4096, &context));
 	ASSERT_EQ(0, bound(&self->pair, self->rmr, &self->b, 0, &context));
 	EXPECT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(second));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	ASSERT_DAT(dat_rmr_free(second));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 }
 
 TEST_F(lmr_free, a_bind_that_was_flushed_makes_no_use_of_it)
@@ -179,13 +171,12 @@ TEST_F(lmr_free, a_bind_that_was_flushed_makes_no_use_of_it)
 	struct pair *p = &self->pair;
 	DAT_RMR_CONTEXT context;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_disconnect(p->a.ep, DAT_CLOSE_ABRUPT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(p->b.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(dat_ep_disconnect(p->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(wait_number(p->b.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
 	EXPECT_EQ(DAT_DTO_ERR_FLUSHED,
 		  bound(p, self->rmr, &self->b, 4096, &context));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 }
 
 TEST_F(lmr_free, an_rmr_uses_it_beyond_the_end_of_the_connection)
@@ -196,10 +187,10 @@ TEST_F(lmr_free, an_rmr_uses_it_beyond_the_end_of_the_connection)
 	ASSERT_EQ(0, bound(p, self->rmr, &self->b, 4096, &context));
 	ASSERT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(p, &self->a, context, self->b.buf, 4097));
-	ASSERT_EQ(DAT_SUCCESS, wait_refusal(p));
+	ASSERT_DAT(wait_refusal(p));
 	EXPECT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	ASSERT_DAT(dat_rmr_free(self->rmr));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 }
 
 TEST_F(lmr_free, the_memory_region_is_not_deallocated)
@@ -208,7 +199,7 @@ TEST_F(lmr_free, the_memory_region_is_not_deallocated)
 	ASSERT_EQ(DAT_DTO_SUCCESS,
 		  write_status(&self->pair, &self->a, self->b.rmr_context,
 			       self->b.buf, 65536));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	ASSERT_DAT(dat_lmr_free(self->b.lmr));
 	EXPECT_TRUE(is_all(self->b.buf, 65536, 0x5a));
 	memset(self->b.buf, 0xa5, 65536);
 	EXPECT_TRUE(is_all(self->b.buf, 65536, 0xa5));
@@ -220,20 +211,19 @@ TEST_F(lmr_free, what_was_pinned_for_it_is_unpinned_when_it_returns)
 
 	EXPECT_EQ(2 * 64, charged());
 	EXPECT_EQ(self->pinned + 2 * REGION_PAGES, pinned_pages());
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	ASSERT_DAT(dat_lmr_free(self->b.lmr));
 	EXPECT_EQ(64, charged());
 	EXPECT_EQ(self->pinned + REGION_PAGES, pinned_pages());
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->a.lmr));
+	ASSERT_DAT(dat_lmr_free(self->a.lmr));
 	EXPECT_EQ(0, charged());
 	EXPECT_EQ(self->pinned, pinned_pages());
 
 	/* Even if the memory itself went first. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &r, 65536,
-			      DAT_MEM_PRIV_NONE_FLAG));
+	ASSERT_DAT(region_open(&self->pair, self->pair.a.pz, &r, 65536,
+			       DAT_MEM_PRIV_NONE_FLAG));
 	ASSERT_EQ(0, munmap(r.buf, 65536));
 	EXPECT_EQ(64, charged());
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	ASSERT_DAT(dat_lmr_free(r.lmr));
 	EXPECT_EQ(0, charged());
 	EXPECT_EQ(self->pinned, pinned_pages());
 }
@@ -247,19 +237,17 @@ TEST_F(lmr_free, use_of_the_handle_afterwards_fails)
 	DAT_LMR_PARAM param;
 	DAT_LMR_HANDLE lmr;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_get_handle_type(self->b.lmr, &type));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	ASSERT_DAT(dat_get_handle_type(self->b.lmr, &type));
+	ASSERT_DAT(dat_lmr_free(self->b.lmr));
 	EXPECT_EQ(BAD_LMR, dat_lmr_free(self->b.lmr));
 	EXPECT_EQ(BAD_LMR,
 		  dat_lmr_query(self->b.lmr, DAT_LMR_FIELD_ALL, &param));
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(dat_get_handle_type(self->b.lmr, &type)));
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(dat_set_consumer_context(self->b.lmr,
-							consumer)));
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(dat_get_consumer_context(self->b.lmr,
-							&consumer)));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE,
+			dat_get_handle_type(self->b.lmr, &type));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE,
+			dat_set_consumer_context(self->b.lmr, consumer));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE,
+			dat_get_consumer_context(self->b.lmr, &consumer));
 	EXPECT_NE(DAT_SUCCESS,
 		  dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_LMR, desc, 4096,
 				 self->pair.b.pz, DAT_MEM_PRIV_ALL_FLAG, &lmr,
@@ -271,24 +259,21 @@ TEST_F(lmr_free, dtos_that_use_it_afterwards_report_a_protection_violation)
 	struct pair *p = &self->pair;
 	struct region dead;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(p, p->a.pz, &dead, 4096, DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, post_recv(p->a.ep, &dead, 0, 64, 1));
+	ASSERT_DAT(region_open(p, p->a.pz, &dead, 4096, DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(post_recv(p->a.ep, &dead, 0, 64, 1));
 	ASSERT_EQ(DAT_DTO_SUCCESS, write_status(p, &dead, self->b.rmr_context,
 						self->b.buf, 4096));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(dead.lmr));
-	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
-		  DAT_GET_TYPE(post_send(p->a.ep, &dead, 0, 64, 2)));
-	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
-		  DAT_GET_TYPE(post_recv(p->a.ep, &dead, 0, 64, 2)));
-	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
-		  DAT_GET_TYPE(post_write(p->a.ep, &dead, 0, 64,
-					  self->b.rmr_context, self->b.buf,
-					  2)));
-	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
-		  DAT_GET_TYPE(post_read(p->a.ep, &dead, 0, 64,
-					 self->b.rmr_context, self->b.buf,
-					 2)));
+	ASSERT_DAT(dat_lmr_free(dead.lmr));
+	EXPECT_DAT_TYPE(DAT_PROTECTION_VIOLATION,
+			post_send(p->a.ep, &dead, 0, 64, 2));
+	EXPECT_DAT_TYPE(DAT_PROTECTION_VIOLATION,
+			post_recv(p->a.ep, &dead, 0, 64, 2));
+	EXPECT_DAT_TYPE(DAT_PROTECTION_VIOLATION,
+			post_write(p->a.ep, &dead, 0, 64, self->b.rmr_context,
+				   self->b.buf, 2));
+	EXPECT_DAT_TYPE(DAT_PROTECTION_VIOLATION,
+			post_read(p->a.ep, &dead, 0, 64, self->b.rmr_context,
+				  self->b.buf, 2));
 	/* They were not posted, so the connection is as it was. */
 	EXPECT_EQ(DAT_DTO_SUCCESS, still_connected(p, &self->a, &self->b));
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(p->a.ep));
@@ -300,9 +285,9 @@ TEST_F(lmr_free, a_receive_posted_before_writes_nothing_afterwards)
 	int status;
 
 	memset(self->a.buf, 0xaa, 64);
-	ASSERT_EQ(DAT_SUCCESS, post_recv(p->b.ep, &self->b, 0, 64, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
-	ASSERT_EQ(DAT_SUCCESS, post_send(p->a.ep, &self->a, 0, 64, 2));
+	ASSERT_DAT(post_recv(p->b.ep, &self->b, 0, 64, 1));
+	ASSERT_DAT(dat_lmr_free(self->b.lmr));
+	ASSERT_DAT(post_send(p->a.ep, &self->a, 0, 64, 2));
 	status = wait_dto(p->b.dto_evd, 1);
 	/* The device's word for it; rxe says that the queue was at fault. */
 	EXPECT_TRUE(status == DAT_DTO_ERR_LOCAL_PROTECTION ||
@@ -310,7 +295,7 @@ TEST_F(lmr_free, a_receive_posted_before_writes_nothing_afterwards)
 						 DAT_DTO_ERR_LOCAL_EP))
 		TH_LOG("status %d", status);
 	EXPECT_TRUE(is_all(self->b.buf, 65536, 0));
-	EXPECT_EQ(DAT_SUCCESS, wait_refusal(p));
+	EXPECT_DAT(wait_refusal(p));
 }
 
 TEST_F(lmr_free, a_send_posted_before_sends_nothing_afterwards)
@@ -322,10 +307,10 @@ TEST_F(lmr_free, a_send_posted_before_sends_nothing_afterwards)
 		SKIP(return, "iWARP: nothing waits for a receive");
 	memset(self->a.buf, 0xaa, 64);
 	/* It has to be tried again until b has a receive for it. */
-	ASSERT_EQ(DAT_SUCCESS, post_send(p->a.ep, &self->a, 0, 64, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->a.lmr));
+	ASSERT_DAT(post_send(p->a.ep, &self->a, 0, 64, 1));
+	ASSERT_DAT(dat_lmr_free(self->a.lmr));
 	memset(self->a.buf, 0xdd, 64);
-	ASSERT_EQ(DAT_SUCCESS, post_recv(p->b.ep, &self->b, 0, 64, 2));
+	ASSERT_DAT(post_recv(p->b.ep, &self->b, 0, 64, 2));
 	status = wait_dto(p->a.dto_evd, 1);
 	if (status == DAT_DTO_SUCCESS) {
 		/* What was on its way since before took its time. */
@@ -348,15 +333,12 @@ TEST_F(lmr_free, an_rmr_cannot_be_bound_to_it_afterwards)
 	DAT_RMR_CONTEXT context;
 	struct region dead;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(p, p->b.pz, &dead, 4096, DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(region_open(p, p->b.pz, &dead, 4096, DAT_MEM_PRIV_ALL_FLAG));
 	ASSERT_EQ(0, bound(p, self->rmr, &self->b, 64, &context));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(dead.lmr));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(bind_window(self->rmr, &dead, 0, 64, REMOTE,
-					   p->b.ep, 1,
-					   DAT_COMPLETION_DEFAULT_FLAG,
-					   &context)));
+	ASSERT_DAT(dat_lmr_free(dead.lmr));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			bind_window(self->rmr, &dead, 0, 64, REMOTE, p->b.ep, 1,
+				    DAT_COMPLETION_DEFAULT_FLAG, &context));
 	/* The RMR is where it was. */
 	EXPECT_EQ(LMR_IN_USE, dat_lmr_free(self->b.lmr));
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a, context,
@@ -368,11 +350,11 @@ TEST_F(lmr_free, remote_use_of_the_dead_rmr_context_breaks_the_connection)
 	ASSERT_EQ(DAT_DTO_SUCCESS,
 		  write_status(&self->pair, &self->a, self->b.rmr_context,
 			       self->b.buf, 4096));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	ASSERT_DAT(dat_lmr_free(self->b.lmr));
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(&self->pair, &self->a, self->b.rmr_context,
 			       self->b.buf, 4096));
-	EXPECT_EQ(DAT_SUCCESS, wait_refusal(&self->pair));
+	EXPECT_DAT(wait_refusal(&self->pair));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.b.ep));
 }
@@ -380,12 +362,12 @@ TEST_F(lmr_free, remote_use_of_the_dead_rmr_context_breaks_the_connection)
 TEST_F(lmr_free, remote_reads_of_the_dead_rmr_context_read_nothing)
 {
 	memset(self->b.buf, 0xbb, 4096);
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	ASSERT_DAT(dat_lmr_free(self->b.lmr));
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  read_status(&self->pair, &self->a, self->b.rmr_context,
 			      self->b.buf, 4096));
 	EXPECT_TRUE(is_all(self->a.buf, 4096, 0));
-	EXPECT_EQ(DAT_SUCCESS, wait_refusal(&self->pair));
+	EXPECT_DAT(wait_refusal(&self->pair));
 }
 
 TEST_F(lmr_free, only_the_connection_on_which_it_was_used_breaks)
@@ -393,13 +375,9 @@ TEST_F(lmr_free, only_the_connection_on_which_it_was_used_breaks)
 	struct region a, b;
 	struct pair other;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&other));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&other, other.a.pz, &a, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&other, other.b.pz, &b, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	ASSERT_DAT(pair_open_connected(&other));
+	ASSERT_DAT(regions_open(&other, &a, &b, 4096, DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(dat_lmr_free(self->b.lmr));
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(&self->pair, &self->a, self->b.rmr_context,
 			       self->b.buf, 64));
@@ -423,19 +401,18 @@ TEST_F(lmr_free, a_dead_handle_is_not_the_handle_of_one_of_the_next_thousand)
 	unsigned int i;
 
 	handles[1000] = (uintptr_t)self->b.lmr;
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	ASSERT_DAT(dat_lmr_free(self->b.lmr));
 	for (i = 0; i < 1000; i++) {
 		DAT_REGION_DESCRIPTION desc = { .for_va = self->b.buf };
 		DAT_LMR_CONTEXT context;
 		DAT_LMR_HANDLE lmr;
 
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL,
-					 desc, 4096, self->pair.b.pz,
-					 DAT_MEM_PRIV_ALL_FLAG, &lmr, &context,
-					 NULL, NULL, NULL));
+		ASSERT_DAT(dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL,
+					  desc, 4096, self->pair.b.pz,
+					  DAT_MEM_PRIV_ALL_FLAG, &lmr, &context,
+					  NULL, NULL, NULL));
 		handles[i] = (uintptr_t)lmr;
-		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(lmr));
+		ASSERT_DAT(dat_lmr_free(lmr));
 		ASSERT_EQ(BAD_LMR, dat_lmr_query(self->b.lmr,
 						 DAT_LMR_FIELD_ALL, &param));
 	}
@@ -446,7 +423,7 @@ TEST_F(lmr_free, a_dead_handle_is_not_the_handle_of_one_of_the_next_thousand)
 	for (i = 0; i < 1000; i++)
 		EXPECT_NE(handles[i], handles[i + 1]);
 	/* The one that lived through all that is as it was. */
-	EXPECT_EQ(DAT_SUCCESS, post_recv(self->pair.a.ep, &self->a, 0, 64, 1));
+	EXPECT_DAT(post_recv(self->pair.a.ep, &self->a, 0, 64, 1));
 }
 
 #define FREERS	4
@@ -481,9 +458,8 @@ TEST_F(lmr_free, of_those_who_free_it_at_once_exactly_one_succeeds)
 
 	ASSERT_EQ(0, pthread_barrier_init(&barrier, NULL, FREERS));
 	for (i = 0; i < ROUNDS; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  region_open(&self->pair, self->pair.a.pz, &r, 4096,
-				      DAT_MEM_PRIV_ALL_FLAG));
+		ASSERT_DAT(region_open(&self->pair, self->pair.a.pz, &r, 4096,
+				       DAT_MEM_PRIV_ALL_FLAG));
 		lmr[i] = r.lmr;
 	}
 	for (j = 0; j < FREERS; j++) {
@@ -576,16 +552,15 @@ TEST_F(lmr_free, remote_writes_under_way_succeed_or_report_remote_access)
 	for (i = 0; i < 6; i++) {
 		begin_busy(&busy, p, &self->a, &self->b, keep_writing,
 			   &thread);
-		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+		ASSERT_DAT(dat_lmr_free(self->b.lmr));
 		/* From now on the memory is the consumer's alone. */
 		memcpy(seen, self->b.buf, 65536);
 		pthread_join(thread, NULL);
 		EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, busy.status);
 		EXPECT_EQ(0, memcmp(seen, self->b.buf, 65536));
-		ASSERT_EQ(DAT_SUCCESS, reconnect(p));
-		ASSERT_EQ(DAT_SUCCESS,
-			  region_open(p, p->b.pz, &self->b, 65536,
-				      DAT_MEM_PRIV_ALL_FLAG));
+		ASSERT_DAT(reconnect(p));
+		ASSERT_DAT(region_open(p, p->b.pz, &self->b, 65536,
+				       DAT_MEM_PRIV_ALL_FLAG));
 	}
 }
 
@@ -604,13 +579,12 @@ TEST_F(lmr_free, remote_reads_under_way_succeed_or_report_remote_access)
 	for (i = 0; i < 6; i++) {
 		begin_busy(&busy, p, &self->a, &self->b, keep_reading,
 			   &thread);
-		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+		ASSERT_DAT(dat_lmr_free(self->b.lmr));
 		pthread_join(thread, NULL);
 		EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, busy.status);
-		ASSERT_EQ(DAT_SUCCESS, reconnect(p));
-		ASSERT_EQ(DAT_SUCCESS,
-			  region_open(p, p->b.pz, &self->b, 65536,
-				      DAT_MEM_PRIV_ALL_FLAG));
+		ASSERT_DAT(reconnect(p));
+		ASSERT_DAT(region_open(p, p->b.pz, &self->b, 65536,
+				       DAT_MEM_PRIV_ALL_FLAG));
 	}
 }
 
@@ -627,7 +601,7 @@ TEST_F(lmr_free, remote_reads_under_way_never_see_what_is_written_afterwards)
 		memset(self->b.buf, 0xbb, 65536);
 		begin_busy(&busy, p, &self->a, &self->b, keep_reading,
 			   &thread);
-		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+		ASSERT_DAT(dat_lmr_free(self->b.lmr));
 		/* The memory is the consumer's alone now. */
 		memset(self->b.buf, 0xdd, 65536);
 		/* See above: it may never end by itself. */
@@ -638,10 +612,9 @@ TEST_F(lmr_free, remote_reads_under_way_never_see_what_is_written_afterwards)
 		pthread_join(thread, NULL);
 		EXPECT_EQ(NULL, memchr(self->a.buf, 0xdd, 65536));
 		EXPECT_EQ(0xbb, self->a.buf[0]);
-		ASSERT_EQ(DAT_SUCCESS, reconnect(p));
-		ASSERT_EQ(DAT_SUCCESS,
-			  region_open(p, p->b.pz, &self->b, 65536,
-				      DAT_MEM_PRIV_ALL_FLAG));
+		ASSERT_DAT(reconnect(p));
+		ASSERT_DAT(region_open(p, p->b.pz, &self->b, 65536,
+				       DAT_MEM_PRIV_ALL_FLAG));
 	}
 }
 
@@ -669,7 +642,7 @@ TEST_F(lmr_free, the_lmr_of_a_process_that_has_ended_is_freed_like_any_other)
 	EXPECT_EQ(self->pinned + 3 * REGION_PAGES, pinned_pages());
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a, r.rmr_context,
 						r.buf, 65536));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	EXPECT_DAT(dat_lmr_free(r.lmr));
 	EXPECT_EQ(2 * 64, charged());
 	EXPECT_EQ(self->pinned + 2 * REGION_PAGES, pinned_pages());
 }

@@ -57,21 +57,18 @@ FIXTURE_SETUP(large)
 
 	/* siw does not ask whether the process may exceed it. */
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &unlimited));
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->small, 65536,
-			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open_connected(&self->pair));
+	ASSERT_DAT(region_open(&self->pair, self->pair.a.pz, &self->small,
+			       65536, DAT_MEM_PRIV_ALL_FLAG));
 	self->large.buf = map_many();
 	self->large.len = SIZE;
 	ASSERT_NE(NULL, self->large.buf);
 	region.for_va = self->large.buf;
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL, region,
-				 SIZE, self->pair.b.pz, DAT_MEM_PRIV_ALL_FLAG,
-				 &self->large.lmr, &self->large.lmr_context,
-				 &self->large.rmr_context, &size, &address));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &self->rmr));
+	ASSERT_DAT(dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL, region,
+				  SIZE, self->pair.b.pz, DAT_MEM_PRIV_ALL_FLAG,
+				  &self->large.lmr, &self->large.lmr_context,
+				  &self->large.rmr_context, &size, &address));
+	ASSERT_DAT(dat_rmr_create(self->pair.b.pz, &self->rmr));
 }
 
 FIXTURE_TEARDOWN(large)
@@ -85,11 +82,10 @@ TEST_F(large, window_anywhere)
 	DAT_RMR_CONTEXT context;
 
 	for (offset = 4711; offset + 20000 < SIZE; offset += step) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  bind_window(self->rmr, &self->large, offset, 20000,
-				      DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
-				      self->pair.b.ep, 7,
-				      DAT_COMPLETION_DEFAULT_FLAG, &context));
+		ASSERT_DAT(bind_window(self->rmr, &self->large, offset, 20000,
+				       DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+				       self->pair.b.ep, 7,
+				       DAT_COMPLETION_DEFAULT_FLAG, &context));
 		ASSERT_EQ(DAT_DTO_SUCCESS, wait_bind(self->pair.b.dto_evd, 7));
 		memset(self->small.buf, offset / step + 1, 20000);
 		memset(self->large.buf + offset, 0, 20000);
@@ -128,15 +124,13 @@ TEST_F(large, window_larger_than_any_list)
 					  self->pair.b.ep, 7,
 					  DAT_COMPLETION_DEFAULT_FLAG,
 					  &context);
-			ASSERT_EQ(DAT_INSUFFICIENT_RESOURCES,
-				  DAT_GET_TYPE(ret));
+			ASSERT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES, ret);
 		}
 	}
 	/* It has lost nothing. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->large, SIZE - 100, 100,
-			      DAT_MEM_PRIV_REMOTE_WRITE_FLAG, self->pair.b.ep,
-			      8, DAT_COMPLETION_DEFAULT_FLAG, &context));
+	ASSERT_DAT(bind_window(self->rmr, &self->large, SIZE - 100, 100,
+			       DAT_MEM_PRIV_REMOTE_WRITE_FLAG, self->pair.b.ep,
+			       8, DAT_COMPLETION_DEFAULT_FLAG, &context));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_bind(self->pair.b.dto_evd, 8));
 }
 

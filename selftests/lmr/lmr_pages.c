@@ -118,10 +118,8 @@ FIXTURE_SETUP(pages)
 	struct pair *p = &self->pair;
 
 	ASSERT_TRUE(lift_limit());
-	ASSERT_EQ(DAT_SUCCESS, pair_open(p));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(p));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(p, p->a.pz, &self->a, 2 * PAGE, ALL));
+	ASSERT_DAT(pair_open_connected(p));
+	ASSERT_DAT(region_open(p, p->a.pz, &self->a, 2 * PAGE, ALL));
 	self->buf = map_scattered();
 }
 
@@ -146,7 +144,7 @@ TEST_F(pages, over_an_lmr_are_the_same)
 	struct region over;
 	pid_t child;
 
-	ASSERT_EQ(DAT_SUCCESS, create_base(p, self->buf, &self->base));
+	ASSERT_DAT(create_base(p, self->buf, &self->base));
 	/* All this leaves the pages where they are. */
 	child = fork();
 	if (!child)
@@ -155,13 +153,12 @@ TEST_F(pages, over_an_lmr_are_the_same)
 	ASSERT_EQ(0, mprotect(self->buf, LEN, PROT_READ));
 	ASSERT_EQ(0, mprotect(self->buf, LEN, PROT_READ | PROT_WRITE));
 	self->buf[LEN / 2] = 77;
-	ASSERT_EQ(DAT_SUCCESS, create_over(p, &self->base, ALL, &over));
+	ASSERT_DAT(create_over(p, &self->base, ALL, &over));
 	EXPECT_EQ(LEN, over.len);
 	EXPECT_EQ(77, peer_reads(self, over.rmr_context, self->buf + LEN / 2));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(over.lmr));
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_over(p, &self->base, DAT_MEM_PRIV_REMOTE_READ_FLAG,
-			      &over));
+	ASSERT_DAT(dat_lmr_free(over.lmr));
+	ASSERT_DAT(create_over(p, &self->base, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+			       &over));
 	EXPECT_EQ(77, peer_reads(self, over.rmr_context, self->buf + LEN / 2));
 }
 
@@ -171,7 +168,7 @@ TEST_F(pages, that_are_others_by_now_are_refused)
 	struct pair *p = &self->pair;
 	struct region over;
 
-	ASSERT_EQ(DAT_SUCCESS, create_base(p, self->buf, &self->base));
+	ASSERT_DAT(create_base(p, self->buf, &self->base));
 	replace(self->buf + LEN / 2, PAGE);
 	EXPECT_EQ(NOT_THE_SAME, create_over(p, &self->base, ALL, &over));
 	replace(self->buf, LEN);
@@ -182,7 +179,7 @@ TEST_F(pages, that_are_others_by_now_are_refused)
 	ASSERT_EQ(0, munmap(self->buf, LEN));
 	EXPECT_EQ(NOT_THE_SAME, create_over(p, &self->base, ALL, &over));
 	EXPECT_EQ(charged + (long long)(LEN / PAGE), charged_pages());
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->base.lmr));
+	ASSERT_DAT(dat_lmr_free(self->base.lmr));
 	EXPECT_EQ(pinned, pinned_pages());
 	EXPECT_EQ(charged, charged_pages());
 }
@@ -203,7 +200,7 @@ TEST_F(pages, are_registered_while_signals_come)
 	ASSERT_EQ(0, setitimer(ITIMER_REAL, &often, NULL));
 	ret = create_base(&self->pair, self->buf, &self->base);
 	ASSERT_EQ(0, setitimer(ITIMER_REAL, &never, NULL));
-	EXPECT_EQ(DAT_SUCCESS, ret);
+	EXPECT_DAT(ret);
 }
 
 /* Each LMR over the LMR would pin other pages, which the user is not charged for. */
@@ -217,7 +214,7 @@ TEST_F(pages, beyond_the_limit_cannot_be_pinned_by_mapping_others)
 
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
 	ASSERT_EQ(0, seteuid(65534));
-	ASSERT_EQ(DAT_SUCCESS, create_base(p, self->buf, &self->base));
+	ASSERT_DAT(create_base(p, self->buf, &self->base));
 	ASSERT_EQ(0, seteuid(0));
 	pinned = pinned_pages();
 	ASSERT_EQ(0, seteuid(65534));
@@ -314,13 +311,12 @@ TEST_F_TIMEOUT(pages, are_one_set_while_the_mapping_changes, 300)
 		EXPECT_TRUE(window_agrees(self, 0));
 		EXPECT_TRUE(window_agrees(self, LEN / 2));
 		EXPECT_TRUE(window_agrees(self, LEN - PAGE));
-		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->base.lmr));
+		ASSERT_DAT(dat_lmr_free(self->base.lmr));
 	}
 	atomic_store(&swapper.stop, true);
 	pthread_join(thread, NULL);
 	TH_LOG("%u of %u were registered", made, i);
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_base(&self->pair, self->buf, &self->base));
+	ASSERT_DAT(create_base(&self->pair, self->buf, &self->base));
 }
 
 /* Memory whose pages come when a process likes, that is, never. */
@@ -442,7 +438,7 @@ TEST(a_process_that_shares_the_file_can_be_killed_while_pages_do_not_come)
 
 	s.buf = map_scattered();
 	ASSERT_TRUE(lift_limit());
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&s.pair));
+	ASSERT_DAT(pair_open(&s.pair));
 	fd = hold_back(s.buf);
 	if (fd < 0)
 		SKIP(return, "no userfaultfd(2)");
@@ -468,7 +464,7 @@ TEST(a_process_that_shares_the_file_can_be_killed_while_pages_do_not_come)
 	range = (struct uffdio_range){ (uintptr_t)s.buf, LEN };
 	ASSERT_EQ(0, ioctl(fd, UFFDIO_UNREGISTER, &range));
 	pthread_join(thread, NULL);
-	EXPECT_EQ(DAT_SUCCESS, s.ret);
+	EXPECT_DAT(s.ret);
 	pair_close(&s.pair);
 }
 

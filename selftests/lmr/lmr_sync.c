@@ -37,13 +37,9 @@ FIXTURE_VARIANT_ADD(lmr_sync, read) {
 
 FIXTURE_SETUP(lmr_sync)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, 65536,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->b, 65536,
-			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open(&self->pair));
+	ASSERT_DAT(regions_open(&self->pair, &self->a, &self->b, 65536,
+				DAT_MEM_PRIV_ALL_FLAG));
 }
 
 FIXTURE_TEARDOWN(lmr_sync)
@@ -62,9 +58,8 @@ TEST_F(lmr_sync, any_range_within_an_lmr_will_do)
 	unsigned int i;
 
 	for (i = 0; i < 6; i++)
-		EXPECT_EQ(DAT_SUCCESS,
-			  variant->sync(self->pair.ia, &segs[i], 1));
-	EXPECT_EQ(DAT_SUCCESS, variant->sync(self->pair.ia, segs, 6));
+		EXPECT_DAT(variant->sync(self->pair.ia, &segs[i], 1));
+	EXPECT_DAT(variant->sync(self->pair.ia, segs, 6));
 }
 
 TEST_F(lmr_sync, segments_need_not_be_of_the_same_lmr_or_pz)
@@ -75,33 +70,31 @@ TEST_F(lmr_sync, segments_need_not_be_of_the_same_lmr_or_pz)
 
 	/* Neither do they need any privileges. */
 	for (i = 0; i < 14; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  region_open(&self->pair, i & 1 ? self->pair.a.pz :
-					     self->pair.b.pz, &r[i], 8192,
-				      DAT_MEM_PRIV_NONE_FLAG));
+		ASSERT_DAT(region_open(&self->pair, i & 1 ? self->pair.a.pz :
+				       self->pair.b.pz, &r[i], 8192,
+				       DAT_MEM_PRIV_NONE_FLAG));
 		segs[i] = segment(&r[i], 100 * i, 4096);
 	}
 	segs[14] = segment(&self->a, 0, 65536);
 	segs[15] = segment(&self->b, 0, 65536);
-	EXPECT_EQ(DAT_SUCCESS, variant->sync(self->pair.ia, segs, 16));
+	EXPECT_DAT(variant->sync(self->pair.ia, segs, 16));
 }
 
 TEST_F(lmr_sync, no_segments_are_fine_wherever_they_are)
 {
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 65537);
 
-	EXPECT_EQ(DAT_SUCCESS, variant->sync(self->pair.ia, NULL, 0));
-	EXPECT_EQ(DAT_SUCCESS, variant->sync(self->pair.ia, &seg, 0));
-	EXPECT_EQ(DAT_SUCCESS,
-		  variant->sync(self->pair.ia, (DAT_LMR_TRIPLET *)8, 0));
+	EXPECT_DAT(variant->sync(self->pair.ia, NULL, 0));
+	EXPECT_DAT(variant->sync(self->pair.ia, &seg, 0));
+	EXPECT_DAT(variant->sync(self->pair.ia, (DAT_LMR_TRIPLET *)8, 0));
 }
 
 TEST_F(lmr_sync, segments_that_are_nowhere_are_an_invalid_parameter)
 {
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(variant->sync(self->pair.ia, NULL, 1)));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(variant->sync(self->pair.ia, NULL, 1000)));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			variant->sync(self->pair.ia, NULL, 1));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			variant->sync(self->pair.ia, NULL, 1000));
 }
 
 TEST_F(lmr_sync, a_segment_outside_its_lmr_is_an_invalid_parameter)
@@ -149,8 +142,8 @@ TEST_F(lmr_sync, memory_of_another_lmr_is_outside)
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 64);
 
 	seg.lmr_context = self->b.lmr_context;
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(variant->sync(self->pair.ia, &seg, 1)));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			variant->sync(self->pair.ia, &seg, 1));
 }
 
 TEST_F(lmr_sync, a_context_that_is_none_is_an_invalid_parameter)
@@ -159,16 +152,16 @@ TEST_F(lmr_sync, a_context_that_is_none_is_an_invalid_parameter)
 	unsigned int bit;
 
 	seg.lmr_context = 0;
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(variant->sync(self->pair.ia, &seg, 1)));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			variant->sync(self->pair.ia, &seg, 1));
 	seg.lmr_context = ~0U;
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(variant->sync(self->pair.ia, &seg, 1)));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			variant->sync(self->pair.ia, &seg, 1));
 	/* One bit from a good one; that may be b's by chance. */
 	for (bit = 1; bit; bit <<= 1) {
 		seg.lmr_context = self->a.lmr_context ^ bit;
-		EXPECT_EQ(DAT_INVALID_PARAMETER,
-			  DAT_GET_TYPE(variant->sync(self->pair.ia, &seg, 1)));
+		EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+				variant->sync(self->pair.ia, &seg, 1));
 	}
 }
 
@@ -176,10 +169,10 @@ TEST_F(lmr_sync, the_context_of_a_dead_lmr_is_an_invalid_parameter)
 {
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 64);
 
-	ASSERT_EQ(DAT_SUCCESS, variant->sync(self->pair.ia, &seg, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->a.lmr));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(variant->sync(self->pair.ia, &seg, 1)));
+	ASSERT_DAT(variant->sync(self->pair.ia, &seg, 1));
+	ASSERT_DAT(dat_lmr_free(self->a.lmr));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			variant->sync(self->pair.ia, &seg, 1));
 }
 
 TEST_F(lmr_sync, the_context_of_another_open_instance_is_an_invalid_parameter)
@@ -187,9 +180,9 @@ TEST_F(lmr_sync, the_context_of_another_open_instance_is_an_invalid_parameter)
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 64);
 	struct pair other;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(variant->sync(other.ia, &seg, 1)));
+	ASSERT_DAT(pair_open(&other));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			variant->sync(other.ia, &seg, 1));
 	pair_close(&other);
 }
 
@@ -203,13 +196,12 @@ TEST_F(lmr_sync, an_empty_segment_is_fine_with_anything_in_it)
 	unsigned int i;
 
 	for (i = 0; i < 2; i++)
-		EXPECT_EQ(DAT_SUCCESS,
-			  variant->sync(self->pair.ia, &segs[i], 1));
-	EXPECT_EQ(DAT_SUCCESS, variant->sync(self->pair.ia, segs, 3));
+		EXPECT_DAT(variant->sync(self->pair.ia, &segs[i], 1));
+	EXPECT_DAT(variant->sync(self->pair.ia, segs, 3));
 	/* They do not hide what comes behind. */
 	segs[2].segment_length = 65537;
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(variant->sync(self->pair.ia, segs, 3)));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			variant->sync(self->pair.ia, segs, 3));
 }
 
 TEST_F(lmr_sync, an_ia_handle_that_is_none_is_an_invalid_handle)
@@ -220,7 +212,7 @@ TEST_F(lmr_sync, an_ia_handle_that_is_none_is_an_invalid_handle)
 	struct pair other;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
+	ASSERT_DAT(pair_open(&other));
 	closed = other.ia;
 	pair_close(&other);
 	bad[0] = DAT_HANDLE_NULL;
@@ -247,8 +239,7 @@ TEST_F(lmr_sync, many_can_be_batched_in_a_single_call)
 	for (i = 0; i < 5; i++) {
 		DAT_LMR_TRIPLET *last = &segs[counts[i] - 1];
 
-		EXPECT_EQ(DAT_SUCCESS,
-			  variant->sync(self->pair.ia, segs, counts[i]));
+		EXPECT_DAT(variant->sync(self->pair.ia, segs, counts[i]));
 		/* The last counts like any other. */
 		last->virtual_address += 65536;
 		EXPECT_EQ(DAT_INVALID_PARAMETER,
@@ -263,11 +254,10 @@ TEST_F(lmr_sync, more_segments_than_there_can_be_are_an_invalid_parameter)
 {
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 64);
 
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(variant->sync(self->pair.ia, &seg, ~0ULL)));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(variant->sync(self->pair.ia, &seg,
-					     1ULL << 32)));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			variant->sync(self->pair.ia, &seg, ~0ULL));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			variant->sync(self->pair.ia, &seg, 1ULL << 32));
 }
 
 /* A thread that synchronises an LMR that somebody else wants to free. */
@@ -323,11 +313,10 @@ TEST_F(lmr_sync, it_neither_keeps_an_lmr_from_being_freed_nor_outlives_it)
 		DAT_LMR_CONTEXT context;
 		DAT_LMR_HANDLE lmr;
 
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL,
-					 desc, 65536, self->pair.a.pz,
-					 DAT_MEM_PRIV_ALL_FLAG, &lmr, &context,
-					 NULL, NULL, NULL));
+		ASSERT_DAT(dat_lmr_create(self->pair.ia, DAT_MEM_TYPE_VIRTUAL,
+					  desc, 65536, self->pair.a.pz,
+					  DAT_MEM_PRIV_ALL_FLAG, &lmr, &context,
+					  NULL, NULL, NULL));
 		__atomic_store_n(&s.context, context, __ATOMIC_RELAXED);
 		/* Let it be found. */
 		while (__atomic_load_n(&s.done, __ATOMIC_RELAXED) < before + 2)
@@ -345,28 +334,7 @@ TEST_F(lmr_sync, it_neither_keeps_an_lmr_from_being_freed_nor_outlives_it)
 }
 
 /* What the calls are for. */
-FIXTURE(lmr_sync_rdma)
-{
-	struct pair pair;
-	struct region a, b;
-};
-
-FIXTURE_SETUP(lmr_sync_rdma)
-{
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, 65536,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->b, 65536,
-			      DAT_MEM_PRIV_ALL_FLAG));
-}
-
-FIXTURE_TEARDOWN(lmr_sync_rdma)
-{
-	pair_close(&self->pair);
-}
+PAIR_FIXTURE(lmr_sync_rdma, pair_open_connected, 65536)
 
 TEST_F(lmr_sync_rdma, after_the_write_call_the_consumer_sees_what_was_written)
 {
@@ -377,14 +345,12 @@ TEST_F(lmr_sync_rdma, after_the_write_call_the_consumer_sees_what_was_written)
 	for (i = 1; i < 5; i++) {
 		/* A local write has to be told of, too. */
 		memset(self->b.buf, 0xee, 65536);
-		ASSERT_EQ(DAT_SUCCESS, dat_lmr_sync_rdma_write(p->ia, &seg,
-							       1));
+		ASSERT_DAT(dat_lmr_sync_rdma_write(p->ia, &seg, 1));
 		memset(self->a.buf, i, 65536);
 		ASSERT_EQ(DAT_DTO_SUCCESS,
 			  write_status(p, &self->a, self->b.rmr_context,
 				       self->b.buf, 65536));
-		ASSERT_EQ(DAT_SUCCESS, dat_lmr_sync_rdma_write(p->ia, &seg,
-							       1));
+		ASSERT_DAT(dat_lmr_sync_rdma_write(p->ia, &seg, 1));
 		EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, 65536));
 	}
 }
@@ -397,8 +363,7 @@ TEST_F(lmr_sync_rdma, after_the_read_call_peers_read_what_was_written_locally)
 
 	for (i = 1; i < 5; i++) {
 		memset(self->b.buf, i, 65536);
-		ASSERT_EQ(DAT_SUCCESS, dat_lmr_sync_rdma_read(p->ia, &seg,
-							      1));
+		ASSERT_DAT(dat_lmr_sync_rdma_read(p->ia, &seg, 1));
 		ASSERT_EQ(DAT_DTO_SUCCESS,
 			  read_status(p, &self->a, self->b.rmr_context,
 				      self->b.buf, 65536));
@@ -412,9 +377,8 @@ TEST_F(lmr_sync_rdma, neither_is_needed_unless_the_provider_says_so)
 	DAT_PROVIDER_ATTR attr;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(p->ia, NULL, 0, NULL,
-			       DAT_PROVIDER_FIELD_LMR_SYNC_REQ, &attr));
+	ASSERT_DAT(dat_ia_query(p->ia, NULL, 0, NULL,
+				DAT_PROVIDER_FIELD_LMR_SYNC_REQ, &attr));
 	if (attr.lmr_sync_req)
 		SKIP(return, "on this machine they are needed");
 	for (i = 1; i < 20; i++) {

@@ -98,13 +98,10 @@ FIXTURE_SETUP(over)
 {
 	struct pair *p = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(p));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(p));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(p, p->a.pz, &self->a, 4 * PAGE, ALL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(p, p->b.pz, &self->b, 4 * PAGE,
-			      LOCAL_READ | DAT_MEM_PRIV_LOCAL_WRITE_FLAG));
+	ASSERT_DAT(pair_open_connected(p));
+	ASSERT_DAT(region_open(p, p->a.pz, &self->a, 4 * PAGE, ALL));
+	ASSERT_DAT(region_open(p, p->b.pz, &self->b, 4 * PAGE,
+			       LOCAL_READ | DAT_MEM_PRIV_LOCAL_WRITE_FLAG));
 }
 
 FIXTURE_TEARDOWN(over)
@@ -119,8 +116,7 @@ TEST_F(over, an_lmr_there_can_be_another_with_its_own_pz_and_privileges)
 
 	/* Side b's memory, which no peer can reach, in the PZ of side b. */
 	EXPECT_EQ(0, self->b.rmr_context);
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_over(p, p->b.pz, self->b.lmr, REMOTE_WRITE, &over));
+	ASSERT_DAT(create_over(p, p->b.pz, self->b.lmr, REMOTE_WRITE, &over));
 	EXPECT_EQ(self->b.buf, over.buf);
 	EXPECT_EQ(self->b.len, over.len);
 	EXPECT_NE(self->b.lmr_context, over.lmr_context);
@@ -145,17 +141,16 @@ TEST_F(over, an_lmr_of_another_pz_another_one_is_in_its_own)
 	struct region over;
 
 	/* Side a's memory in the PZ of side b: there it is b's to use. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_over(p, p->b.pz, self->a.lmr, ALL, &over));
-	EXPECT_EQ(ERROR(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_WRITE),
-		  post_recv(p->b.ep, &self->a, 0, 8, 1));
-	ASSERT_EQ(DAT_SUCCESS, post_recv(p->b.ep, &over, 8, 8, 1));
+	ASSERT_DAT(create_over(p, p->b.pz, self->a.lmr, ALL, &over));
+	EXPECT_DAT_RET(ERROR(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_WRITE),
+		       post_recv(p->b.ep, &self->a, 0, 8, 1));
+	ASSERT_DAT(post_recv(p->b.ep, &over, 8, 8, 1));
 	memcpy(self->a.buf, "message", 8);
-	ASSERT_EQ(DAT_SUCCESS, post_send(p->a.ep, &self->a, 0, 8, 2));
+	ASSERT_DAT(post_send(p->a.ep, &self->a, 0, 8, 2));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(p->b.dto_evd, 1));
 	EXPECT_EQ(0, memcmp("message", self->a.buf + 8, 8));
-	EXPECT_EQ(ERROR(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_READ),
-		  post_send(p->a.ep, &over, 0, 8, 3));
+	EXPECT_DAT_RET(ERROR(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_READ),
+		       post_send(p->a.ep, &over, 0, 8, 3));
 }
 
 TEST_F(over, an_lmr_another_one_pins_nothing_and_keeps_it)
@@ -165,15 +160,12 @@ TEST_F(over, an_lmr_another_one_pins_nothing_and_keeps_it)
 	struct region over, over2;
 	DAT_LMR_PARAM param;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_over(p, p->b.pz, self->b.lmr, ALL, &over));
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_over(p, p->a.pz, over.lmr, REMOTE_READ, &over2));
+	ASSERT_DAT(create_over(p, p->b.pz, self->b.lmr, ALL, &over));
+	ASSERT_DAT(create_over(p, p->a.pz, over.lmr, REMOTE_READ, &over2));
 	EXPECT_EQ(pinned, pinned_pages());
 	EXPECT_EQ(charged, charged_pages());
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_lmr_query(over2.lmr, DAT_LMR_FIELD_ALL, &param));
+	ASSERT_DAT(dat_lmr_query(over2.lmr, DAT_LMR_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_MEM_TYPE_LMR, param.mem_type);
 	EXPECT_EQ(over.lmr, param.region_desc.for_lmr_handle);
 	EXPECT_EQ(p->a.pz, param.pz_handle);
@@ -182,14 +174,14 @@ TEST_F(over, an_lmr_another_one_pins_nothing_and_keeps_it)
 	EXPECT_EQ((uintptr_t)self->b.buf, param.registered_address);
 
 	/* What is under another one stays until that has gone. */
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE),
-		  dat_lmr_free(self->b.lmr));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE),
-		  dat_lmr_free(over.lmr));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(over2.lmr));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(over.lmr));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE),
+		       dat_lmr_free(self->b.lmr));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE),
+		       dat_lmr_free(over.lmr));
+	EXPECT_DAT(dat_lmr_free(over2.lmr));
+	EXPECT_DAT(dat_lmr_free(over.lmr));
 	EXPECT_EQ(pinned, pinned_pages());
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 	EXPECT_EQ(pinned - 4, pinned_pages());
 	EXPECT_EQ(charged - 4, charged_pages());
 }
@@ -201,20 +193,18 @@ TEST_F(over, an_lmr_another_one_shows_an_rmr)
 	DAT_RMR_HANDLE rmr;
 	struct region over;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_over(p, p->b.pz, self->b.lmr, ALL, &over));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(p->b.pz, &rmr));
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(rmr, &over, 100, 200, REMOTE_WRITE, p->b.ep, 1,
-			      DAT_COMPLETION_DEFAULT_FLAG, &context));
+	ASSERT_DAT(create_over(p, p->b.pz, self->b.lmr, ALL, &over));
+	ASSERT_DAT(dat_rmr_create(p->b.pz, &rmr));
+	ASSERT_DAT(bind_window(rmr, &over, 100, 200, REMOTE_WRITE, p->b.ep, 1,
+			       DAT_COMPLETION_DEFAULT_FLAG, &context));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(p->b.dto_evd, 1));
 	memset(self->a.buf, 7, 200);
 	EXPECT_EQ(DAT_DTO_SUCCESS,
 		  write_status(p, &self->a, context, over.buf + 100, 200));
 	EXPECT_EQ(7, self->b.buf[299]);
 	EXPECT_EQ(0, self->b.buf[300]);
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE),
-		  dat_lmr_free(over.lmr));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE),
+		       dat_lmr_free(over.lmr));
 }
 
 TEST_F(over, an_lmr_that_is_not_there_or_not_for_writing_is_refused)
@@ -224,22 +214,21 @@ TEST_F(over, an_lmr_that_is_not_there_or_not_for_writing_is_refused)
 	struct region read_only, over;
 	DAT_LMR_HANDLE gone;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_virtual(p, p->a.pz, buf, PAGE, LOCAL_READ,
-				 &read_only));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6),
-		  create_over(p, p->a.pz, read_only.lmr, REMOTE_WRITE, &over));
-	EXPECT_EQ(DAT_SUCCESS,
-		  create_over(p, p->a.pz, read_only.lmr, REMOTE_READ, &over));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(over.lmr));
+	ASSERT_DAT(create_virtual(p, p->a.pz, buf, PAGE, LOCAL_READ,
+				  &read_only));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6),
+		       create_over(p, p->a.pz, read_only.lmr, REMOTE_WRITE,
+				   &over));
+	EXPECT_DAT(create_over(p, p->a.pz, read_only.lmr, REMOTE_READ, &over));
+	ASSERT_DAT(dat_lmr_free(over.lmr));
 	gone = over.lmr;
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR),
-		  create_over(p, p->a.pz, gone, REMOTE_READ, &over));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR),
-		  create_over(p, p->a.pz, p->a.ep, REMOTE_READ, &over));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR),
-		  create_over(p, p->a.pz, DAT_HANDLE_NULL, REMOTE_READ,
-			      &over));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR),
+		       create_over(p, p->a.pz, gone, REMOTE_READ, &over));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR),
+		       create_over(p, p->a.pz, p->a.ep, REMOTE_READ, &over));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR),
+		       create_over(p, p->a.pz, DAT_HANDLE_NULL, REMOTE_READ,
+				   &over));
 }
 
 TEST_F(over, all_of_them_the_ia_closes_abruptly)
@@ -250,13 +239,12 @@ TEST_F(over, all_of_them_the_ia_closes_abruptly)
 	unsigned int i;
 
 	for (i = 0; i < 5; i++)
-		ASSERT_EQ(DAT_SUCCESS,
-			  create_over(p, i & 1 ? p->a.pz : p->b.pz,
-				      i ? over.lmr : self->b.lmr, ALL, &over));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(p->ia, DAT_CLOSE_ABRUPT_FLAG));
+		ASSERT_DAT(create_over(p, i & 1 ? p->a.pz : p->b.pz,
+				       i ? over.lmr : self->b.lmr, ALL, &over));
+	ASSERT_DAT(dat_ia_close(p->ia, DAT_CLOSE_ABRUPT_FLAG));
 	EXPECT_EQ(pinned - 8, pinned_pages());
 	EXPECT_EQ(0, charged_pages());
-	ASSERT_EQ(DAT_SUCCESS, pair_open(p));
+	ASSERT_DAT(pair_open(p));
 }
 
 /* Side b's memory is shared; side a writes to it from afar. */
@@ -273,9 +261,8 @@ FIXTURE_SETUP(shared)
 {
 	struct pair *p = &self->pair;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(p));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(p));
-	ASSERT_EQ(DAT_SUCCESS, region_open(p, p->a.pz, &self->a, PAGE, ALL));
+	ASSERT_DAT(pair_open_connected(p));
+	ASSERT_DAT(region_open(p, p->a.pz, &self->a, PAGE, ALL));
 	self->fd = memfd_create("shared", MFD_CLOEXEC);
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, ftruncate(self->fd, 8 * PAGE));
@@ -303,19 +290,17 @@ TEST_F(shared, memory_has_hundreds_of_names)
 
 	for (i = 0; i < 300; i++) {
 		snprintf(cookies[i], sizeof(cookies[i]), "%u", i);
-		ASSERT_EQ(DAT_SUCCESS,
-			  create_shared(p, self->mem + i, 1, &cookies[i],
-					&r[i]));
+		ASSERT_DAT(create_shared(p, self->mem + i, 1, &cookies[i],
+					 &r[i]));
 	}
 	for (i = 0; i < 300; i++) {
-		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-			  create_shared(p, self->mem + i + 1, 1, &cookies[i],
-					&other));
-		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r[i].lmr));
-		ASSERT_EQ(DAT_SUCCESS,
-			  create_shared(p, self->mem + i + 1, 1, &cookies[i],
-					&other));
-		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(other.lmr));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+			       create_shared(p, self->mem + i + 1, 1,
+					     &cookies[i], &other));
+		ASSERT_DAT(dat_lmr_free(r[i].lmr));
+		ASSERT_DAT(create_shared(p, self->mem + i + 1, 1, &cookies[i],
+					 &other));
+		ASSERT_DAT(dat_lmr_free(other.lmr));
 	}
 }
 
@@ -326,9 +311,8 @@ TEST_F(shared, memory_is_registered_as_any_other)
 	DAT_LMR_PARAM param;
 	struct region r;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_shared(p, self->mem + 10, 2 * PAGE, &self->cookie,
-				&r));
+	ASSERT_DAT(create_shared(p, self->mem + 10, 2 * PAGE, &self->cookie,
+				 &r));
 	EXPECT_EQ(self->mem + 10, r.buf);
 	EXPECT_EQ(2 * PAGE, r.len);
 	memset(self->a.buf, 3, PAGE);
@@ -336,8 +320,7 @@ TEST_F(shared, memory_is_registered_as_any_other)
 		  write_status(p, &self->a, r.rmr_context, r.buf + PAGE, PAGE));
 	EXPECT_EQ(3, self->mem[10 + PAGE]);
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_lmr_query(r.lmr, DAT_LMR_FIELD_ALL, &param));
+	ASSERT_DAT(dat_lmr_query(r.lmr, DAT_LMR_FIELD_ALL, &param));
 	desc = &param.region_desc.for_shared_memory;
 	EXPECT_EQ(DAT_MEM_TYPE_SHARED_VIRTUAL, param.mem_type);
 	EXPECT_EQ(self->mem + 10, desc->virtual_address);
@@ -399,10 +382,9 @@ TEST(shared_memory_is_one_region_for_several_processes)
 	ASSERT_EQ(0, pipe(go));
 	pid = start_writer(go[0], fd, &cookie);
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&p));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&p));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&p, p.a.pz, &a, PAGE, ALL));
-	ASSERT_EQ(DAT_SUCCESS, create_shared(&p, mem, 8 * PAGE, &cookie, &r));
+	ASSERT_DAT(pair_open_connected(&p));
+	ASSERT_DAT(region_open(&p, p.a.pz, &a, PAGE, ALL));
+	ASSERT_DAT(create_shared(&p, mem, 8 * PAGE, &cookie, &r));
 	ASSERT_EQ(1, write(go[1], "", 1));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
@@ -424,11 +406,9 @@ TEST_F(shared, memory_may_be_registered_twice_by_one_name)
 	unsigned char *again = map(8 * PAGE, MAP_SHARED, self->fd);
 	struct region r, r2;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_shared(p, self->mem, 8 * PAGE, &self->cookie, &r));
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_shared(p, again, 8 * PAGE, &self->cookie, &r2));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	ASSERT_DAT(create_shared(p, self->mem, 8 * PAGE, &self->cookie, &r));
+	ASSERT_DAT(create_shared(p, again, 8 * PAGE, &self->cookie, &r2));
+	ASSERT_DAT(dat_lmr_free(r.lmr));
 	memset(self->a.buf, 4, PAGE);
 	EXPECT_EQ(DAT_DTO_SUCCESS,
 		  write_status(p, &self->a, r2.rmr_context, again, PAGE));
@@ -443,29 +423,26 @@ TEST_F(shared, memory_that_is_other_memory_has_another_name)
 	struct region r, r2;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_shared(p, self->mem, 4 * PAGE, &self->cookie, &r));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  create_shared(p, other, 4 * PAGE, &self->cookie, &r2));
+	ASSERT_DAT(create_shared(p, self->mem, 4 * PAGE, &self->cookie, &r));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       create_shared(p, other, 4 * PAGE, &self->cookie, &r2));
 	/* Another part of the same, and another length. */
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  create_shared(p, self->mem + PAGE, 4 * PAGE, &self->cookie,
-				&r2));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  create_shared(p, self->mem, 4 * PAGE - 1, &self->cookie,
-				&r2));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       create_shared(p, self->mem + PAGE, 4 * PAGE,
+				     &self->cookie, &r2));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       create_shared(p, self->mem, 4 * PAGE - 1, &self->cookie,
+				     &r2));
 	/* Each of the forty bytes makes a difference. */
 	for (i = 0; i < DAT_LMR_COOKIE_SIZE; i++) {
 		memcpy(cookie, self->cookie, sizeof(cookie));
 		cookie[i] ^= 0x80;
-		ASSERT_EQ(DAT_SUCCESS,
-			  create_shared(p, other, 4 * PAGE, &cookie, &r2));
-		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r2.lmr));
+		ASSERT_DAT(create_shared(p, other, 4 * PAGE, &cookie, &r2));
+		ASSERT_DAT(dat_lmr_free(r2.lmr));
 	}
 	/* A name that nobody uses any more is free. */
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
-	EXPECT_EQ(DAT_SUCCESS,
-		  create_shared(p, other, 4 * PAGE, &self->cookie, &r2));
+	ASSERT_DAT(dat_lmr_free(r.lmr));
+	EXPECT_DAT(create_shared(p, other, 4 * PAGE, &self->cookie, &r2));
 }
 
 TEST_F(shared, memory_of_another_user_may_have_the_same_name)
@@ -474,14 +451,12 @@ TEST_F(shared, memory_of_another_user_may_have_the_same_name)
 	void *other = map(PAGE, MAP_SHARED | MAP_ANONYMOUS, -1);
 	struct region r, r2;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_shared(p, self->mem, PAGE, &self->cookie, &r));
+	ASSERT_DAT(create_shared(p, self->mem, PAGE, &self->cookie, &r));
 	ASSERT_EQ(0, seteuid(65534));
-	EXPECT_EQ(DAT_SUCCESS,
-		  create_shared(p, other, PAGE, &self->cookie, &r2));
+	EXPECT_DAT(create_shared(p, other, PAGE, &self->cookie, &r2));
 	ASSERT_EQ(0, seteuid(0));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  create_shared(p, other, PAGE, &self->cookie, &r2));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       create_shared(p, other, PAGE, &self->cookie, &r2));
 }
 
 TEST_F(shared, memory_that_is_not_shared_is_in_the_wrong_state)
@@ -491,28 +466,25 @@ TEST_F(shared, memory_that_is_not_shared_is_in_the_wrong_state)
 	unsigned char *mem = map_private(3 * PAGE);
 	struct region r;
 
-	EXPECT_EQ(DAT_INVALID_STATE,
-		  DAT_GET_TYPE(create_shared(p, mem, PAGE, &self->cookie,
-					     &r)));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE,
+			create_shared(p, mem, PAGE, &self->cookie, &r));
 	/* A copy of what is shared is not. */
-	EXPECT_EQ(DAT_INVALID_STATE,
-		  DAT_GET_TYPE(create_shared(p, map(PAGE, MAP_PRIVATE, self->fd),
-					     PAGE, &self->cookie, &r)));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE,
+			create_shared(p, map(PAGE, MAP_PRIVATE, self->fd), PAGE,
+				      &self->cookie, &r));
 	/* Nor is a part of it enough. */
 	ASSERT_NE(MAP_FAILED, mmap(mem, PAGE, PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_FIXED, self->fd, 0));
-	EXPECT_EQ(DAT_INVALID_STATE,
-		  DAT_GET_TYPE(create_shared(p, mem, PAGE + 1, &self->cookie,
-					     &r)));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE,
+			create_shared(p, mem, PAGE + 1, &self->cookie, &r));
 	ASSERT_EQ(0, munmap(mem + PAGE, PAGE));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  create_shared(p, mem, PAGE + 1, &self->cookie, &r));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  create_shared(p, self->mem, PAGE, NULL, &r));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       create_shared(p, mem, PAGE + 1, &self->cookie, &r));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       create_shared(p, self->mem, PAGE, NULL, &r));
 	EXPECT_EQ(pinned, pinned_pages());
 	/* None of them has taken the name. */
-	EXPECT_EQ(DAT_SUCCESS,
-		  create_shared(p, self->mem, PAGE, &self->cookie, &r));
+	EXPECT_DAT(create_shared(p, self->mem, PAGE, &self->cookie, &r));
 }
 
 /* Whether somebody has joined it by that name already, or not. */
@@ -527,16 +499,15 @@ TEST_F(shared, memory_that_wraps_around_has_a_wrong_length)
 	struct region r;
 	size_t i;
 
-	for (i = 0; i < 2 * ARRAY_SIZE(lengths); i++)
-		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
-			  create_shared(p, self->mem, lengths[i / 2],
-					&self->cookie, &r));
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_shared(p, self->mem, 4 * PAGE, &self->cookie, &r));
-	for (i = 0; i < ARRAY_SIZE(lengths); i++)
-		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
-			  create_shared(p, self->mem, lengths[i],
-					&self->cookie, &r));
+	for (i = 0; i < 2 * ARRAY_LEN(lengths); i++)
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+			       create_shared(p, self->mem, lengths[i / 2],
+					     &self->cookie, &r));
+	ASSERT_DAT(create_shared(p, self->mem, 4 * PAGE, &self->cookie, &r));
+	for (i = 0; i < ARRAY_LEN(lengths); i++)
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+			       create_shared(p, self->mem, lengths[i],
+					     &self->cookie, &r));
 }
 
 TEST_F(shared, memory_in_several_mappings_must_continue_itself)
@@ -550,14 +521,12 @@ TEST_F(shared, memory_in_several_mappings_must_continue_itself)
 	ASSERT_NE(MAP_FAILED, mmap(mem + PAGE, PAGE, PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_FIXED, self->fd,
 				   2 * PAGE));
-	EXPECT_EQ(DAT_INVALID_STATE,
-		  DAT_GET_TYPE(create_shared(p, mem, 2 * PAGE, &self->cookie,
-					     &r)));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE,
+			create_shared(p, mem, 2 * PAGE, &self->cookie, &r));
 	ASSERT_NE(MAP_FAILED, mmap(mem + PAGE, PAGE, PROT_READ,
 				   MAP_SHARED | MAP_FIXED, self->fd, PAGE));
 	ASSERT_EQ(0, mprotect(mem + PAGE, PAGE, PROT_READ | PROT_WRITE));
-	EXPECT_EQ(DAT_SUCCESS,
-		  create_shared(p, mem, 2 * PAGE, &self->cookie, &r));
+	EXPECT_DAT(create_shared(p, mem, 2 * PAGE, &self->cookie, &r));
 }
 
 TEST_F(shared, memory_of_every_kind_is_shared)
@@ -569,25 +538,22 @@ TEST_F(shared, memory_of_every_kind_is_shared)
 	int id, fd;
 
 	anonymous = map(PAGE, MAP_SHARED | MAP_ANONYMOUS, -1);
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_shared(p, anonymous, PAGE, &self->cookie, &r));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	ASSERT_DAT(create_shared(p, anonymous, PAGE, &self->cookie, &r));
+	ASSERT_DAT(dat_lmr_free(r.lmr));
 
 	id = shmget(IPC_PRIVATE, PAGE, IPC_CREAT | 0600);
 	ASSERT_LE(0, id);
 	sysv = shmat(id, NULL, 0);
 	ASSERT_EQ(0, shmctl(id, IPC_RMID, NULL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_shared(p, sysv, PAGE, &self->cookie, &r));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	ASSERT_DAT(create_shared(p, sysv, PAGE, &self->cookie, &r));
+	ASSERT_DAT(dat_lmr_free(r.lmr));
 
 	fd = mkstemp(name);
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, unlink(name));
 	ASSERT_EQ(0, ftruncate(fd, PAGE));
 	file = map(PAGE, MAP_SHARED, fd);
-	EXPECT_EQ(DAT_SUCCESS,
-		  create_shared(p, file, PAGE, &self->cookie, &r));
+	EXPECT_DAT(create_shared(p, file, PAGE, &self->cookie, &r));
 	close(fd);
 }
 
@@ -606,13 +572,12 @@ TEST_F(shared, memory_keeps_its_file_system_mounted)
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, ftruncate(fd, PAGE));
 	file = map(PAGE, MAP_SHARED, fd);
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_shared(p, file, PAGE, &self->cookie, &r));
+	ASSERT_DAT(create_shared(p, file, PAGE, &self->cookie, &r));
 	ASSERT_EQ(0, munmap(file, PAGE));
 	ASSERT_EQ(0, close(fd));
 	EXPECT_EQ(-1, umount(dir));
 	EXPECT_EQ(EBUSY, errno);
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	ASSERT_DAT(dat_lmr_free(r.lmr));
 	EXPECT_EQ(0, umount(dir));
 	EXPECT_EQ(0, rmdir(dir));
 }
@@ -645,10 +610,8 @@ FIXTURE_SETUP(large)
 
 	/* siw does not ask whether the process may exceed it. */
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &unlimited));
-	ASSERT_EQ(DAT_SUCCESS, pair_open(p));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(p));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(p, p->a.pz, &self->a, 2 * PAGE, ALL));
+	ASSERT_DAT(pair_open_connected(p));
+	ASSERT_DAT(region_open(p, p->a.pz, &self->a, 2 * PAGE, ALL));
 	self->pinned = pinned_pages();
 }
 
@@ -694,8 +657,7 @@ TEST_F(large, memory_is_registered_whatever_it_is_like)
 	long long charged = charged_pages();
 	struct region r;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_virtual(p, p->b.pz, buf + 123, len, ALL, &r));
+	ASSERT_DAT(create_virtual(p, p->b.pz, buf + 123, len, ALL, &r));
 	EXPECT_EQ(buf + 123, r.buf);
 	EXPECT_EQ(len, r.len);
 	EXPECT_EQ(charged + len / PAGE + 1, charged_pages());
@@ -706,8 +668,8 @@ TEST_F(large, memory_is_registered_whatever_it_is_like)
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(p, &self->a, r.rmr_context, r.buf + len - 7,
 			       8));
-	ASSERT_EQ(DAT_SUCCESS, pair_reconnect(p));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	ASSERT_DAT(pair_reconnect(p));
+	ASSERT_DAT(dat_lmr_free(r.lmr));
 	EXPECT_EQ(self->pinned, soon(pinned_pages, self->pinned));
 	EXPECT_EQ(charged, soon(charged_pages, charged));
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
@@ -721,15 +683,14 @@ TEST_F(large, memory_is_local_memory_too)
 	unsigned char *buf = map_scattered(len);
 	struct region r;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_virtual(p, p->b.pz, buf, len, ALL, &r));
-	ASSERT_EQ(DAT_SUCCESS, post_recv(p->b.ep, &r, 5 * MIB - 5, 64, 1));
+	ASSERT_DAT(create_virtual(p, p->b.pz, buf, len, ALL, &r));
+	ASSERT_DAT(post_recv(p->b.ep, &r, 5 * MIB - 5, 64, 1));
 	memcpy(self->a.buf, "large", 6);
-	ASSERT_EQ(DAT_SUCCESS, post_send(p->a.ep, &self->a, 0, 64, 2));
+	ASSERT_DAT(post_send(p->a.ep, &self->a, 0, 64, 2));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(p->b.dto_evd, 1));
 	EXPECT_EQ(0, memcmp("large", buf + 5 * MIB - 5, 6));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  post_recv(p->b.ep, &r, len - 63, 64, 1));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       post_recv(p->b.ep, &r, len - 63, 64, 1));
 }
 
 TEST_F(large, memory_shows_an_rmr)
@@ -741,12 +702,10 @@ TEST_F(large, memory_shows_an_rmr)
 	DAT_RMR_HANDLE rmr;
 	struct region r;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_virtual(p, p->b.pz, buf, len, ALL, &r));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(p->b.pz, &rmr));
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(rmr, &r, at, 2 * PAGE, REMOTE_WRITE, p->b.ep, 1,
-			      DAT_COMPLETION_DEFAULT_FLAG, &context));
+	ASSERT_DAT(create_virtual(p, p->b.pz, buf, len, ALL, &r));
+	ASSERT_DAT(dat_rmr_create(p->b.pz, &rmr));
+	ASSERT_DAT(bind_window(rmr, &r, at, 2 * PAGE, REMOTE_WRITE, p->b.ep, 1,
+			       DAT_COMPLETION_DEFAULT_FLAG, &context));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(p->b.dto_evd, 1));
 	memset(self->a.buf, 8, 2 * PAGE);
 	EXPECT_EQ(DAT_DTO_SUCCESS,
@@ -764,13 +723,12 @@ TEST_F(large, memory_carries_another_lmr)
 	unsigned char *buf = map_scattered(len);
 	struct region r, over;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_virtual(p, p->a.pz, buf, len, ALL, &r));
-	ASSERT_EQ(DAT_SUCCESS, create_over(p, p->b.pz, r.lmr, ALL, &over));
+	ASSERT_DAT(create_virtual(p, p->a.pz, buf, len, ALL, &r));
+	ASSERT_DAT(create_over(p, p->b.pz, r.lmr, ALL, &over));
 	EXPECT_EQ(len, over.len);
 	EXPECT_TRUE(works_at(p, &self->a, &over, 5 * MIB, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(over.lmr));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	ASSERT_DAT(dat_lmr_free(over.lmr));
+	ASSERT_DAT(dat_lmr_free(r.lmr));
 	EXPECT_EQ(self->pinned, pinned_pages());
 }
 
@@ -786,18 +744,15 @@ TEST_F(large, memory_is_charged_for_to_the_page)
 	ASSERT_EQ(2, charged_pages());
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
 	ASSERT_EQ(0, seteuid(65534));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
-		  DAT_GET_TYPE(create_virtual(p, p->b.pz, buf, len + 1, ALL,
-					      &r)));
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES,
+			create_virtual(p, p->b.pz, buf, len + 1, ALL, &r));
 	EXPECT_EQ(2, charged_pages());
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_virtual(p, p->b.pz, buf, len, ALL, &r));
+	ASSERT_DAT(create_virtual(p, p->b.pz, buf, len, ALL, &r));
 	EXPECT_EQ(2 + len / PAGE, charged_pages());
 	EXPECT_TRUE(works_at(p, &self->a, &r, 2 * MIB, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	ASSERT_DAT(dat_lmr_free(r.lmr));
 	EXPECT_EQ(2, soon(charged_pages, 2));
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_virtual(p, p->b.pz, buf, len, ALL, &r));
+	ASSERT_DAT(create_virtual(p, p->b.pz, buf, len, ALL, &r));
 	ASSERT_EQ(0, seteuid(0));
 }
 
@@ -815,11 +770,10 @@ TEST_F(large, memory_beyond_the_limit_is_not_touched)
 	ASSERT_NE(MAP_FAILED, buf);
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
 	ASSERT_EQ(0, seteuid(65534));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
-		  DAT_GET_TYPE(create_virtual(p, p->b.pz, buf, len, ALL, &r)));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
-		  DAT_GET_TYPE(create_virtual(p, p->b.pz, buf, len, LOCAL_READ,
-					      &r)));
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES,
+			create_virtual(p, p->b.pz, buf, len, ALL, &r));
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES,
+			create_virtual(p, p->b.pz, buf, len, LOCAL_READ, &r));
 	ASSERT_EQ(0, seteuid(0));
 	ASSERT_EQ(0, mincore(buf, len, in_core));
 	for (i = 0; i < sizeof(in_core); i++)
@@ -867,8 +821,7 @@ TEST_F_TIMEOUT(large, memory_may_be_four_gibibytes, 900)
 	DAT_RETURN ret;
 
 	ASSERT_NE(MAP_FAILED, buf);
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(p->ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	ASSERT_DAT(dat_ia_query(p->ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
 	ret = create_virtual(p, p->b.pz, buf, len, ALL, &r);
 	if (ret && len > attr.max_lmr_block_size) {
 		TH_LOG("this device has at most %llu bytes",
@@ -877,7 +830,7 @@ TEST_F_TIMEOUT(large, memory_may_be_four_gibibytes, 900)
 		len = attr.max_lmr_block_size;
 		ret = create_virtual(p, p->b.pz, buf, len, ALL, &r);
 	}
-	ASSERT_EQ(DAT_SUCCESS, ret);
+	ASSERT_DAT(ret);
 	EXPECT_EQ(len, r.len);
 	EXPECT_TRUE(works_at(p, &self->a, &r, 0, 1));
 	EXPECT_TRUE(works_at(p, &self->a, &r, len / 2 + 77, 2));
@@ -887,7 +840,7 @@ TEST_F_TIMEOUT(large, memory_may_be_four_gibibytes, 900)
 	 */
 	EXPECT_TRUE(works_at(p, &self->a, &r, len - 2 * PAGE - 100, 3));
 	EXPECT_EQ(2 + len / PAGE, charged_pages());
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	ASSERT_DAT(dat_lmr_free(r.lmr));
 	EXPECT_EQ(self->pinned, pinned_pages());
 	EXPECT_EQ(2, soon(charged_pages, 2));
 }
@@ -926,10 +879,9 @@ TEST_F(large, memory_in_huge_pages_of_hugetlbfs_is_registered)
 	buf = map(len, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1);
 	if (buf == MAP_FAILED)
 		SKIP(return, "no huge pages here");
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_virtual(p, p->b.pz, buf + 50, len - 50, ALL, &r));
+	ASSERT_DAT(create_virtual(p, p->b.pz, buf + 50, len - 50, ALL, &r));
 	EXPECT_TRUE(works_at(p, &self->a, &r, huge - 1000, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+	ASSERT_DAT(dat_lmr_free(r.lmr));
 	ASSERT_EQ(0, munmap(buf, len));
 	EXPECT_EQ(self->pinned, pinned_pages());
 }
@@ -941,8 +893,7 @@ TEST_F(large, memory_that_moves_is_the_same_memory)
 	unsigned char *buf = map_scattered(len), *moved;
 	struct region r;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  create_virtual(p, p->b.pz, buf, len, ALL, &r));
+	ASSERT_DAT(create_virtual(p, p->b.pz, buf, len, ALL, &r));
 	moved = mremap(buf, len, len, MREMAP_MAYMOVE | MREMAP_FIXED,
 		       map_private(len));
 	ASSERT_NE(MAP_FAILED, moved);
@@ -973,22 +924,21 @@ TEST(relaxed_ordering_is_for_those_who_ask)
 	unsigned int i;
 
 	snprintf(name, sizeof(name), "RO_AWARE_%s", ia_name());
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_open(name, 8, &async_evd, &ia));
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(ia, &pz));
+	ASSERT_DAT(dat_ia_open(name, 8, &async_evd, &ia));
+	ASSERT_DAT(dat_pz_create(ia, &pz));
 	for (i = 0; i < 4; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  create(ia, pz, i & 2 ? DAT_MEM_TYPE_SO_VIRTUAL :
-						 DAT_MEM_TYPE_VIRTUAL,
-				 desc, PAGE, privileges[i & 1], &r));
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_lmr_query(r.lmr, DAT_LMR_FIELD_ALL, &param));
+		ASSERT_DAT(create(ia, pz,
+				  i & 2 ? DAT_MEM_TYPE_SO_VIRTUAL
+					: DAT_MEM_TYPE_VIRTUAL,
+				  desc, PAGE, privileges[i & 1], &r));
+		ASSERT_DAT(dat_lmr_query(r.lmr, DAT_LMR_FIELD_ALL, &param));
 		EXPECT_EQ(ALL, param.mem_priv);
-		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
+		ASSERT_DAT(dat_lmr_free(r.lmr));
 	}
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6),
-		  create(ia, pz, DAT_MEM_TYPE_VIRTUAL, desc, PAGE,
-			 (DAT_MEM_PRIV_FLAGS)0x200, &r));
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6),
+		       create(ia, pz, DAT_MEM_TYPE_VIRTUAL, desc, PAGE,
+			      (DAT_MEM_PRIV_FLAGS)0x200, &r));
+	ASSERT_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
 TEST_HARNESS_MAIN

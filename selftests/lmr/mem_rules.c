@@ -23,10 +23,9 @@ FIXTURE(rules)
 
 FIXTURE_SETUP(rules)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->r, 2 * PAGE,
-			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open(&self->pair));
+	ASSERT_DAT(region_open(&self->pair, self->pair.b.pz, &self->r, 2 * PAGE,
+			       DAT_MEM_PRIV_ALL_FLAG));
 }
 
 FIXTURE_TEARDOWN(rules)
@@ -61,7 +60,7 @@ TEST_F(rules, every_set_of_the_fields_of_an_lmr_can_be_queried)
 
 	for (mask = 0; mask <= DAT_LMR_FIELD_ALL; mask++) {
 		memset(&seen, 0xa5, sizeof(seen));
-		ASSERT_EQ(DAT_SUCCESS, dat_lmr_query(self->r.lmr, mask, &seen));
+		ASSERT_DAT(dat_lmr_query(self->r.lmr, mask, &seen));
 		EXPECT_FIELD(DAT_LMR_FIELD_IA_HANDLE, want.ia_handle,
 			     seen.ia_handle);
 		EXPECT_FIELD(DAT_LMR_FIELD_MEM_TYPE, want.mem_type,
@@ -95,17 +94,16 @@ TEST_F(rules, every_set_of_the_fields_of_an_rmr_can_be_queried)
 	DAT_RMR_HANDLE rmr;
 	unsigned int mask;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &rmr));
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(rmr, &self->r, 100, 200,
-			      DAT_MEM_PRIV_REMOTE_READ_FLAG, self->pair.b.ep,
-			      1, DAT_COMPLETION_DEFAULT_FLAG,
-			      &want.rmr_context));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(dat_rmr_create(self->pair.b.pz, &rmr));
+	ASSERT_DAT(bind_window(rmr, &self->r, 100, 200,
+			       DAT_MEM_PRIV_REMOTE_READ_FLAG, self->pair.b.ep,
+			       1, DAT_COMPLETION_DEFAULT_FLAG,
+			       &want.rmr_context));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(self->pair.b.dto_evd, 1));
 	for (mask = 0; mask <= DAT_RMR_FIELD_ALL; mask++) {
 		memset(&seen, 0xa5, sizeof(seen));
-		ASSERT_EQ(DAT_SUCCESS, dat_rmr_query(rmr, mask, &seen));
+		ASSERT_DAT(dat_rmr_query(rmr, mask, &seen));
 		EXPECT_FIELD(DAT_RMR_FIELD_IA_HANDLE, want.ia_handle,
 			     seen.ia_handle);
 		EXPECT_FIELD(DAT_RMR_FIELD_PZ_HANDLE, want.pz_handle,
@@ -131,16 +129,14 @@ TEST_F(rules, a_pz_can_be_queried_for_its_ia)
 	DAT_PZ_PARAM param;
 	struct pair other;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
+	ASSERT_DAT(pair_open(&other));
 	memset(&param, 0xa5, sizeof(param));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_pz_query(self->pair.a.pz, DAT_PZ_FIELD_IA_HANDLE,
-			       &param));
+	EXPECT_DAT(dat_pz_query(self->pair.a.pz, DAT_PZ_FIELD_IA_HANDLE,
+				&param));
 	EXPECT_EQ(TOLD_IA(self->pair.ia), param.ia_handle);
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_pz_query(other.a.pz, DAT_PZ_FIELD_ALL, &param));
+	EXPECT_DAT(dat_pz_query(other.a.pz, DAT_PZ_FIELD_ALL, &param));
 	EXPECT_EQ(TOLD_IA(other.ia), param.ia_handle);
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_query(other.a.pz, 0, &param));
+	EXPECT_DAT(dat_pz_query(other.a.pz, 0, &param));
 	pair_close(&other);
 }
 
@@ -152,7 +148,7 @@ TEST_F(rules, a_query_for_what_there_is_not_is_an_invalid_parameter)
 	DAT_RMR_HANDLE rmr;
 	unsigned int bit;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &rmr));
+	ASSERT_DAT(dat_rmr_create(self->pair.b.pz, &rmr));
 	for (bit = 1; bit; bit <<= 1) {
 		if (bit > DAT_LMR_FIELD_ALL)
 			EXPECT_EQ(BAD_MASK,
@@ -172,10 +168,10 @@ TEST_F(rules, a_query_for_what_there_is_not_is_an_invalid_parameter)
 
 TEST_F(rules, a_new_pz_needs_somewhere_for_its_handle)
 {
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_pz_create(self->pair.ia, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_rmr_create(self->pair.b.pz, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_pz_create(self->pair.ia, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_rmr_create(self->pair.b.pz, NULL));
 }
 
 TEST_F(rules, every_new_pz_is_another)
@@ -186,14 +182,14 @@ TEST_F(rules, every_new_pz_is_another)
 	for (i = 0; i < 16; i++) {
 		DAT_HANDLE_TYPE type;
 
-		ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz[i]));
-		EXPECT_EQ(DAT_SUCCESS, dat_get_handle_type(pz[i], &type));
+		ASSERT_DAT(dat_pz_create(self->pair.ia, &pz[i]));
+		EXPECT_DAT(dat_get_handle_type(pz[i], &type));
 		EXPECT_EQ(DAT_HANDLE_TYPE_PZ, type);
 		for (j = 0; j < i; j++)
 			EXPECT_NE(pz[i], pz[j]);
 	}
 	for (i = 0; i < 16; i++)
-		EXPECT_EQ(DAT_SUCCESS, dat_pz_free(pz[i]));
+		EXPECT_DAT(dat_pz_free(pz[i]));
 }
 
 TEST_F(rules, a_pz_in_use_stays_as_it_was)
@@ -202,15 +198,13 @@ TEST_F(rules, a_pz_in_use_stays_as_it_was)
 	struct region more;
 	DAT_RMR_HANDLE rmr;
 
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE),
-		  dat_pz_free(self->pair.b.pz));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_pz_query(self->pair.b.pz, DAT_PZ_FIELD_ALL, &param));
-	EXPECT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &more, 4096,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	EXPECT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &rmr));
-	EXPECT_EQ(DAT_SUCCESS, post_recv(self->pair.b.ep, &more, 0, 64, 1));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE),
+		       dat_pz_free(self->pair.b.pz));
+	EXPECT_DAT(dat_pz_query(self->pair.b.pz, DAT_PZ_FIELD_ALL, &param));
+	EXPECT_DAT(region_open(&self->pair, self->pair.b.pz, &more, 4096,
+			       DAT_MEM_PRIV_ALL_FLAG));
+	EXPECT_DAT(dat_rmr_create(self->pair.b.pz, &rmr));
+	EXPECT_DAT(post_recv(self->pair.b.ep, &more, 0, 64, 1));
 }
 
 /* Kilobytes that this process has locked. */
@@ -234,7 +228,7 @@ TEST_F(rules, what_the_consumer_has_locked_stays_locked_when_an_lmr_is_freed)
 	ASSERT_EQ(0, mlock(self->r.buf, 2 * PAGE));
 	ASSERT_EQ(2 * PAGE / 1024, locked());
 	memset(self->r.buf, 0x5a, 2 * PAGE);
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->r.lmr));
+	ASSERT_DAT(dat_lmr_free(self->r.lmr));
 	EXPECT_EQ(2 * PAGE / 1024, locked());
 	EXPECT_EQ(0, mincore(self->r.buf, 2 * PAGE, in_core));
 	EXPECT_EQ(1, in_core[0] & 1);

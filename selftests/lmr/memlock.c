@@ -156,15 +156,15 @@ TEST(processes_of_a_user_share_one_limit)
 
 	ASSERT_TRUE(worker_start(&a, SOMEBODY));
 	ASSERT_TRUE(worker_start(&b, SOMEBODY));
-	ASSERT_EQ(DAT_SUCCESS, tell(&a, LIMIT - 12));
+	ASSERT_DAT(tell(&a, LIMIT - 12));
 	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 13));
-	EXPECT_EQ(DAT_SUCCESS, tell(&b, 12));
+	EXPECT_DAT(tell(&b, 12));
 	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 1));
 	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, 1));
 	/* What is freed is there for the other. */
-	EXPECT_EQ(DAT_SUCCESS, tell(&a, FREE_ALL));
+	EXPECT_DAT(tell(&a, FREE_ALL));
 	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, LIMIT - 11));
-	EXPECT_EQ(DAT_SUCCESS, tell(&b, LIMIT - 12));
+	EXPECT_DAT(tell(&b, LIMIT - 12));
 	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, 1));
 	worker_end(&a);
 	worker_end(&b);
@@ -176,8 +176,8 @@ TEST(another_user_has_a_limit_of_its_own)
 
 	ASSERT_TRUE(worker_start(&a, SOMEBODY));
 	ASSERT_TRUE(worker_start(&b, SOMEBODY_ELSE));
-	ASSERT_EQ(DAT_SUCCESS, tell(&a, LIMIT));
-	EXPECT_EQ(DAT_SUCCESS, tell(&b, LIMIT));
+	ASSERT_DAT(tell(&a, LIMIT));
+	EXPECT_DAT(tell(&b, LIMIT));
 	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, 1));
 	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 1));
 	worker_end(&a);
@@ -192,11 +192,11 @@ TEST(what_a_process_that_was_killed_had_is_returned)
 	ASSERT_TRUE(worker_start(&b, SOMEBODY));
 	for (i = 0; i < 5; i++) {
 		ASSERT_TRUE(worker_start(&a, SOMEBODY));
-		ASSERT_EQ(DAT_SUCCESS, tell(&a, LIMIT));
+		ASSERT_DAT(tell(&a, LIMIT));
 		EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 1));
 		worker_end(&a);
-		ASSERT_EQ(DAT_SUCCESS, tell(&b, LIMIT));
-		ASSERT_EQ(DAT_SUCCESS, tell(&b, FREE_ALL));
+		ASSERT_DAT(tell(&b, LIMIT));
+		ASSERT_DAT(tell(&b, FREE_ALL));
 	}
 	worker_end(&b);
 }
@@ -207,14 +207,14 @@ TEST(who_was_charged_is_given_back_whoever_the_process_has_become)
 
 	ASSERT_TRUE(worker_start(&a, SOMEBODY));
 	ASSERT_TRUE(worker_start(&b, SOMEBODY));
-	ASSERT_EQ(DAT_SUCCESS, tell(&a, LIMIT));
-	ASSERT_EQ(DAT_SUCCESS, tell(&a, BECOME_ELSE));
+	ASSERT_DAT(tell(&a, LIMIT));
+	ASSERT_DAT(tell(&a, BECOME_ELSE));
 	/* The process has pinned as much as it may, whoever it is. */
 	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, 1));
 	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 1));
-	ASSERT_EQ(DAT_SUCCESS, tell(&a, FREE_ALL));
-	EXPECT_EQ(DAT_SUCCESS, tell(&b, LIMIT));
-	EXPECT_EQ(DAT_SUCCESS, tell(&a, LIMIT));
+	ASSERT_DAT(tell(&a, FREE_ALL));
+	EXPECT_DAT(tell(&b, LIMIT));
+	EXPECT_DAT(tell(&a, LIMIT));
 	worker_end(&a);
 	worker_end(&b);
 }
@@ -229,10 +229,10 @@ TEST(what_is_refused_costs_nobody_anything)
 	for (i = 0; i < 20; i++) {
 		/* Beyond the limit, and beyond the memory. */
 		EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, LIMIT + 1));
-		EXPECT_EQ(DAT_SUCCESS, tell(&a, i % LIMIT + 1));
-		EXPECT_EQ(DAT_SUCCESS, tell(&a, FREE_ALL));
+		EXPECT_DAT(tell(&a, i % LIMIT + 1));
+		EXPECT_DAT(tell(&a, FREE_ALL));
 	}
-	EXPECT_EQ(DAT_SUCCESS, tell(&b, LIMIT));
+	EXPECT_DAT(tell(&b, LIMIT));
 	worker_end(&a);
 	worker_end(&b);
 }
@@ -244,19 +244,19 @@ TEST(root_is_not_charged)
 	struct worker a;
 
 	ASSERT_TRUE(worker_start(&a, 0));
-	EXPECT_EQ(DAT_SUCCESS, tell(&a, LIMIT + 1));
-	EXPECT_EQ(DAT_SUCCESS, tell(&a, LIMIT + 1));
+	EXPECT_DAT(tell(&a, LIMIT + 1));
+	EXPECT_DAT(tell(&a, LIMIT + 1));
 	w.buf = mmap(NULL, LIMIT * PAGE, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&w.pair));
+	ASSERT_DAT(pair_open(&w.pair));
 	ASSERT_EQ(0, charged_pages());
 	/* Of the same user as that one, but without its privilege. */
 	ASSERT_EQ(0, seteuid(SOMEBODY));
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK,
 			       &(struct rlimit){ LIMIT * PAGE, LIMIT * PAGE }));
-	EXPECT_EQ(DAT_SUCCESS, do_create(&w, LIMIT));
+	EXPECT_DAT(do_create(&w, LIMIT));
 	EXPECT_EQ(LIMIT, charged_pages());
-	EXPECT_EQ(DAT_SUCCESS, do_free_all(&w));
+	EXPECT_DAT(do_free_all(&w));
 	EXPECT_EQ(0, charged_pages());
 	ASSERT_EQ(0, seteuid(0));
 	pair_close(&w.pair);

@@ -100,19 +100,19 @@ TEST_F(loader, opens_what_a_library_registers)
 	fprintf(self->file, "unused0" MOCK);
 	ASSERT_EQ(0, fclose(self->file));
 
-	ASSERT_EQ(DAT_SUCCESS, open_name("mock0", &ia));
+	ASSERT_DAT(open_name("mock0", &ia));
 	EXPECT_TRUE(file_is(LOG, "init mock0 the params\n"));
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_create(ia, &pz));
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(pz));
+	EXPECT_DAT(dat_pz_create(ia, &pz));
+	EXPECT_DAT(dat_pz_free(pz));
 	/* It is there now. */
-	ASSERT_EQ(DAT_SUCCESS, open_name("RO_AWARE_mock0", &other));
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	ASSERT_DAT(open_name("RO_AWARE_mock0", &other));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	EXPECT_TRUE(file_is(LOG, "init mock0 the params\n"));
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(other, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT(dat_ia_close(other, DAT_CLOSE_GRACEFUL_FLAG));
 	EXPECT_TRUE(file_is(LOG, "init mock0 the params\nfini mock0 -\n"));
 	/* And again. */
-	ASSERT_EQ(DAT_SUCCESS, open_name("mock0", &ia));
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	ASSERT_DAT(open_name("mock0", &ia));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	EXPECT_TRUE(file_is(LOG, "init mock0 the params\nfini mock0 -\n"
 				 "init mock0 the params\nfini mock0 -\n"));
 }
@@ -126,13 +126,15 @@ TEST_F(loader, says_what_the_library_is)
 	fprintf(self->file, "/selftests/mock/libmock.so" REST);
 	ASSERT_EQ(0, fclose(self->file));
 
-	EXPECT_EQ(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_MINOR_NOT_FOUND),
-		  dat_ia_openv((char *)"old0", 8, &evd, &ia, 1, 2, DAT_FALSE));
-	EXPECT_EQ(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_THREAD_SAFETY_NOT_FOUND),
-		  dat_ia_openv((char *)"old0", 8, &evd, &ia, 1, 1, DAT_TRUE));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_ia_openv((char *)"old0", 8, &evd, &ia, 1, 1, DAT_FALSE));
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_MINOR_NOT_FOUND),
+		       dat_ia_openv((char *)"old0", 8, &evd, &ia, 1, 2,
+				    DAT_FALSE));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_NOT_FOUND,
+			     DAT_THREAD_SAFETY_NOT_FOUND),
+		       dat_ia_openv((char *)"old0", 8, &evd, &ia, 1, 1,
+				    DAT_TRUE));
+	EXPECT_DAT(dat_ia_openv((char *)"old0", 8, &evd, &ia, 1, 1, DAT_FALSE));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
 TEST_F(loader, leaves_alone_what_is_somebody_elses)
@@ -152,17 +154,15 @@ TEST_F(loader, leaves_alone_what_is_somebody_elses)
 	fprintf(self->file, "/selftests/mock/libmock.so\n");
 	ASSERT_EQ(0, fclose(self->file));
 
-	ASSERT_EQ(DAT_SUCCESS, open_name(ia_name(), &ia));
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, open_name("both", &ia));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	ASSERT_DAT(open_name(ia_name(), &ia));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	ASSERT_DAT(open_name("both", &ia));
+	EXPECT_DAT(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
 	EXPECT_STREQ(ia_name(), attr.adapter_name);
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
-	EXPECT_EQ(DAT_PROVIDER_NOT_FOUND, DAT_GET_TYPE(open_name("not0", &ia)));
-	EXPECT_EQ(DAT_PROVIDER_NOT_FOUND, DAT_GET_TYPE(open_name("not2", &ia)));
-	EXPECT_EQ(DAT_PROVIDER_NOT_FOUND,
-		  DAT_GET_TYPE(open_name("short0", &ia)));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT_TYPE(DAT_PROVIDER_NOT_FOUND, open_name("not0", &ia));
+	EXPECT_DAT_TYPE(DAT_PROVIDER_NOT_FOUND, open_name("not2", &ia));
+	EXPECT_DAT_TYPE(DAT_PROVIDER_NOT_FOUND, open_name("short0", &ia));
 	EXPECT_TRUE(file_is(LOG, ""));
 }
 

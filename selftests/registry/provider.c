@@ -78,37 +78,28 @@ FIXTURE_SETUP(provider)
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 1 };
 	DAT_LMR_CONTEXT context;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_registry_add_provider(&mock_provider, &mock_info));
-	ASSERT_EQ(DAT_SUCCESS,
-		  open_mock("mock0", &self->async_evd, &self->ia));
-	ASSERT_EQ(DAT_SUCCESS, dat_cno_create(self->ia, agent, &self->cno));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(self->ia, 8, self->cno, DAT_EVD_DEFAULT_FLAG,
-				 &self->evd));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(self->ia, 8, DAT_HANDLE_NULL,
-				 DAT_EVD_DEFAULT_FLAG, &self->evd2));
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->ia, &self->pz));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_srq_create(self->ia, self->pz, &attr, &self->srq));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create(self->ia, self->pz, self->evd, self->evd,
-				self->evd, NULL, &self->ep));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create_with_srq(self->ia, self->pz, self->evd,
-					 self->evd, self->evd, self->srq, NULL,
-					 &self->ep2));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_lmr_create(self->ia, DAT_MEM_TYPE_VIRTUAL, region, 8,
-				 self->pz, DAT_MEM_PRIV_ALL_FLAG, &self->lmr,
-				 &context, NULL, NULL, NULL));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pz, &self->rmr));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_psp_create(self->ia, 1, self->evd,
-				 DAT_PSP_PROVIDER_FLAG, &self->psp));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_rsp_create(self->ia, 1, self->ep, self->evd, &self->rsp));
+	ASSERT_DAT(dat_registry_add_provider(&mock_provider, &mock_info));
+	ASSERT_DAT(open_mock("mock0", &self->async_evd, &self->ia));
+	ASSERT_DAT(dat_cno_create(self->ia, agent, &self->cno));
+	ASSERT_DAT(dat_evd_create(self->ia, 8, self->cno, DAT_EVD_DEFAULT_FLAG,
+				  &self->evd));
+	ASSERT_DAT(dat_evd_create(self->ia, 8, DAT_HANDLE_NULL,
+				  DAT_EVD_DEFAULT_FLAG, &self->evd2));
+	ASSERT_DAT(dat_pz_create(self->ia, &self->pz));
+	ASSERT_DAT(dat_srq_create(self->ia, self->pz, &attr, &self->srq));
+	ASSERT_DAT(dat_ep_create(self->ia, self->pz, self->evd, self->evd,
+				 self->evd, NULL, &self->ep));
+	ASSERT_DAT(dat_ep_create_with_srq(self->ia, self->pz, self->evd,
+					  self->evd, self->evd, self->srq, NULL,
+					  &self->ep2));
+	ASSERT_DAT(dat_lmr_create(self->ia, DAT_MEM_TYPE_VIRTUAL, region, 8,
+				  self->pz, DAT_MEM_PRIV_ALL_FLAG, &self->lmr,
+				  &context, NULL, NULL, NULL));
+	ASSERT_DAT(dat_rmr_create(self->pz, &self->rmr));
+	ASSERT_DAT(dat_psp_create(self->ia, 1, self->evd, DAT_PSP_PROVIDER_FLAG,
+				  &self->psp));
+	ASSERT_DAT(dat_rsp_create(self->ia, 1, self->ep, self->evd,
+				  &self->rsp));
 	self->cr = take_cr(self->evd);
 	ASSERT_NE(DAT_HANDLE_NULL, self->cr);
 	mock.ret = ODD;
@@ -118,10 +109,8 @@ FIXTURE_TEARDOWN(provider)
 {
 	mock.ret = DAT_SUCCESS;
 	if (!self->is_closed)
-		EXPECT_EQ(DAT_SUCCESS,
-			  dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_registry_remove_provider(&mock_provider, &mock_info));
+		EXPECT_DAT(dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_DAT(dat_registry_remove_provider(&mock_provider, &mock_info));
 }
 
 /* The call comes to the provider with its arguments, and its answer back. */
@@ -399,8 +388,8 @@ TEST_F(provider, sees_no_handle_of_another_type_or_of_nobody)
 	}
 	for (i = 0; i < 9; i++) {
 		mock.calls = 0;
-		EXPECT_EQ(DAT_INVALID_HANDLE,
-			  DAT_GET_TYPE(dat_get_handle_type(forged[i], &type)));
+		EXPECT_DAT_TYPE(DAT_INVALID_HANDLE,
+				dat_get_handle_type(forged[i], &type));
 		EXPECT_EQ(0, mock.calls);
 	}
 }
@@ -508,7 +497,7 @@ TEST_F(provider, has_eps_that_come_with_requests)
 	/* Never asked for, but connected from now on */
 	ep = mock_make();
 	mock.ep = ep;
-	EXPECT_EQ(DAT_SUCCESS, dat_cr_accept(third, DAT_HANDLE_NULL, 0, NULL));
+	EXPECT_DAT(dat_cr_accept(third, DAT_HANDLE_NULL, 0, NULL));
 	EXPECT_STREQ("cr_accept", mock.last.func);
 	EXPECT_EQ(0, mock.last.args[1]);
 	PASSES(ep_reset, ep);
@@ -566,25 +555,27 @@ TEST_F(provider, can_be_open_more_than_once)
 	char name[] = "mock0";
 
 	mock.ret = DAT_SUCCESS;
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_open(name, 8, &evd, &ia));
+	EXPECT_DAT(dat_ia_open(name, 8, &evd, &ia));
 	EXPECT_EQ(DAT_EVD_ASYNC_EXISTS, evd);
 	evd = self->async_evd;
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_open(name, 8, &evd, &other));
+	EXPECT_DAT(dat_ia_open(name, 8, &evd, &other));
 	EXPECT_EQ(self->async_evd, evd);
 	evd = self->pz;
 	mock.calls = 0;
 	EXPECT_EQ(BAD(EVD_ASYNC), dat_ia_open(name, 8, &evd, &other));
 	EXPECT_EQ(0, mock.calls);
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_create(ia, &pz));
+	EXPECT_DAT(dat_pz_create(ia, &pz));
 	PASSES(ia_close, self->ia, DAT_CLOSE_ABRUPT_FLAG);
 	self->is_closed = true;
 	PASSES(pz_free, pz);
 	STAYS_HERE(BAD(PZ), pz_free, self->pz);
-	EXPECT_EQ(ERROR(DAT_PROVIDER_IN_USE, DAT_NO_SUBTYPE),
-		  dat_registry_remove_provider(&mock_provider, &mock_info));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_IN_USE, DAT_NO_SUBTYPE),
+		       dat_registry_remove_provider(&mock_provider,
+						    &mock_info));
 	PASSES(ia_close, ia, DAT_CLOSE_ABRUPT_FLAG);
-	EXPECT_EQ(ERROR(DAT_PROVIDER_IN_USE, DAT_NO_SUBTYPE),
-		  dat_registry_remove_provider(&mock_provider, &mock_info));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_IN_USE, DAT_NO_SUBTYPE),
+		       dat_registry_remove_provider(&mock_provider,
+						    &mock_info));
 	PASSES(ia_close, other, DAT_CLOSE_ABRUPT_FLAG);
 }
 
@@ -619,17 +610,17 @@ TEST_F(provider, need_not_have_all_functions)
 
 	memcpy(info.ia_name, "bare0", sizeof("bare0"));
 	mock.ret = DAT_SUCCESS;
-	EXPECT_EQ(DAT_SUCCESS, dat_registry_add_provider(&bare, &info));
-	EXPECT_EQ(DAT_SUCCESS, open_mock("bare0", &evd, &ia));
+	EXPECT_DAT(dat_registry_add_provider(&bare, &info));
+	EXPECT_DAT(open_mock("bare0", &evd, &ia));
 	/* The object says which functions it has, not who opened it. */
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_create(ia, &pz));
+	EXPECT_DAT(dat_pz_create(ia, &pz));
 	table = (DAT_PROVIDER **)mock_make();
 	*table = &bare;
 	mock.ep = table;
 	PASSES(rsp_query, self->rsp, DAT_RSP_FIELD_ALL, &param);
 	STAYS_HERE(ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE), ep_reset, table);
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
-	EXPECT_EQ(DAT_SUCCESS, dat_registry_remove_provider(&bare, &info));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_DAT(dat_registry_remove_provider(&bare, &info));
 }
 
 static bool is_listed(const char *name)
@@ -653,35 +644,31 @@ TEST(names_are_registered_once)
 	DAT_PROVIDER_INFO info = mock_info;
 
 	EXPECT_FALSE(is_listed("mock0"));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1),
-		  dat_registry_add_provider(NULL, &info));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1),
+		       dat_registry_add_provider(NULL, &info));
 	bad.ia_open_func = NULL;
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1),
-		  dat_registry_add_provider(&bad, &info));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_registry_add_provider(&mock_provider, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1),
+		       dat_registry_add_provider(&bad, &info));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_registry_add_provider(&mock_provider, NULL));
 	info.ia_name[0] = '\0';
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_registry_add_provider(&mock_provider, &info));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_registry_add_provider(&mock_provider, &info));
 	memset(info.ia_name, 'x', sizeof(info.ia_name));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_registry_add_provider(&mock_provider, &info));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_registry_add_provider(&mock_provider, &info));
 	info = mock_info;
-	EXPECT_EQ(DAT_SUCCESS, dat_registry_add_provider(&mock_provider,
-							 &info));
-	EXPECT_EQ(ERROR(DAT_PROVIDER_ALREADY_REGISTERED, DAT_NO_SUBTYPE),
-		  dat_registry_add_provider(&mock_provider, &info));
+	EXPECT_DAT(dat_registry_add_provider(&mock_provider, &info));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_ALREADY_REGISTERED, DAT_NO_SUBTYPE),
+		       dat_registry_add_provider(&mock_provider, &info));
 	EXPECT_TRUE(is_listed("mock0"));
 	/* One provider can have several. */
 	memcpy(info.ia_name, "mock1", sizeof("mock1"));
-	EXPECT_EQ(DAT_SUCCESS, dat_registry_add_provider(&mock_provider,
-							 &info));
+	EXPECT_DAT(dat_registry_add_provider(&mock_provider, &info));
 	EXPECT_TRUE(is_listed("mock0"));
 	EXPECT_TRUE(is_listed("mock1"));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_registry_remove_provider(&mock_provider, &info));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_registry_remove_provider(&mock_provider, &mock_info));
+	EXPECT_DAT(dat_registry_remove_provider(&mock_provider, &info));
+	EXPECT_DAT(dat_registry_remove_provider(&mock_provider, &mock_info));
 	EXPECT_FALSE(is_listed("mock0"));
 }
 
@@ -689,20 +676,20 @@ TEST(only_what_is_registered_is_removed)
 {
 	DAT_PROVIDER other = mock_provider;
 
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_registry_remove_provider(&mock_provider, &mock_info));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_registry_add_provider(&mock_provider, &mock_info));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1),
-		  dat_registry_remove_provider(&other, &mock_info));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1),
-		  dat_registry_remove_provider(NULL, &mock_info));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_registry_remove_provider(&mock_provider, NULL));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_registry_remove_provider(&mock_provider, &mock_info));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_registry_remove_provider(&mock_provider, &mock_info));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_registry_remove_provider(&mock_provider,
+						    &mock_info));
+	ASSERT_DAT(dat_registry_add_provider(&mock_provider, &mock_info));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1),
+		       dat_registry_remove_provider(&other, &mock_info));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1),
+		       dat_registry_remove_provider(NULL, &mock_info));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_registry_remove_provider(&mock_provider, NULL));
+	EXPECT_DAT(dat_registry_remove_provider(&mock_provider, &mock_info));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_registry_remove_provider(&mock_provider,
+						    &mock_info));
 }
 
 TEST(an_ia_is_opened_at_a_version_that_it_has)
@@ -716,8 +703,7 @@ TEST(an_ia_is_opened_at_a_version_that_it_has)
 	 dat_ia_openv(name, 8, &evd, &ia, major, minor, is_safe))
 #define NOT_FOUND(why)	ERROR(DAT_PROVIDER_NOT_FOUND, why)
 	info.is_thread_safe = DAT_FALSE;
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_registry_add_provider(&mock_provider, &info));
+	ASSERT_DAT(dat_registry_add_provider(&mock_provider, &info));
 	EXPECT_EQ(NOT_FOUND(DAT_MAJOR_NOT_FOUND),
 		  OPEN(info.ia_name, 2, 0, DAT_FALSE));
 	EXPECT_EQ(NOT_FOUND(DAT_MINOR_NOT_FOUND),
@@ -730,17 +716,14 @@ TEST(an_ia_is_opened_at_a_version_that_it_has)
 	EXPECT_EQ(ODD, OPEN(info.ia_name, 1, 1, DAT_FALSE));
 	EXPECT_TRUE(mock_saw(MOCK_CALL("ia_open", 'm', 8, &evd, &ia)) ||
 		    mock.last.args[0] == 'm');
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_registry_remove_provider(&mock_provider, &info));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_registry_add_provider(&mock_provider, &info));
+	EXPECT_DAT(dat_registry_remove_provider(&mock_provider, &info));
+	ASSERT_DAT(dat_registry_add_provider(&mock_provider, &info));
 	mock.ret = DAT_SUCCESS;
-	EXPECT_EQ(DAT_SUCCESS, OPEN((char *)"RO_AWARE_mock0", 1, 0, DAT_FALSE));
-	EXPECT_EQ(ERROR(DAT_PROVIDER_IN_USE, DAT_NO_SUBTYPE),
-		  dat_registry_remove_provider(&mock_provider, &info));
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_registry_remove_provider(&mock_provider, &info));
+	EXPECT_DAT(OPEN((char *)"RO_AWARE_mock0", 1, 0, DAT_FALSE));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_IN_USE, DAT_NO_SUBTYPE),
+		       dat_registry_remove_provider(&mock_provider, &info));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT(dat_registry_remove_provider(&mock_provider, &info));
 #undef NOT_FOUND
 #undef OPEN
 }
@@ -772,18 +755,16 @@ TEST(many_threads_call_at_once)
 	void *failed;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_registry_add_provider(&mock_provider, &mock_info));
-	ASSERT_EQ(DAT_SUCCESS, open_mock("mock0", &evd, &ia));
+	ASSERT_DAT(dat_registry_add_provider(&mock_provider, &mock_info));
+	ASSERT_DAT(open_mock("mock0", &evd, &ia));
 	for (i = 0; i < NUM_THREADS; i++)
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, worker, ia));
 	for (i = 0; i < NUM_THREADS; i++) {
 		EXPECT_EQ(0, pthread_join(threads[i], &failed));
 		EXPECT_EQ(NULL, failed);
 	}
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_registry_remove_provider(&mock_provider, &mock_info));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_DAT(dat_registry_remove_provider(&mock_provider, &mock_info));
 }
 
 /* Beside an IA of kdapl's */
@@ -798,22 +779,18 @@ FIXTURE(beside)
 
 FIXTURE_SETUP(beside)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_registry_add_provider(&mock_provider, &mock_info));
-	ASSERT_EQ(DAT_SUCCESS,
-		  open_mock("mock0", &self->async_evd, &self->ia));
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->ia, &self->pz));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(self->ia, 8, DAT_HANDLE_NULL,
-				 DAT_EVD_DEFAULT_FLAG, &self->evd));
+	ASSERT_DAT(pair_open(&self->pair));
+	ASSERT_DAT(dat_registry_add_provider(&mock_provider, &mock_info));
+	ASSERT_DAT(open_mock("mock0", &self->async_evd, &self->ia));
+	ASSERT_DAT(dat_pz_create(self->ia, &self->pz));
+	ASSERT_DAT(dat_evd_create(self->ia, 8, DAT_HANDLE_NULL,
+				  DAT_EVD_DEFAULT_FLAG, &self->evd));
 }
 
 FIXTURE_TEARDOWN(beside)
 {
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_registry_remove_provider(&mock_provider, &mock_info));
+	EXPECT_DAT(dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_DAT(dat_registry_remove_provider(&mock_provider, &mock_info));
 	pair_close(&self->pair);
 }
 
@@ -824,11 +801,8 @@ TEST_F(beside, both_are_listed_and_work)
 
 	EXPECT_TRUE(is_listed("mock0"));
 	EXPECT_TRUE(is_listed(ia_name()));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->a.pz, &a, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->b.pz, &b, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_connect(pair));
+	ASSERT_DAT(regions_open(pair, &a, &b, 4096, DAT_MEM_PRIV_ALL_FLAG));
 	mock.calls = 0;
 	EXPECT_TRUE(carries(pair, pair->a.ep, pair->b.ep, &a, &b));
 	EXPECT_EQ(0, mock.calls);
@@ -861,8 +835,8 @@ TEST_F(beside, a_device_has_its_name_for_itself)
 	DAT_PROVIDER_INFO info = mock_info;
 
 	snprintf(info.ia_name, sizeof(info.ia_name), "%s", ia_name());
-	EXPECT_EQ(ERROR(DAT_PROVIDER_ALREADY_REGISTERED, DAT_NO_SUBTYPE),
-		  dat_registry_add_provider(&mock_provider, &info));
+	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_ALREADY_REGISTERED, DAT_NO_SUBTYPE),
+		       dat_registry_add_provider(&mock_provider, &info));
 }
 
 TEST_HARNESS_MAIN

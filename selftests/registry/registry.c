@@ -29,8 +29,7 @@ FIXTURE_SETUP(registry)
 		self->list[i] = &self->infos[i];
 	ASSERT_TRUE(link_is_there());
 	/* Before anything else has opened the device. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_registry_list_providers(MAX, &self->num, self->list));
+	ASSERT_DAT(dat_registry_list_providers(MAX, &self->num, self->list));
 	ASSERT_LE(1, self->num);
 	ASSERT_GT(MAX, self->num);
 }
@@ -75,8 +74,7 @@ TEST_F(registry, lists_what_can_be_opened)
 				       info->is_thread_safe)) {
 			TH_LOG("%s", info->ia_name);
 		}
-		EXPECT_EQ(DAT_SUCCESS,
-			  dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+		EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 	}
 	EXPECT_TRUE(ours);
 	for (; i < MAX; i++)
@@ -92,11 +90,9 @@ TEST_F(registry, needs_no_more_room_than_there_are_entries)
 	/* The pointers behind those that are needed may be anything. */
 	for (i = 0; i < self->num; i++)
 		list[i] = &again[i];
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_registry_list_providers(self->num, &num, list));
+	EXPECT_DAT(dat_registry_list_providers(self->num, &num, list));
 	EXPECT_EQ(self->num, num);
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_registry_list_providers(INT32_MAX, &num, list));
+	EXPECT_DAT(dat_registry_list_providers(INT32_MAX, &num, list));
 	EXPECT_EQ(self->num, num);
 	EXPECT_EQ(0, memcmp(self->infos, again, num * sizeof(again[0])));
 }
@@ -122,10 +118,10 @@ TEST_F(registry, tells_how_many_there_are_if_there_is_too_little_room)
 	num = 77;
 	EXPECT_EQ(bad, dat_registry_list_providers(MAX, &num, self->list));
 	EXPECT_EQ(self->num, num);
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1),
-		  dat_registry_list_providers(-1, &num, self->list));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_registry_list_providers(MAX, NULL, self->list));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1),
+		       dat_registry_list_providers(-1, &num, self->list));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_registry_list_providers(MAX, NULL, self->list));
 }
 
 TEST_F(registry, forgets_a_device_that_has_gone)
@@ -133,18 +129,15 @@ TEST_F(registry, forgets_a_device_that_has_gone)
 	DAT_COUNT num = 77, i;
 
 	ASSERT_EQ(0, link_delete());
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_registry_list_providers(MAX, &num, self->list));
+	EXPECT_DAT(dat_registry_list_providers(MAX, &num, self->list));
 	EXPECT_EQ(self->num - 1, num);
 	for (i = 0; i < num; i++)
 		EXPECT_STRNE(ia_name(), self->infos[i].ia_name);
 	/* None at all is no reason to complain. */
 	if (!num)
-		EXPECT_EQ(DAT_SUCCESS,
-			  dat_registry_list_providers(0, &num, NULL));
+		EXPECT_DAT(dat_registry_list_providers(0, &num, NULL));
 	ASSERT_EQ(0, link_add());
-	EXPECT_EQ(DAT_SUCCESS,
-		  dat_registry_list_providers(MAX, &num, self->list));
+	EXPECT_DAT(dat_registry_list_providers(MAX, &num, self->list));
 	EXPECT_EQ(self->num, num);
 }
 
@@ -178,7 +171,7 @@ TEST_F(registry, ioctl_writes_no_more_than_there_is_room_for)
 	EXPECT_EQ(n, arg.num);
 	EXPECT_EQ((char)0xa5, infos[0].name[0]);
 	EXPECT_EQ(0, raw_list(infos, UINT32_MAX, sizeof(infos[0]), &arg));
-	EXPECT_EQ(DAT_SUCCESS, arg.result);
+	EXPECT_DAT(arg.result);
 	EXPECT_EQ(n, arg.num);
 	EXPECT_STREQ(self->infos[0].ia_name, infos[0].name);
 	EXPECT_EQ(0, infos[0].__reserved);
@@ -191,7 +184,7 @@ TEST_F(registry, ioctl_writes_no_more_than_there_is_room_for)
 		return;
 	memset(larger, 0xa5, sizeof(larger));
 	EXPECT_EQ(0, raw_list(&larger[0].info, 2, sizeof(larger[0]), &arg));
-	EXPECT_EQ(DAT_SUCCESS, arg.result);
+	EXPECT_DAT(arg.result);
 	EXPECT_STREQ(self->infos[0].ia_name, larger[0].info.name);
 	if (n == 2)
 		EXPECT_STREQ(self->infos[1].ia_name, larger[1].info.name);

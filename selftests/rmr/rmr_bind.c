@@ -23,16 +23,13 @@ FIXTURE(rmr_bind)
 
 FIXTURE_SETUP(rmr_bind)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
-			      DAT_MEM_PRIV_LOCAL_READ_FLAG |
-			      DAT_MEM_PRIV_LOCAL_WRITE_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &self->rmr));
+	ASSERT_DAT(pair_open_connected(&self->pair));
+	ASSERT_DAT(region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
+			       DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
+			       DAT_MEM_PRIV_LOCAL_READ_FLAG |
+				       DAT_MEM_PRIV_LOCAL_WRITE_FLAG));
+	ASSERT_DAT(dat_rmr_create(self->pair.b.pz, &self->rmr));
 	memset(self->a.buf, 0xaa, REGION);
 }
 
@@ -58,19 +55,18 @@ TEST_F(rmr_bind, completion_is_an_rmr_bind_event_with_cookie_and_handle)
 	DAT_RMR_CONTEXT context;
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->b, 0, REGION, RW,
-			      self->pair.b.ep, 0x0123456789abcdef,
-			      DAT_COMPLETION_DEFAULT_FLAG, &context));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.dto_evd, &event));
+	ASSERT_DAT(bind_window(self->rmr, &self->b, 0, REGION, RW,
+			       self->pair.b.ep, 0x0123456789abcdef,
+			       DAT_COMPLETION_DEFAULT_FLAG, &context));
+	ASSERT_DAT(wait_event(self->pair.b.dto_evd, &event));
 	d = &event.event_data.rmr_completion_event_data;
 	EXPECT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, event.event_number);
 	EXPECT_EQ(self->pair.b.dto_evd, event.evd_handle);
 	EXPECT_EQ(self->rmr, d->rmr_handle);
 	EXPECT_EQ(0x0123456789abcdef, d->user_cookie.as_64);
 	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, d->status);
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(dat_evd_dequeue(self->pair.b.dto_evd, &event)));
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY,
+			dat_evd_dequeue(self->pair.b.dto_evd, &event));
 }
 
 TEST_F(rmr_bind, completion_comes_on_the_request_evd_and_no_other)
@@ -81,32 +77,26 @@ TEST_F(rmr_bind, completion_comes_on_the_request_evd_and_no_other)
 	DAT_EVENT event;
 
 	/* Now dto_evd gets the receives alone. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(self->pair.ia, 16, DAT_HANDLE_NULL,
-				 DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
-				 &request_evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(b->ep));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create(self->pair.ia, b->pz, b->dto_evd, request_evd,
-				b->conn_evd, NULL, &b->ep));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.a.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->pair.a.ep));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create(self->pair.ia, self->pair.a.pz,
-				self->pair.a.dto_evd, self->pair.a.dto_evd,
-				self->pair.a.conn_evd, NULL,
-				&self->pair.a.ep));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(dat_evd_create(self->pair.ia, 16, DAT_HANDLE_NULL,
+				  DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
+				  &request_evd));
+	ASSERT_DAT(dat_ep_free(b->ep));
+	ASSERT_DAT(dat_ep_create(self->pair.ia, b->pz, b->dto_evd, request_evd,
+				 b->conn_evd, NULL, &b->ep));
+	ASSERT_DAT(wait_number(self->pair.a.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(dat_ep_free(self->pair.a.ep));
+	ASSERT_DAT(dat_ep_create(self->pair.ia, self->pair.a.pz,
+				 self->pair.a.dto_evd, self->pair.a.dto_evd,
+				 self->pair.a.conn_evd, NULL,
+				 &self->pair.a.ep));
+	ASSERT_DAT(pair_connect(&self->pair));
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->b, 0, REGION, RW, b->ep, 7,
-			      DAT_COMPLETION_DEFAULT_FLAG, &context));
+	ASSERT_DAT(bind_window(self->rmr, &self->b, 0, REGION, RW, b->ep, 7,
+			       DAT_COMPLETION_DEFAULT_FLAG, &context));
 	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(request_evd, 7));
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(dat_evd_dequeue(b->dto_evd, &event)));
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(dat_evd_dequeue(b->conn_evd, &event)));
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY, dat_evd_dequeue(b->dto_evd, &event));
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY, dat_evd_dequeue(b->conn_evd, &event));
 }
 
 TEST_F(rmr_bind, cookie_is_opaque_and_need_not_be_unique)
@@ -118,13 +108,11 @@ TEST_F(rmr_bind, cookie_is_opaque_and_need_not_be_unique)
 	DAT_EVENT event;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(cookies); i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  bind_window(self->rmr, &self->b, i, 100, RW,
-				      self->pair.b.ep, cookies[i],
-				      DAT_COMPLETION_DEFAULT_FLAG, &context));
-		ASSERT_EQ(DAT_SUCCESS,
-			  wait_event(self->pair.b.dto_evd, &event));
+	for (i = 0; i < ARRAY_LEN(cookies); i++) {
+		ASSERT_DAT(bind_window(self->rmr, &self->b, i, 100, RW,
+				       self->pair.b.ep, cookies[i],
+				       DAT_COMPLETION_DEFAULT_FLAG, &context));
+		ASSERT_DAT(wait_event(self->pair.b.dto_evd, &event));
 		EXPECT_EQ(cookies[i],
 			  event.event_data.rmr_completion_event_data
 				  .user_cookie.as_64);
@@ -138,23 +126,17 @@ TEST_F(rmr_bind, completions_of_binds_and_dtos_come_in_the_order_posted)
 	DAT_EVENT event;
 	DAT_UINT64 i;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &second));
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->b, 0, 100, RW,
-			      self->pair.b.ep, 0,
-			      DAT_COMPLETION_DEFAULT_FLAG, &context));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_write(self->pair.b.ep, &self->b, 0, 8192,
-			     self->a.rmr_context, self->a.buf, 1));
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(second, &self->b, 0, 100, RW, self->pair.b.ep,
-			      2, DAT_COMPLETION_DEFAULT_FLAG, &context));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_read(self->pair.b.ep, &self->b, 0, 8192,
-			    self->a.rmr_context, self->a.buf, 3));
+	ASSERT_DAT(dat_rmr_create(self->pair.b.pz, &second));
+	ASSERT_DAT(bind_window(self->rmr, &self->b, 0, 100, RW, self->pair.b.ep,
+			       0, DAT_COMPLETION_DEFAULT_FLAG, &context));
+	ASSERT_DAT(post_write(self->pair.b.ep, &self->b, 0, 8192,
+			      self->a.rmr_context, self->a.buf, 1));
+	ASSERT_DAT(bind_window(second, &self->b, 0, 100, RW, self->pair.b.ep, 2,
+			       DAT_COMPLETION_DEFAULT_FLAG, &context));
+	ASSERT_DAT(post_read(self->pair.b.ep, &self->b, 0, 8192,
+			     self->a.rmr_context, self->a.buf, 3));
 	for (i = 0; i < 4; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  wait_event(self->pair.b.dto_evd, &event));
+		ASSERT_DAT(wait_event(self->pair.b.dto_evd, &event));
 		/* The cookie is at the same place in both kinds of event. */
 		EXPECT_EQ(i % 2 ? DAT_DTO_COMPLETION_EVENT :
 				  DAT_RMR_BIND_COMPLETION_EVENT,
@@ -210,16 +192,15 @@ TEST_F(rmr_bind, send_right_after_the_bind_carries_a_usable_context_1000_times)
 		size_t offset = 8192 + i % 7 * 1009;
 		DAT_RMR_CONTEXT context;
 
-		ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.a.ep, &self->a,
-						 4096, sizeof(*got), 1));
+		ASSERT_DAT(post_recv(self->pair.a.ep, &self->a, 4096,
+				     sizeof(*got), 1));
 		/* No wait between these two. */
-		ASSERT_EQ(DAT_SUCCESS,
-			  bind_window(self->rmr, &self->b, offset, 64, RW,
-				      self->pair.b.ep, 2,
-				      DAT_COMPLETION_DEFAULT_FLAG, &context));
+		ASSERT_DAT(bind_window(self->rmr, &self->b, offset, 64, RW,
+				       self->pair.b.ep, 2,
+				       DAT_COMPLETION_DEFAULT_FLAG, &context));
 		*sent = context;
-		ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.b.ep, &self->b,
-						 4096, sizeof(*sent), 3));
+		ASSERT_DAT(post_send(self->pair.b.ep, &self->b, 4096,
+				     sizeof(*sent), 3));
 
 		ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.a.dto_evd, 1));
 		*(uint32_t *)self->a.buf = i;
@@ -244,15 +225,13 @@ TEST_F(rmr_bind, rdma_write_after_the_bind_does_not_start_before_it_completed)
 		DAT_RMR_CONTEXT context;
 
 		*got = 0;
-		ASSERT_EQ(DAT_SUCCESS,
-			  bind_window(self->rmr, &self->b, offset, 64, RW,
-				      self->pair.b.ep, 2,
-				      DAT_COMPLETION_DEFAULT_FLAG, &context));
+		ASSERT_DAT(bind_window(self->rmr, &self->b, offset, 64, RW,
+				       self->pair.b.ep, 2,
+				       DAT_COMPLETION_DEFAULT_FLAG, &context));
 		*sent = context;
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_write(self->pair.b.ep, &self->b, 4096,
-				     sizeof(*sent), self->a.rmr_context,
-				     got, 3));
+		ASSERT_DAT(post_write(self->pair.b.ep, &self->b, 4096,
+				      sizeof(*sent), self->a.rmr_context, got,
+				      3));
 		/*
 		 * The peer takes it from memory; no event delays it. rxe may
 		 * write it a byte at a time.
@@ -277,20 +256,18 @@ TEST_F(rmr_bind, rdma_read_after_the_bind_does_not_start_before_it_completed)
 	unsigned int i;
 
 	self->pair.b.pz = self->pair.a.pz;
-	ASSERT_EQ(DAT_SUCCESS, pair_reconnect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &rmr));
+	ASSERT_DAT(pair_reconnect(&self->pair));
+	ASSERT_DAT(dat_rmr_create(self->pair.b.pz, &rmr));
 	for (i = 0; i < 100; i++) {
 		size_t offset = i % 7 * 1009;
 
 		memset(self->a.buf, 0, 64);
 		memset(ours + offset, i + 1, 64);
-		ASSERT_EQ(DAT_SUCCESS,
-			  bind_window(rmr, &self->a, 8192 + offset, 64, RW,
-				      self->pair.b.ep, 2,
-				      DAT_COMPLETION_DEFAULT_FLAG, &context));
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_read(self->pair.b.ep, &self->a, 0, 64, context,
-				    ours + offset, 3));
+		ASSERT_DAT(bind_window(rmr, &self->a, 8192 + offset, 64, RW,
+				       self->pair.b.ep, 2,
+				       DAT_COMPLETION_DEFAULT_FLAG, &context));
+		ASSERT_DAT(post_read(self->pair.b.ep, &self->a, 0, 64, context,
+				     ours + offset, 3));
 		ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 3)) {
 			TH_LOG("round %u", i);
 		}
@@ -328,11 +305,10 @@ TEST_F(rmr_bind, length_of_zero_makes_context_and_address_irrelevant)
 
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 		  bind_b(&self->pair, self->rmr, &self->b, 0, 4096, &context));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_rmr_bind(self->rmr, &junk, RW, self->pair.b.ep, cookie,
-			       DAT_COMPLETION_DEFAULT_FLAG, &context));
+	ASSERT_DAT(dat_rmr_bind(self->rmr, &junk, RW, self->pair.b.ep, cookie,
+				DAT_COMPLETION_DEFAULT_FLAG, &context));
 	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(self->pair.b.dto_evd, 5));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 }
 
 TEST_F(rmr_bind, lmr_is_in_use_until_the_rmr_is_unbound)
@@ -341,11 +317,10 @@ TEST_F(rmr_bind, lmr_is_in_use_until_the_rmr_is_unbound)
 
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 		  bind_b(&self->pair, self->rmr, &self->b, 0, 4096, &context));
-	EXPECT_EQ(DAT_INVALID_STATE,
-		  DAT_GET_TYPE(dat_lmr_free(self->b.lmr)));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE, dat_lmr_free(self->b.lmr));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 		  bind_b(&self->pair, self->rmr, &self->b, 0, 0, &context));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 }
 
 TEST_F(rmr_bind, lmr_is_in_use_until_the_rmr_is_bound_to_another)
@@ -353,15 +328,14 @@ TEST_F(rmr_bind, lmr_is_in_use_until_the_rmr_is_bound_to_another)
 	DAT_RMR_CONTEXT context;
 	struct region other;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &other, 4096,
-			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(region_open(&self->pair, self->pair.b.pz, &other, 4096,
+			       DAT_MEM_PRIV_ALL_FLAG));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 		  bind_b(&self->pair, self->rmr, &self->b, 0, 4096, &context));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 		  bind_b(&self->pair, self->rmr, &other, 0, 4096, &context));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
-	EXPECT_EQ(DAT_INVALID_STATE, DAT_GET_TYPE(dat_lmr_free(other.lmr)));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE, dat_lmr_free(other.lmr));
 }
 
 TEST_F(rmr_bind, unbind_of_an_unbound_rmr_completes)
@@ -371,10 +345,9 @@ TEST_F(rmr_bind, unbind_of_an_unbound_rmr_completes)
 
 	/* The first never was bound, the second has been unbound. */
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  bind_window(self->rmr, &self->b, 0, 0, RW,
-				      self->pair.b.ep, 40 + i,
-				      DAT_COMPLETION_DEFAULT_FLAG, &context));
+		ASSERT_DAT(bind_window(self->rmr, &self->b, 0, 0, RW,
+				       self->pair.b.ep, 40 + i,
+				       DAT_COMPLETION_DEFAULT_FLAG, &context));
 		EXPECT_EQ(DAT_RMR_BIND_SUCCESS,
 			  wait_bind(self->pair.b.dto_evd, 40 + i));
 	}
@@ -388,10 +361,9 @@ TEST_F(rmr_bind, second_of_two_binds_back_to_back_works_or_lacks_resources)
 	unsigned int i;
 
 	for (i = 0; i < 50; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  bind_window(self->rmr, &self->b, 0, 4096, RW,
-				      self->pair.b.ep, 1,
-				      DAT_COMPLETION_DEFAULT_FLAG, &first));
+		ASSERT_DAT(bind_window(self->rmr, &self->b, 0, 4096, RW,
+				       self->pair.b.ep, 1,
+				       DAT_COMPLETION_DEFAULT_FLAG, &first));
 		ret = bind_window(self->rmr, &self->b, 8192, 4096, RW,
 				  self->pair.b.ep, 2,
 				  DAT_COMPLETION_DEFAULT_FLAG, &second);
@@ -399,8 +371,7 @@ TEST_F(rmr_bind, second_of_two_binds_back_to_back_works_or_lacks_resources)
 			  wait_bind(self->pair.b.dto_evd, 1));
 		used = first;
 		if (ret) {
-			ASSERT_EQ(DAT_INSUFFICIENT_RESOURCES,
-				  DAT_GET_TYPE(ret));
+			ASSERT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES, ret);
 		} else {
 			ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 				  wait_bind(self->pair.b.dto_evd, 2));
@@ -427,22 +398,20 @@ TEST_F(rmr_bind, rmr_can_be_bound_on_another_ep_of_its_pz)
 	unsigned int i;
 
 	/* A second connection between the same PZs, with EVDs of its own. */
-	ASSERT_EQ(DAT_SUCCESS, side_open(&self->pair, &other.a));
-	ASSERT_EQ(DAT_SUCCESS, side_open(&self->pair, &other.b));
+	ASSERT_DAT(side_open(&self->pair, &other.a));
+	ASSERT_DAT(side_open(&self->pair, &other.b));
 	for (i = 0; i < 2; i++) {
 		struct side *side = i ? &other.b : &other.a;
 		DAT_EP_PARAM param;
 
-		ASSERT_EQ(DAT_SUCCESS, dat_ep_query(side->ep, DAT_EP_FIELD_ALL,
-						    &param));
-		ASSERT_EQ(DAT_SUCCESS, dat_ep_free(side->ep));
+		ASSERT_DAT(dat_ep_query(side->ep, DAT_EP_FIELD_ALL, &param));
+		ASSERT_DAT(dat_ep_free(side->ep));
 		side->pz = i ? self->pair.b.pz : self->pair.a.pz;
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_ep_create(self->pair.ia, side->pz, side->dto_evd,
-					side->dto_evd, side->conn_evd,
-					&param.ep_attr, &side->ep));
+		ASSERT_DAT(dat_ep_create(self->pair.ia, side->pz, side->dto_evd,
+					 side->dto_evd, side->conn_evd,
+					 &param.ep_attr, &side->ep));
 	}
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&other));
+	ASSERT_DAT(pair_connect(&other));
 
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 		  bind_b(&self->pair, self->rmr, &self->b, 0, 4096, &old));
@@ -454,7 +423,7 @@ TEST_F(rmr_bind, rmr_can_be_bound_on_another_ep_of_its_pz)
 		  write_status(&self->pair, &self->a, old, self->b.buf,
 			       4096));
 	/* The connection of the offender broke, the other did not. */
-	EXPECT_EQ(DAT_SUCCESS, wait_refusal(&self->pair));
+	EXPECT_DAT(wait_refusal(&self->pair));
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(other.a.ep));
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(other.b.ep));
 	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(&other, &self->a, new,
@@ -497,14 +466,13 @@ TEST_F(rmr_bind, bind_behind_a_send_that_is_sent_twice_succeeds)
 
 	if (link_is_iwarp())
 		SKIP(return, "iWARP: nothing waits for a receive");
-	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.b.ep, &self->b, 0, 8, 1));
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->b, 0, 4096, RW,
-			      self->pair.b.ep, 2, DAT_COMPLETION_DEFAULT_FLAG,
-			      &context));
+	ASSERT_DAT(post_send(self->pair.b.ep, &self->b, 0, 8, 1));
+	ASSERT_DAT(bind_window(self->rmr, &self->b, 0, 4096, RW,
+			       self->pair.b.ep, 2, DAT_COMPLETION_DEFAULT_FLAG,
+			       &context));
 	/* The receiver comes late, but it comes. */
 	usleep(50 * 1000);
-	ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.a.ep, &self->a, 0, 8, 3));
+	ASSERT_DAT(post_recv(self->pair.a.ep, &self->a, 0, 8, 3));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 1));
 	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(self->pair.b.dto_evd, 2));
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(self->pair.b.ep));
@@ -521,17 +489,14 @@ TEST_F(rmr_bind, bind_without_a_place_in_the_queue_lacks_resources)
 		  bind_b(&self->pair, self->rmr, &self->b, 0, 100, &context));
 	/* As many as side_open() asks for, and nobody receives them. */
 	for (i = 0; i < 64; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_send(self->pair.b.ep, &self->b, 0, 8, i));
+		ASSERT_DAT(post_send(self->pair.b.ep, &self->b, 0, 8, i));
 	}
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES,
-		  DAT_GET_TYPE(bind_window(self->rmr, &self->b, 1000, 100, RW,
-					   self->pair.b.ep, 100,
-					   DAT_COMPLETION_DEFAULT_FLAG,
-					   &junk)));
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES,
+			bind_window(self->rmr, &self->b, 1000, 100, RW,
+				    self->pair.b.ep, 100,
+				    DAT_COMPLETION_DEFAULT_FLAG, &junk));
 	for (i = 0; i < 64; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_recv(self->pair.a.ep, &self->a, 4096, 8, i));
+		ASSERT_DAT(post_recv(self->pair.a.ep, &self->a, 4096, 8, i));
 	}
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 63));
 	/* The window is where it was, and can be moved now. */
@@ -554,37 +519,32 @@ TEST_F(rmr_bind, as_many_binds_as_max_request_dtos_can_be_outstanding)
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS, dat_ep_free(sides[i]->ep));
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_ep_create(self->pair.ia, sides[i]->pz,
-					sides[i]->dto_evd, sides[i]->dto_evd,
-					sides[i]->conn_evd, &attr,
-					&sides[i]->ep));
+		ASSERT_DAT(dat_ep_free(sides[i]->ep));
+		ASSERT_DAT(dat_ep_create(self->pair.ia, sides[i]->pz,
+					 sides[i]->dto_evd, sides[i]->dto_evd,
+					 sides[i]->conn_evd, &attr,
+					 &sides[i]->ep));
 		if (sides[i] == &self->pair.b)
-			ASSERT_EQ(DAT_SUCCESS,
-				  wait_number(self->pair.a.conn_evd,
-					      DAT_CONNECTION_EVENT_DISCONNECTED));
+			ASSERT_DAT(wait_number(self->pair.a.conn_evd,
+					       DAT_CONNECTION_EVENT_DISCONNECTED));
 	}
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 
 	/* Bound already: a rebind needs most of the send queue. */
 	for (i = 0; i < 4; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_rmr_create(self->pair.b.pz, &rmr[i]));
+		ASSERT_DAT(dat_rmr_create(self->pair.b.pz, &rmr[i]));
 		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 			  bind_b(&self->pair, rmr[i], &self->b, 0, 100,
 				 &context));
 	}
 
 	/* Takes a while, and what is posted behind it completes later. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_write(self->pair.b.ep, &self->b, 0, REGION,
-			     self->a.rmr_context, self->a.buf, 100));
+	ASSERT_DAT(post_write(self->pair.b.ep, &self->b, 0, REGION,
+			      self->a.rmr_context, self->a.buf, 100));
 	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  bind_window(rmr[i], &self->b, 1000, 100, RW,
-				      self->pair.b.ep, i,
-				      DAT_COMPLETION_DEFAULT_FLAG, &context));
+		ASSERT_DAT(bind_window(rmr[i], &self->b, 1000, 100, RW,
+				       self->pair.b.ep, i,
+				       DAT_COMPLETION_DEFAULT_FLAG, &context));
 	}
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 100));
 	for (i = 0; i < 3; i++) {

@@ -25,15 +25,10 @@ FIXTURE(rmr_flags)
 
 FIXTURE_SETUP(rmr_flags)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &self->rmr));
+	ASSERT_DAT(pair_open_connected(&self->pair));
+	ASSERT_DAT(regions_open(&self->pair, &self->a, &self->b, REGION,
+				DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(dat_rmr_create(self->pair.b.pz, &self->rmr));
 }
 
 FIXTURE_TEARDOWN(rmr_flags)
@@ -103,19 +98,18 @@ TEST_F(rmr_flags, suppressed_success_makes_no_event)
 {
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->b, 0, 4096, RW,
-			      self->pair.b.ep, 1,
-			      DAT_COMPLETION_SUPPRESS_FLAG, &self->context));
-	ASSERT_EQ(DAT_SUCCESS, post_recv(self->pair.a.ep, &self->a, 0, 8, 2));
-	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.b.ep, &self->b, 0, 8, 3));
+	ASSERT_DAT(bind_window(self->rmr, &self->b, 0, 4096, RW,
+			       self->pair.b.ep, 1, DAT_COMPLETION_SUPPRESS_FLAG,
+			       &self->context));
+	ASSERT_DAT(post_recv(self->pair.a.ep, &self->a, 0, 8, 2));
+	ASSERT_DAT(post_send(self->pair.b.ep, &self->b, 0, 8, 3));
 	/* The send completes after the bind, so it would come second. */
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.dto_evd, &event));
-	EXPECT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+	ASSERT_DAT(wait_for(self->pair.b.dto_evd, DAT_DTO_COMPLETION_EVENT,
+			    &event));
 	EXPECT_EQ(3, event.event_data.dto_completion_event_data
 			     .user_cookie.as_64);
-	EXPECT_EQ(DAT_QUEUE_EMPTY,
-		  DAT_GET_TYPE(dat_evd_dequeue(self->pair.b.dto_evd, &event)));
+	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY,
+			dat_evd_dequeue(self->pair.b.dto_evd, &event));
 	/* It was carried out all the same. */
 	EXPECT_EQ(DAT_DTO_SUCCESS,
 		  write_status(&self->pair, &self->a, self->context,
@@ -140,9 +134,8 @@ TEST_F(rmr_flags, suppressed_binds_do_not_use_the_queue_up)
 			TH_LOG("bind %u", i);
 		}
 	}
-	EXPECT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->b, 0, 0, RW, self->pair.b.ep,
-			      2, DAT_COMPLETION_DEFAULT_FLAG, &self->context));
+	EXPECT_DAT(bind_window(self->rmr, &self->b, 0, 0, RW, self->pair.b.ep,
+			       2, DAT_COMPLETION_DEFAULT_FLAG, &self->context));
 	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(self->pair.b.dto_evd, 2));
 }
 
@@ -150,16 +143,14 @@ TEST_F(rmr_flags, only_successful_completions_are_suppressed)
 {
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.b.ep,
-						 DAT_CLOSE_ABRUPT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, wait_number(self->pair.b.conn_evd,
-					   DAT_CONNECTION_EVENT_DISCONNECTED));
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->b, 0, 4096, RW,
-			      self->pair.b.ep, 1,
-			      DAT_COMPLETION_SUPPRESS_FLAG, &self->context));
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.dto_evd, &event));
-	EXPECT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, event.event_number);
+	ASSERT_DAT(dat_ep_disconnect(self->pair.b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(wait_number(self->pair.b.conn_evd,
+			       DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(bind_window(self->rmr, &self->b, 0, 4096, RW,
+			       self->pair.b.ep, 1, DAT_COMPLETION_SUPPRESS_FLAG,
+			       &self->context));
+	ASSERT_DAT(wait_for(self->pair.b.dto_evd, DAT_RMR_BIND_COMPLETION_EVENT,
+			    &event));
 	EXPECT_EQ(DAT_DTO_ERR_FLUSHED,
 		  event.event_data.rmr_completion_event_data.status);
 }
@@ -171,12 +162,11 @@ TEST_F(rmr_flags, default_is_a_completion_with_notification)
 	};
 
 	waiter_start(&w);
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->b, 0, 4096, RW,
-			      self->pair.b.ep, 1, DAT_COMPLETION_DEFAULT_FLAG,
-			      &self->context));
+	ASSERT_DAT(bind_window(self->rmr, &self->b, 0, 4096, RW,
+			       self->pair.b.ep, 1, DAT_COMPLETION_DEFAULT_FLAG,
+			       &self->context));
 	pthread_join(w.thread, NULL);
-	ASSERT_EQ(DAT_SUCCESS, w.ret);
+	ASSERT_DAT(w.ret);
 	EXPECT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, w.event.event_number);
 }
 
@@ -188,16 +178,14 @@ TEST_F(rmr_flags, unsignalled_completion_does_not_wake_a_waiter)
 	DAT_EVENT event;
 
 	waiter_start(&w);
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->b, 0, 4096, RW,
-			      self->pair.b.ep, 1,
-			      DAT_COMPLETION_UNSIGNALLED_FLAG,
-			      &self->context));
+	ASSERT_DAT(bind_window(self->rmr, &self->b, 0, 4096, RW,
+			       self->pair.b.ep, 1,
+			       DAT_COMPLETION_UNSIGNALLED_FLAG,
+			       &self->context));
 	pthread_join(w.thread, NULL);
-	EXPECT_EQ(DAT_TIMEOUT_EXPIRED, DAT_GET_TYPE(w.ret));
+	EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED, w.ret);
 	/* It is an event none the less, and the window is open. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_dequeue(self->pair.b.dto_evd, &event));
+	ASSERT_DAT(dat_evd_dequeue(self->pair.b.dto_evd, &event));
 	EXPECT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, event.event_number);
 	EXPECT_EQ(1, event.event_data.rmr_completion_event_data
 			     .user_cookie.as_64);
@@ -215,17 +203,15 @@ TEST_F(rmr_flags, unsignalled_completion_is_the_first_event_of_a_later_wait)
 	unsigned int i;
 
 	for (i = 0; i < 50; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  bind_window(self->rmr, &self->b, i, 4096, RW,
-				      self->pair.b.ep, i,
-				      DAT_COMPLETION_UNSIGNALLED_FLAG,
-				      &self->context));
+		ASSERT_DAT(bind_window(self->rmr, &self->b, i, 4096, RW,
+				       self->pair.b.ep, i,
+				       DAT_COMPLETION_UNSIGNALLED_FLAG,
+				       &self->context));
 		/* By its own account it has completed, so there is an event. */
 		do {
-			ASSERT_EQ(DAT_SUCCESS,
-				  dat_ep_get_status(self->pair.b.ep, &state,
-						    &recv_idle,
-						    &request_idle));
+			ASSERT_DAT(dat_ep_get_status(self->pair.b.ep, &state,
+						     &recv_idle,
+						     &request_idle));
 		} while (!request_idle);
 		ASSERT_EQ(DAT_SUCCESS, dat_evd_wait(self->pair.b.dto_evd, 0, 1,
 						    &event, &nmore)) {
@@ -244,16 +230,14 @@ TEST_F(rmr_flags, unsignalled_completion_can_be_dequeued_once_it_is_there)
 	unsigned int i;
 
 	for (i = 0; i < 50; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  bind_window(self->rmr, &self->b, i, 4096, RW,
-				      self->pair.b.ep, i,
-				      DAT_COMPLETION_UNSIGNALLED_FLAG,
-				      &self->context));
+		ASSERT_DAT(bind_window(self->rmr, &self->b, i, 4096, RW,
+				       self->pair.b.ep, i,
+				       DAT_COMPLETION_UNSIGNALLED_FLAG,
+				       &self->context));
 		do {
-			ASSERT_EQ(DAT_SUCCESS,
-				  dat_ep_get_status(self->pair.b.ep, &state,
-						    &recv_idle,
-						    &request_idle));
+			ASSERT_DAT(dat_ep_get_status(self->pair.b.ep, &state,
+						     &recv_idle,
+						     &request_idle));
 		} while (!request_idle);
 		ASSERT_EQ(DAT_SUCCESS,
 			  dat_evd_dequeue(self->pair.b.dto_evd, &event)) {
@@ -283,16 +267,15 @@ TEST_F(rmr_flags, a_notified_completion_wakes_after_unsignalled_ones)
 					  DAT_COMPLETION_DEFAULT_FLAG,
 					  &self->context);
 		} while (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES);
-		ASSERT_EQ(DAT_SUCCESS, ret);
+		ASSERT_DAT(ret);
 	}
 	pthread_join(w.thread, NULL);
-	ASSERT_EQ(DAT_SUCCESS, w.ret);
+	ASSERT_DAT(w.ret);
 	/* In the order posted, whoever was notified. */
 	EXPECT_EQ(0, w.event.event_data.rmr_completion_event_data
 			     .user_cookie.as_64);
 	for (i = 1; i < 3; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  wait_event(self->pair.b.dto_evd, &event));
+		ASSERT_DAT(wait_event(self->pair.b.dto_evd, &event));
 		EXPECT_EQ(i, event.event_data.rmr_completion_event_data
 				     .user_cookie.as_64);
 	}
@@ -300,31 +283,27 @@ TEST_F(rmr_flags, a_notified_completion_wakes_after_unsignalled_ones)
 
 TEST_F(rmr_flags, unsignalled_is_invalid_unless_the_ep_has_it)
 {
-	ASSERT_EQ(DAT_SUCCESS, reconnect_with(&self->pair,
-					      DAT_COMPLETION_DEFAULT_FLAG));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(bind_window(self->rmr, &self->b, 0, 4096, RW,
-					   self->pair.b.ep, 1,
-					   DAT_COMPLETION_UNSIGNALLED_FLAG,
-					   &self->context)));
+	ASSERT_DAT(reconnect_with(&self->pair, DAT_COMPLETION_DEFAULT_FLAG));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			bind_window(self->rmr, &self->b, 0, 4096, RW,
+				    self->pair.b.ep, 1,
+				    DAT_COMPLETION_UNSIGNALLED_FLAG,
+				    &self->context));
 	/* Nothing came of it. */
-	EXPECT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->b, 0, 4096, RW,
-			      self->pair.b.ep, 2, DAT_COMPLETION_DEFAULT_FLAG,
-			      &self->context));
+	EXPECT_DAT(bind_window(self->rmr, &self->b, 0, 4096, RW,
+			       self->pair.b.ep, 2, DAT_COMPLETION_DEFAULT_FLAG,
+			       &self->context));
 	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(self->pair.b.dto_evd, 2));
 }
 
 TEST_F(rmr_flags, suppress_and_barrier_fence_need_nothing_of_the_ep)
 {
-	ASSERT_EQ(DAT_SUCCESS, reconnect_with(&self->pair,
-					      DAT_COMPLETION_DEFAULT_FLAG));
-	EXPECT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->b, 0, 4096, RW,
-			      self->pair.b.ep, 1,
-			      DAT_COMPLETION_SUPPRESS_FLAG |
-			      DAT_COMPLETION_BARRIER_FENCE_FLAG,
-			      &self->context));
+	ASSERT_DAT(reconnect_with(&self->pair, DAT_COMPLETION_DEFAULT_FLAG));
+	EXPECT_DAT(bind_window(self->rmr, &self->b, 0, 4096, RW,
+			       self->pair.b.ep, 1,
+			       DAT_COMPLETION_SUPPRESS_FLAG |
+				       DAT_COMPLETION_BARRIER_FENCE_FLAG,
+			       &self->context));
 }
 
 TEST_F(rmr_flags, barrier_fence_lets_outstanding_rdma_reads_finish)
@@ -335,19 +314,16 @@ TEST_F(rmr_flags, barrier_fence_lets_outstanding_rdma_reads_finish)
 	memset(self->a.buf, 0xaa, REGION);
 	/* All of max_rdma_read_out, and as large as the region allows. */
 	for (i = 0; i < 4; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_read(self->pair.b.ep, &self->b, i * 16384,
-				    16384, self->a.rmr_context,
-				    self->a.buf + i * 16384, i));
+		ASSERT_DAT(post_read(self->pair.b.ep, &self->b, i * 16384,
+				     16384, self->a.rmr_context,
+				     self->a.buf + i * 16384, i));
 	}
-	ASSERT_EQ(DAT_SUCCESS,
-		  bind_window(self->rmr, &self->b, 0, 4096, RW,
-			      self->pair.b.ep, i,
-			      DAT_COMPLETION_BARRIER_FENCE_FLAG,
-			      &self->context));
+	ASSERT_DAT(bind_window(self->rmr, &self->b, 0, 4096, RW,
+			       self->pair.b.ep, i,
+			       DAT_COMPLETION_BARRIER_FENCE_FLAG,
+			       &self->context));
 	for (i = 0; i < 5; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  wait_event(self->pair.b.dto_evd, &event));
+		ASSERT_DAT(wait_event(self->pair.b.dto_evd, &event));
 		EXPECT_EQ(i == 4 ? DAT_RMR_BIND_COMPLETION_EVENT :
 				   DAT_DTO_COMPLETION_EVENT,
 			  event.event_number);
@@ -377,7 +353,7 @@ TEST_F(rmr_flags, unknown_flags_are_invalid)
 	};
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+	for (i = 0; i < ARRAY_LEN(flags); i++) {
 		EXPECT_EQ(DAT_CLASS_ERROR | DAT_INVALID_PARAMETER |
 				  DAT_INVALID_ARG6,
 			  bind_window(self->rmr, &self->b, 0, 4096, RW,

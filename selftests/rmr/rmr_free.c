@@ -26,14 +26,9 @@ FIXTURE(rmr_free)
 
 FIXTURE_SETUP(rmr_free)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
-			      LOCAL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
-			      LOCAL));
+	ASSERT_DAT(pair_open_connected(&self->pair));
+	ASSERT_DAT(regions_open(&self->pair, &self->a, &self->b, REGION,
+				LOCAL));
 }
 
 FIXTURE_TEARDOWN(rmr_free)
@@ -113,15 +108,15 @@ TEST_F(rmr_free, writes_under_way_succeed_or_report_remote_access)
 			  create_and_bind(pair, &self->b, &self->rmr,
 					  &peer.context));
 		peer_start(&peer, &thread);
-		ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
+		ASSERT_DAT(dat_rmr_free(self->rmr));
 		memcpy(seen, self->b.buf, REGION);
 		pthread_join(thread, NULL);
 		EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, peer.status);
 		EXPECT_EQ(0, memcmp(seen, self->b.buf, REGION));
-		ASSERT_EQ(DAT_SUCCESS, wait_end(pair));
+		ASSERT_DAT(wait_end(pair));
 		EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(pair->a.ep));
 		EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(pair->b.ep));
-		ASSERT_EQ(DAT_SUCCESS, pair_reconnect(pair));
+		ASSERT_DAT(pair_reconnect(pair));
 	}
 }
 
@@ -142,13 +137,13 @@ TEST_F(rmr_free, reads_under_way_succeed_or_report_remote_access)
 			  create_and_bind(pair, &self->b, &self->rmr,
 					  &peer.context));
 		peer_start(&peer, &thread);
-		ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
+		ASSERT_DAT(dat_rmr_free(self->rmr));
 		pthread_join(thread, NULL);
 		EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, peer.status);
-		ASSERT_EQ(DAT_SUCCESS, wait_end(pair));
+		ASSERT_DAT(wait_end(pair));
 		EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(pair->a.ep));
 		EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(pair->b.ep));
-		ASSERT_EQ(DAT_SUCCESS, pair_reconnect(pair));
+		ASSERT_DAT(pair_reconnect(pair));
 	}
 }
 
@@ -160,12 +155,12 @@ TEST_F(rmr_free, a_bound_one_is_unbound_and_an_unbound_one_is_freed_likewise)
 
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 		  create_and_bind(pair, &self->b, &self->rmr, &self->context));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(pair->b.pz, &unbound));
-	EXPECT_EQ(DAT_INVALID_STATE, DAT_GET_TYPE(dat_lmr_free(self->b.lmr)));
-	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(unbound));
-	EXPECT_EQ(DAT_INVALID_STATE, DAT_GET_TYPE(dat_lmr_free(self->b.lmr)));
-	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	ASSERT_DAT(dat_rmr_create(pair->b.pz, &unbound));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE, dat_lmr_free(self->b.lmr));
+	EXPECT_DAT(dat_rmr_free(unbound));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE, dat_lmr_free(self->b.lmr));
+	EXPECT_DAT(dat_rmr_free(self->rmr));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 	/* Nothing was posted for it, so the connection goes on. */
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(pair->b.ep));
 }

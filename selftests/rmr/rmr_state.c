@@ -28,14 +28,10 @@ FIXTURE(rmr_state)
 
 FIXTURE_SETUP(rmr_state)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, REGION,
-			      LOCAL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->b, REGION,
-			      LOCAL));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &self->rmr));
+	ASSERT_DAT(pair_open(&self->pair));
+	ASSERT_DAT(regions_open(&self->pair, &self->a, &self->b, REGION,
+				LOCAL));
+	ASSERT_DAT(dat_rmr_create(self->pair.b.pz, &self->rmr));
 }
 
 FIXTURE_TEARDOWN(rmr_state)
@@ -99,7 +95,7 @@ static void expect_query(struct __test_metadata *_metadata, struct pair *pair,
 	DAT_RMR_PARAM param;
 
 	memset(&param, 0x5a, sizeof(param));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	ASSERT_DAT(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
 	EXPECT_EQ(TOLD_IA(pair->ia), param.ia_handle);
 	EXPECT_EQ(pair->b.pz, param.pz_handle);
 	EXPECT_EQ(len, param.lmr_triplet.segment_length);
@@ -121,14 +117,13 @@ TEST_F(rmr_state, null_forged_freed_and_foreign_handles_are_invalid)
 
 	if (HANDLES_ARE_POINTERS)
 		SKIP(return, "libdat2 follows a handle to its provider");
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.b.pz, &freed));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(freed));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_create(self->pair.ia, self->pair.b.pz,
-				self->pair.b.dto_evd, self->pair.b.dto_evd,
-				self->pair.b.conn_evd, NULL, &freed_ep));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(freed_ep));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(dat_rmr_create(self->pair.b.pz, &freed));
+	ASSERT_DAT(dat_rmr_free(freed));
+	ASSERT_DAT(dat_ep_create(self->pair.ia, self->pair.b.pz,
+				 self->pair.b.dto_evd, self->pair.b.dto_evd,
+				 self->pair.b.conn_evd, NULL, &freed_ep));
+	ASSERT_DAT(dat_ep_free(freed_ep));
 
 	DAT_HANDLE bad_rmr[] = {
 		DAT_HANDLE_NULL, freed, self->pair.b.ep, self->b.lmr,
@@ -140,7 +135,7 @@ TEST_F(rmr_state, null_forged_freed_and_foreign_handles_are_invalid)
 		(DAT_HANDLE)0x7ffffff0, (DAT_HANDLE)UINTPTR_MAX,
 		&freed, (char *)self->pair.b.ep + (1UL << 32),
 	};
-	for (i = 0; i < ARRAY_SIZE(bad_rmr); i++) {
+	for (i = 0; i < ARRAY_LEN(bad_rmr); i++) {
 		EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
 			  post_bind(&self->pair, bad_rmr[i], &self->b, 0, 100,
 				    0, &self->context)) {
@@ -161,13 +156,14 @@ TEST_F(rmr_state, null_pointers_are_invalid_parameters)
 	DAT_LMR_TRIPLET t = segment(&self->b, 0, 100);
 	DAT_RMR_COOKIE cookie = { .as_64 = 0 };
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_rmr_bind(self->rmr, NULL, RW, self->pair.b.ep, cookie,
-			       DAT_COMPLETION_DEFAULT_FLAG, &self->context));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7),
-		  dat_rmr_bind(self->rmr, &t, RW, self->pair.b.ep, cookie,
-			       DAT_COMPLETION_DEFAULT_FLAG, NULL));
+	ASSERT_DAT(pair_connect(&self->pair));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_rmr_bind(self->rmr, NULL, RW, self->pair.b.ep,
+				    cookie, DAT_COMPLETION_DEFAULT_FLAG,
+				    &self->context));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7),
+		       dat_rmr_bind(self->rmr, &t, RW, self->pair.b.ep, cookie,
+				    DAT_COMPLETION_DEFAULT_FLAG, NULL));
 }
 
 TEST_F(rmr_state, range_outside_the_lmr_is_an_invalid_parameter)
@@ -194,8 +190,8 @@ TEST_F(rmr_state, range_outside_the_lmr_is_an_invalid_parameter)
 	};
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+	ASSERT_DAT(pair_connect(&self->pair));
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
 		if (IS_CUT(bad[i].len,
 			   ((DAT_LMR_TRIPLET *)NULL)->segment_length))
 			continue;
@@ -208,9 +204,8 @@ TEST_F(rmr_state, range_outside_the_lmr_is_an_invalid_parameter)
 		}
 	}
 	/* The limits themselves are within. */
-	EXPECT_EQ(DAT_SUCCESS,
-		  bind_triplet(&self->pair, self->rmr, self->b.lmr_context,
-			       begin, REGION));
+	EXPECT_DAT(bind_triplet(&self->pair, self->rmr, self->b.lmr_context,
+				begin, REGION));
 }
 
 TEST_F(rmr_state, unknown_and_freed_lmr_contexts_are_invalid_parameters)
@@ -223,18 +218,18 @@ TEST_F(rmr_state, unknown_and_freed_lmr_contexts_are_invalid_parameters)
 	};
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+	ASSERT_DAT(pair_connect(&self->pair));
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
 		EXPECT_EQ(DAT_INVALID_PARAMETER,
 			  DAT_GET_TYPE(bind_triplet(&self->pair, self->rmr,
 						    bad[i], begin, 100))) {
 			TH_LOG("lmr_context %#x", bad[i]);
 		}
 	}
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(bind_triplet(&self->pair, self->rmr,
-					    self->b.lmr_context, begin, 100)));
+	ASSERT_DAT(dat_lmr_free(self->b.lmr));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			bind_triplet(&self->pair, self->rmr,
+				     self->b.lmr_context, begin, 100));
 }
 
 TEST_F(rmr_state, lmr_of_another_ia_instance_is_an_invalid_parameter)
@@ -242,14 +237,13 @@ TEST_F(rmr_state, lmr_of_another_ia_instance_is_an_invalid_parameter)
 	struct region region;
 	struct pair other;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&other, other.b.pz, &region, REGION,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	EXPECT_EQ(DAT_INVALID_PARAMETER,
-		  DAT_GET_TYPE(post_bind(&self->pair, self->rmr, &region, 0,
-					 100, 0, &self->context)));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(pair_open(&other));
+	ASSERT_DAT(region_open(&other, other.b.pz, &region, REGION,
+			       DAT_MEM_PRIV_ALL_FLAG));
+	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
+			post_bind(&self->pair, self->rmr, &region, 0, 100, 0,
+				  &self->context));
 	pair_close(&other);
 }
 
@@ -257,24 +251,24 @@ TEST_F(rmr_state, lmr_rmr_and_ep_must_be_of_one_pz)
 {
 	DAT_RMR_HANDLE foreign;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &foreign));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(dat_rmr_create(self->pair.a.pz, &foreign));
 	/* In turn the LMR, the EP, and the RMR is the odd one. */
-	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
-		  DAT_GET_TYPE(post_bind(&self->pair, self->rmr, &self->a, 0,
-					 100, 0, &self->context)));
-	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
-		  DAT_GET_TYPE(bind_window(self->rmr, &self->b, 0, 100, RW,
-					   self->pair.a.ep, 0,
-					   DAT_COMPLETION_DEFAULT_FLAG,
-					   &self->context)));
-	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
-		  DAT_GET_TYPE(post_bind(&self->pair, foreign, &self->b, 0,
-					 100, 0, &self->context)));
+	EXPECT_DAT_TYPE(DAT_PROTECTION_VIOLATION,
+			post_bind(&self->pair, self->rmr, &self->a, 0, 100, 0,
+				  &self->context));
+	EXPECT_DAT_TYPE(DAT_PROTECTION_VIOLATION,
+			bind_window(self->rmr, &self->b, 0, 100, RW,
+				    self->pair.a.ep, 0,
+				    DAT_COMPLETION_DEFAULT_FLAG,
+				    &self->context));
+	EXPECT_DAT_TYPE(DAT_PROTECTION_VIOLATION,
+			post_bind(&self->pair, foreign, &self->b, 0, 100, 0,
+				  &self->context));
 	/* An unbind goes to an EP as well. */
-	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
-		  DAT_GET_TYPE(post_bind(&self->pair, foreign, &self->b, 0, 0,
-					 0, &self->context)));
+	EXPECT_DAT_TYPE(DAT_PROTECTION_VIOLATION,
+			post_bind(&self->pair, foreign, &self->b, 0, 0, 0,
+				  &self->context));
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(self->pair.b.ep));
 }
 
@@ -285,31 +279,28 @@ TEST_F(rmr_state, window_cannot_allow_more_than_the_lmr)
 	};
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	for (i = 0; i < 2 - LOCAL_READ_IS_IMPLIED; i++) {
 		DAT_MEM_PRIV_FLAGS good = i ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
 					      DAT_MEM_PRIV_REMOTE_READ_FLAG;
 		struct region region;
 
-		ASSERT_EQ(DAT_SUCCESS,
-			  region_open(&self->pair, self->pair.b.pz, &region,
-				      4096, all[i]));
-		EXPECT_EQ(DAT_PRIVILEGES_VIOLATION,
-			  DAT_GET_TYPE(bind_window(self->rmr, &region, 0, 100,
-						   RW & ~good,
-						   self->pair.b.ep, 0,
-						   DAT_COMPLETION_DEFAULT_FLAG,
-						   &self->context)));
-		EXPECT_EQ(DAT_PRIVILEGES_VIOLATION,
-			  DAT_GET_TYPE(bind_window(self->rmr, &region, 0, 100,
-						   RW, self->pair.b.ep, 0,
-						   DAT_COMPLETION_DEFAULT_FLAG,
-						   &self->context)));
-		EXPECT_EQ(DAT_SUCCESS,
-			  bind_window(self->rmr, &region, 0, 100, good,
-				      self->pair.b.ep, i,
-				      DAT_COMPLETION_DEFAULT_FLAG,
-				      &self->context));
+		ASSERT_DAT(region_open(&self->pair, self->pair.b.pz, &region,
+				       4096, all[i]));
+		EXPECT_DAT_TYPE(DAT_PRIVILEGES_VIOLATION,
+				bind_window(self->rmr, &region, 0, 100,
+					    RW & ~good, self->pair.b.ep, 0,
+					    DAT_COMPLETION_DEFAULT_FLAG,
+					    &self->context));
+		EXPECT_DAT_TYPE(DAT_PRIVILEGES_VIOLATION,
+				bind_window(self->rmr, &region, 0, 100, RW,
+					    self->pair.b.ep, 0,
+					    DAT_COMPLETION_DEFAULT_FLAG,
+					    &self->context));
+		EXPECT_DAT(bind_window(self->rmr, &region, 0, 100, good,
+				       self->pair.b.ep, i,
+				       DAT_COMPLETION_DEFAULT_FLAG,
+				       &self->context));
 		EXPECT_EQ(DAT_RMR_BIND_SUCCESS,
 			  wait_bind(self->pair.b.dto_evd, i));
 	}
@@ -320,8 +311,8 @@ TEST_F(rmr_state, unknown_privileges_are_an_invalid_parameter)
 	static const unsigned int bad[] = { 0x04, 0x08, 0x40, 0x80, 1U << 31 };
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+	ASSERT_DAT(pair_connect(&self->pair));
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
 		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 			  bind_window(self->rmr, &self->b, 0, 100, bad[i],
 				      self->pair.b.ep, 0,
@@ -334,44 +325,39 @@ TEST_F(rmr_state, unknown_privileges_are_an_invalid_parameter)
 
 TEST_F(rmr_state, unconnected_ep_is_in_an_invalid_state)
 {
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED),
-		  post_bind(&self->pair, self->rmr, &self->b, 0, 100, 0,
-			    &self->context));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED),
-		  post_bind(&self->pair, self->rmr, &self->b, 0, 0, 0,
-			    &self->context));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+			     DAT_INVALID_STATE_EP_UNCONNECTED),
+		       post_bind(&self->pair, self->rmr, &self->b, 0, 100, 0,
+				 &self->context));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+			     DAT_INVALID_STATE_EP_UNCONNECTED),
+		       post_bind(&self->pair, self->rmr, &self->b, 0, 0, 0,
+				 &self->context));
 }
 
 TEST_F(rmr_state, ep_that_is_connecting_is_in_an_invalid_state)
 {
-	DAT_IA_ATTR attr;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
-			       &attr, 0, NULL));
 	/* The request waits in cr_evd. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_connect(self->pair.b.ep, attr.ia_address_ptr,
-				 self->pair.qual, DAT_TIMEOUT_INFINITE, 0,
-				 NULL, DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_ACTCONNPENDING),
-		  post_bind(&self->pair, self->rmr, &self->b, 0, 100, 0,
-			    &self->context));
+	ASSERT_DAT(connect_to(&self->pair, self->pair.b.ep, self->pair.qual));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+			     DAT_INVALID_STATE_EP_ACTCONNPENDING),
+		       post_bind(&self->pair, self->rmr, &self->b, 0, 100, 0,
+				 &self->context));
 }
 
 TEST_F(rmr_state, ep_that_is_disconnecting_is_in_an_invalid_state)
 {
 	if (link_is_iwarp())
 		SKIP(return, "iWARP: nothing waits for a receive");
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	/* Nobody receives it, so a graceful disconnect has to wait. */
-	ASSERT_EQ(DAT_SUCCESS, post_send(self->pair.b.ep, &self->b, 0, 8, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->pair.b.ep,
-						 DAT_CLOSE_GRACEFUL_FLAG));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCPENDING),
-		  post_bind(&self->pair, self->rmr, &self->b, 0, 100, 0,
-			    &self->context));
+	ASSERT_DAT(post_send(self->pair.b.ep, &self->b, 0, 8, 1));
+	ASSERT_DAT(dat_ep_disconnect(self->pair.b.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
+			     DAT_INVALID_STATE_EP_DISCPENDING),
+		       post_bind(&self->pair, self->rmr, &self->b, 0, 100, 0,
+				 &self->context));
 }
 
 TEST_F(rmr_state, bind_on_a_disconnected_ep_is_flushed_at_once)
@@ -381,17 +367,15 @@ TEST_F(rmr_state, bind_on_a_disconnected_ep_is_flushed_at_once)
 	DAT_COUNT nmore;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, disconnect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(disconnect(&self->pair));
 	/* A bind, and an unbind of what never was bound. */
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_bind(&self->pair, self->rmr, &self->b, 0,
-				    i ? 0 : 100, 0xc00c1e + i,
-				    &self->context));
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_evd_wait(self->pair.b.dto_evd, 1000 * 1000, 1,
-				       &event, &nmore));
+		ASSERT_DAT(post_bind(&self->pair, self->rmr, &self->b, 0,
+				     i ? 0 : 100, 0xc00c1e + i,
+				     &self->context));
+		ASSERT_DAT(dat_evd_wait(self->pair.b.dto_evd, 1000 * 1000, 1,
+					&event, &nmore));
 		d = &event.event_data.rmr_completion_event_data;
 		EXPECT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, event.event_number);
 		EXPECT_EQ(DAT_DTO_ERR_FLUSHED, d->status);
@@ -399,7 +383,7 @@ TEST_F(rmr_state, bind_on_a_disconnected_ep_is_flushed_at_once)
 		EXPECT_EQ(self->rmr, d->rmr_handle);
 	}
 	/* It has not made use of the LMR. */
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 }
 
 TEST_F(rmr_state, flushed_bind_leaves_the_window_as_it_was)
@@ -407,11 +391,11 @@ TEST_F(rmr_state, flushed_bind_leaves_the_window_as_it_was)
 	DAT_RMR_CONTEXT context, junk;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 		  bind_b(&self->pair, self->rmr, &self->b, 100, 200,
 			 &context));
-	ASSERT_EQ(DAT_SUCCESS, disconnect(&self->pair));
+	ASSERT_DAT(disconnect(&self->pair));
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(DAT_DTO_ERR_FLUSHED,
 			  bind_b(&self->pair, self->rmr, &self->b, 4096,
@@ -420,7 +404,7 @@ TEST_F(rmr_state, flushed_bind_leaves_the_window_as_it_was)
 			     200, context);
 	}
 
-	ASSERT_EQ(DAT_SUCCESS, pair_reconnect(&self->pair));
+	ASSERT_DAT(pair_reconnect(&self->pair));
 	EXPECT_EQ(DAT_DTO_SUCCESS,
 		  write_status(&self->pair, &self->a, context,
 			       self->b.buf + 100, 200));
@@ -434,17 +418,17 @@ TEST_F(rmr_state, rmr_can_be_bound_on_a_new_ep_after_flushed_binds)
 	DAT_RMR_CONTEXT old, new, junk;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 		  bind_b(&self->pair, self->rmr, &self->b, 100, 200, &old));
-	ASSERT_EQ(DAT_SUCCESS, disconnect(&self->pair));
+	ASSERT_DAT(disconnect(&self->pair));
 	for (i = 0; i < 5; i++) {
 		ASSERT_EQ(DAT_DTO_ERR_FLUSHED,
 			  bind_b(&self->pair, self->rmr, &self->b, 4096, 300,
 				 &junk));
 	}
 
-	ASSERT_EQ(DAT_SUCCESS, pair_reconnect(&self->pair));
+	ASSERT_DAT(pair_reconnect(&self->pair));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 		  bind_b(&self->pair, self->rmr, &self->b, 8192, 400, &new));
 	expect_query(_metadata, &self->pair, self->rmr, &self->b, 8192, 400,
@@ -493,28 +477,24 @@ FIXTURE_SETUP(interrupted)
 
 	if (link_is_iwarp())
 		SKIP(return, "iWARP: nothing waits for a receive");
-	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(pair, pair->a.pz, &self->a, REGION, LOCAL));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(pair, pair->b.pz, &self->b, REGION, LOCAL));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(pair->b.pz, &self->rmr));
+	ASSERT_DAT(pair_open_connected(pair));
+	ASSERT_DAT(regions_open(pair, &self->a, &self->b, REGION, LOCAL));
+	ASSERT_DAT(dat_rmr_create(pair->b.pz, &self->rmr));
 	if (variant->rebind) {
 		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 			  bind_b(pair, self->rmr, &self->b, 100, 200,
 				 &self->old));
 	}
 
-	ASSERT_EQ(DAT_SUCCESS, post_send(pair->b.ep, &self->b, 0, 8, 1));
-	ASSERT_EQ(DAT_SUCCESS, post_bind(pair, self->rmr, &self->b, 4096, 300,
-					 2, &self->context));
+	ASSERT_DAT(post_send(pair->b.ep, &self->b, 0, 8, 1));
+	ASSERT_DAT(post_bind(pair, self->rmr, &self->b, 4096, 300, 2,
+			     &self->context));
 	usleep(BEGIN_US);
-	ASSERT_EQ(DAT_SUCCESS, disconnect(pair));
+	ASSERT_DAT(disconnect(pair));
 	ASSERT_EQ(DAT_DTO_ERR_FLUSHED, wait_dto(pair->b.dto_evd, 1));
 	self->status = wait_bind(pair->b.dto_evd, 2);
 	ASSERT_EQ(DAT_DTO_ERR_FLUSHED, self->status);
-	ASSERT_EQ(DAT_SUCCESS, pair_reconnect(pair));
+	ASSERT_DAT(pair_reconnect(pair));
 }
 
 FIXTURE_TEARDOWN(interrupted)
@@ -545,7 +525,7 @@ TEST_F(interrupted, bind_that_was_flushed_does_not_reach_a_freed_lmr)
 		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 			  bind_b(&self->pair, self->rmr, &self->b, 0, 0,
 				 &junk));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 	memset(self->a.buf, 0xaa, 300);
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(&self->pair, &self->a, self->context,
@@ -577,8 +557,8 @@ TEST_F(interrupted, rmr_can_be_bound_again)
 
 TEST_F(interrupted, rmr_and_lmr_can_be_freed)
 {
-	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	EXPECT_DAT(dat_rmr_free(self->rmr));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 }
 
 TEST_F(rmr_state, query_tells_the_truth_before_and_after_bind_and_unbind)
@@ -587,7 +567,7 @@ TEST_F(rmr_state, query_tells_the_truth_before_and_after_bind_and_unbind)
 	unsigned int i;
 
 	expect_query(_metadata, &self->pair, self->rmr, &self->b, 0, 0, 0);
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
+	ASSERT_DAT(pair_connect(&self->pair));
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 			  bind_b(&self->pair, self->rmr, &self->b, 100 + i,
@@ -604,38 +584,38 @@ TEST_F(rmr_state, query_refuses_bad_masks_pointers_and_handles)
 {
 	DAT_RMR_PARAM param;
 
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_rmr_query(self->rmr, DAT_RMR_FIELD_ALL + 1, &param));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_rmr_query(self->rmr, DAT_RMR_FIELD_ALL, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
-		  dat_rmr_query(self->pair.b.ep, DAT_RMR_FIELD_ALL, &param));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
-		  dat_rmr_query(self->rmr, DAT_RMR_FIELD_ALL, &param));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_rmr_query(self->rmr, DAT_RMR_FIELD_ALL + 1, &param));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_rmr_query(self->rmr, DAT_RMR_FIELD_ALL, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
+		       dat_rmr_query(self->pair.b.ep, DAT_RMR_FIELD_ALL,
+				     &param));
+	ASSERT_DAT(dat_rmr_free(self->rmr));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
+		       dat_rmr_query(self->rmr, DAT_RMR_FIELD_ALL, &param));
 }
 
 TEST_F(rmr_state, freed_rmr_is_an_invalid_handle_to_every_call)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
-		  dat_rmr_free(self->rmr));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
-		  post_bind(&self->pair, self->rmr, &self->b, 0, 100, 0,
-			    &self->context));
-	EXPECT_EQ(DAT_INVALID_HANDLE, DAT_GET_TYPE(dat_rmr_free(NULL)));
-	EXPECT_EQ(DAT_INVALID_HANDLE,
-		  DAT_GET_TYPE(dat_rmr_free(self->pair.b.ep)));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(dat_rmr_free(self->rmr));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
+		       dat_rmr_free(self->rmr));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR),
+		       post_bind(&self->pair, self->rmr, &self->b, 0, 100, 0,
+				 &self->context));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_rmr_free(NULL));
+	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_rmr_free(self->pair.b.ep));
 }
 
 TEST_F(rmr_state, rmr_can_be_freed_while_a_bind_is_outstanding)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, post_bind(&self->pair, self->rmr, &self->b, 0,
-					 100, 1, &self->context));
-	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(self->rmr));
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(post_bind(&self->pair, self->rmr, &self->b, 0, 100, 1,
+			     &self->context));
+	EXPECT_DAT(dat_rmr_free(self->rmr));
+	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(&self->pair, &self->a, self->context,
 			       self->b.buf, 100));
@@ -646,12 +626,12 @@ TEST_F(rmr_state, pz_is_in_use_as_long_as_the_rmr_is_there)
 	DAT_RMR_HANDLE rmr;
 	DAT_PZ_HANDLE pz;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(self->pair.ia, &pz));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(pz, &rmr));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE),
-		  dat_pz_free(pz));
-	EXPECT_EQ(DAT_SUCCESS, dat_rmr_free(rmr));
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(pz));
+	ASSERT_DAT(dat_pz_create(self->pair.ia, &pz));
+	ASSERT_DAT(dat_rmr_create(pz, &rmr));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE),
+		       dat_pz_free(pz));
+	EXPECT_DAT(dat_rmr_free(rmr));
+	EXPECT_DAT(dat_pz_free(pz));
 }
 
 TEST_HARNESS_MAIN

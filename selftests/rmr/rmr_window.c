@@ -136,7 +136,7 @@ FIXTURE_VARIANT_ADD(limits, read_over_pages)
 
 FIXTURE_SETUP(limits)
 {
-	ASSERT_EQ(DAT_SUCCESS, world_open(&self->w));
+	ASSERT_DAT(world_open(&self->w));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 		  bind_b(&self->w, variant->offset, variant->len, RW,
 			 &self->context));
@@ -187,9 +187,9 @@ TEST_F(limits, a_byte_before_or_behind_the_window_is_shut)
 	unsigned char *b = self->w.b.buf;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(tries); i++) {
+	for (i = 0; i < ARRAY_LEN(tries); i++) {
 		if (i)
-			ASSERT_EQ(DAT_SUCCESS, recover(&self->w));
+			ASSERT_DAT(recover(&self->w));
 		EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 			  use(&self->w, variant->write, self->context,
 			      tries[i].offset, tries[i].len)) {
@@ -240,7 +240,7 @@ FIXTURE_VARIANT_ADD(privileges, all)
 
 FIXTURE_SETUP(privileges)
 {
-	ASSERT_EQ(DAT_SUCCESS, world_open(&self->w));
+	ASSERT_DAT(world_open(&self->w));
 }
 
 FIXTURE_TEARDOWN(privileges)
@@ -261,7 +261,7 @@ TEST_F(privileges, restrict_what_a_peer_may_do)
 		  status);
 	EXPECT_TRUE(all(self->w.a.buf, 4096, may_read ? OURS : THEIRS));
 	if (status)
-		ASSERT_EQ(DAT_SUCCESS, recover(&self->w));
+		ASSERT_DAT(recover(&self->w));
 
 	memset(self->w.a.buf, THEIRS, 4096);
 	status = use(&self->w, true, context, 0, 4096);
@@ -277,7 +277,7 @@ FIXTURE(zone)
 
 FIXTURE_SETUP(zone)
 {
-	ASSERT_EQ(DAT_SUCCESS, world_open(&self->w));
+	ASSERT_DAT(world_open(&self->w));
 }
 
 FIXTURE_TEARDOWN(zone)
@@ -293,11 +293,10 @@ TEST_F(zone, a_window_is_open_to_the_connections_of_its_pz_alone)
 	DAT_RMR_CONTEXT context;
 	struct region r;
 
-	ASSERT_EQ(DAT_SUCCESS, side_open(&w->pair, &other.a));
-	ASSERT_EQ(DAT_SUCCESS, side_open(&w->pair, &other.b));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&other));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&w->pair, other.a.pz, &r, 4096, LOCAL));
+	ASSERT_DAT(side_open(&w->pair, &other.a));
+	ASSERT_DAT(side_open(&w->pair, &other.b));
+	ASSERT_DAT(pair_connect(&other));
+	ASSERT_DAT(region_open(&w->pair, other.a.pz, &r, 4096, LOCAL));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS, bind_b(w, 0, 4096, RW, &context));
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 		  write_status(&other, &r, context, w->b.buf, 4096));
@@ -329,7 +328,7 @@ FIXTURE_VARIANT_ADD(old_context, read)
 
 FIXTURE_SETUP(old_context)
 {
-	ASSERT_EQ(DAT_SUCCESS, world_open(&self->w));
+	ASSERT_DAT(world_open(&self->w));
 	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 		  bind_b(&self->w, 0, 4096, RW, &self->context));
 	/* It does work, so that what follows is no accident. */
@@ -350,7 +349,7 @@ static void expect_dead(struct __test_metadata *_metadata, struct world *w,
 	EXPECT_EQ(DAT_DTO_ERR_REMOTE_ACCESS, use(w, write, context, 0, 4096));
 	EXPECT_TRUE(all(w->a.buf, REGION, THEIRS));
 	EXPECT_TRUE(all(w->b.buf, REGION, OURS));
-	EXPECT_EQ(DAT_SUCCESS, wait_refusal(&w->pair));
+	EXPECT_DAT(wait_refusal(&w->pair));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(w->pair.a.ep));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(w->pair.b.ep));
 }
@@ -394,9 +393,9 @@ TEST_F(old_context, is_dead_once_the_rmr_has_been_unbound)
 
 TEST_F(old_context, is_dead_once_the_bound_rmr_has_been_freed)
 {
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_free(self->w.rmr));
+	ASSERT_DAT(dat_rmr_free(self->w.rmr));
 	expect_dead(_metadata, &self->w, variant->write, self->context);
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->w.b.lmr));
+	EXPECT_DAT(dat_lmr_free(self->w.b.lmr));
 }
 
 FIXTURE(again)
@@ -406,7 +405,7 @@ FIXTURE(again)
 
 FIXTURE_SETUP(again)
 {
-	ASSERT_EQ(DAT_SUCCESS, world_open(&self->w));
+	ASSERT_DAT(world_open(&self->w));
 }
 
 FIXTURE_TEARDOWN(again)
@@ -464,10 +463,10 @@ TEST_F(again, a_window_shows_the_memory_that_its_lmr_has_now)
 		}
 		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 			  bind_b(w, 0, 0, RW, &context));
-		ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(w->b.lmr));
+		ASSERT_DAT(dat_lmr_free(w->b.lmr));
 		old = exchange_memory(w);
 		ASSERT_NE(NULL, old);
-		ASSERT_EQ(DAT_SUCCESS, register_again(w));
+		ASSERT_DAT(register_again(w));
 		for (j = 0; j < 3; j++) {
 			ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
 				  bind_b(w, 4096, PART, RW, &context));
@@ -495,7 +494,7 @@ TEST_F(again, a_window_shows_the_part_that_was_asked_for)
 	DAT_RMR_CONTEXT context;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+	for (i = 0; i < ARRAY_LEN(parts); i++) {
 		size_t offset = parts[i].offset, end = offset + parts[i].len;
 
 		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
@@ -509,7 +508,7 @@ TEST_F(again, a_window_shows_the_part_that_was_asked_for)
 		/* As far as the window before it was open. */
 		ASSERT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 			  use(w, true, context, offset, end - offset + 1));
-		ASSERT_EQ(DAT_SUCCESS, recover(w));
+		ASSERT_DAT(recover(w));
 	}
 }
 
@@ -530,7 +529,7 @@ TEST_F(again, a_window_is_open_to_what_was_asked_for)
 		EXPECT_TRUE(all(w->a.buf, PART, OURS));
 		ASSERT_EQ(DAT_DTO_ERR_REMOTE_ACCESS,
 			  use(w, true, context, 0, PART));
-		ASSERT_EQ(DAT_SUCCESS, recover(w));
+		ASSERT_DAT(recover(w));
 	}
 }
 
@@ -557,7 +556,7 @@ FIXTURE_VARIANT_ADD(hammer, many_packets)
 
 FIXTURE_SETUP(hammer)
 {
-	ASSERT_EQ(DAT_SUCCESS, world_open(&self->w));
+	ASSERT_DAT(world_open(&self->w));
 }
 
 FIXTURE_TEARDOWN(hammer)
@@ -630,7 +629,7 @@ TEST_F(hammer, nothing_posted_after_the_completion_goes_through_the_old_window)
 		DAT_EVENT event;
 
 		if (round)
-			ASSERT_EQ(DAT_SUCCESS, recover_from_race(w));
+			ASSERT_DAT(recover_from_race(w));
 		/* A number that none of the writes has. */
 		memset(w->b.buf, 0, variant->len);
 		ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
@@ -641,10 +640,9 @@ TEST_F(hammer, nothing_posted_after_the_completion_goes_through_the_old_window)
 		       DEPTH + round)
 			sched_yield();
 
-		ASSERT_EQ(DAT_SUCCESS,
-			  bind_window(w->rmr, &w->b, 65536, variant->len, RW,
-				      w->pair.b.ep, 1,
-				      DAT_COMPLETION_DEFAULT_FLAG, &new));
+		ASSERT_DAT(bind_window(w->rmr, &w->b, 65536, variant->len, RW,
+				       w->pair.b.ep, 1,
+				       DAT_COMPLETION_DEFAULT_FLAG, &new));
 		/* No sleep, so that little time passes after the completion. */
 		while (dat_evd_dequeue(w->pair.b.dto_evd, &event))
 			;
@@ -690,7 +688,7 @@ FIXTURE(contexts)
 
 FIXTURE_SETUP(contexts)
 {
-	ASSERT_EQ(DAT_SUCCESS, world_open(&self->w));
+	ASSERT_DAT(world_open(&self->w));
 }
 
 FIXTURE_TEARDOWN(contexts)
@@ -723,7 +721,7 @@ TEST_F_TIMEOUT(contexts, former_ones_stay_dead, 300)
 	for (i = 0; i < BINDS - 1; i += step) {
 		EXPECT_NE(DAT_DTO_SUCCESS, use(&self->w, false, self->former[i],
 					       i % 64, 100));
-		ASSERT_EQ(DAT_SUCCESS, recover(&self->w));
+		ASSERT_DAT(recover(&self->w));
 	}
 	qsort(self->former, BINDS, sizeof(self->former[0]), compare);
 	for (i = 1; i < BINDS; i++)

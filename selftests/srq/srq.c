@@ -61,16 +61,14 @@ FIXTURE_SETUP(srq)
 	struct pair *pair = &self->pair;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->a.pz, &self->a, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->b.pz, &self->b, REGION,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, create(pair, MAX, 0, &self->srq));
+	ASSERT_DAT(pair_open(pair));
+	ASSERT_DAT(regions_open(pair, &self->a, &self->b, REGION,
+				DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(create(pair, MAX, 0, &self->srq));
 	for (i = 0; i < LINKS; i++) {
-		ASSERT_EQ(DAT_SUCCESS, ep_like(pair, &pair->a, &self->from[i]));
-		ASSERT_EQ(DAT_SUCCESS, ep_with(pair, self->srq, &self->to[i]));
-		ASSERT_EQ(DAT_SUCCESS, connect_link(self, i));
+		ASSERT_DAT(ep_like(pair, &pair->a, &self->from[i]));
+		ASSERT_DAT(ep_with(pair, self->srq, &self->to[i]));
+		ASSERT_DAT(connect_link(self, i));
 	}
 }
 
@@ -91,7 +89,7 @@ static void post_many(struct __test_metadata *_metadata,
 		      FIXTURE_DATA(srq) *self, int num)
 {
 	while (num--)
-		ASSERT_EQ(DAT_SUCCESS, post(self, num));
+		ASSERT_DAT(post(self, num));
 }
 
 /* A message that consists of one number. */
@@ -112,8 +110,8 @@ static DAT_UINT64 receive(struct __test_metadata *_metadata,
 	DAT_UINT32 got;
 
 	d = &event.event_data.dto_completion_event_data;
-	EXPECT_EQ(DAT_SUCCESS, wait_event(self->pair.b.dto_evd, &event));
-	EXPECT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+	EXPECT_DAT(wait_for(self->pair.b.dto_evd, DAT_DTO_COMPLETION_EVENT,
+			    &event));
 	EXPECT_EQ(DAT_DTO_SUCCESS, d->status);
 	EXPECT_EQ(self->to[i], d->ep_handle);
 	EXPECT_EQ(sizeof(word), d->transfered_length);
@@ -152,8 +150,8 @@ TEST_F(srq, buffers_go_to_whoever_gets_a_message)
 	int i;
 
 	post_many(_metadata, self, MAX);
-	EXPECT_EQ(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ),
-		  post(self, 0));
+	EXPECT_DAT_RET(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ),
+		       post(self, 0));
 	/* The first EP takes more of them than the second. */
 	for (i = 0; i < MAX; i++) {
 		ASSERT_EQ(DAT_DTO_SUCCESS,
@@ -181,11 +179,10 @@ TEST_F(srq, segments_are_filled_in_order)
 		self->a.buf[i] = i + 1;
 	iov[0] = segment(&self->b, 100, 10);
 	iov[1] = segment(&self->b, 0, 20);
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(self->srq, 2, iov, c));
+	ASSERT_DAT(dat_srq_post_recv(self->srq, 2, iov, c));
 	/* The segments are ours again. */
 	memset(iov, 0xff, sizeof(iov));
-	ASSERT_EQ(DAT_SUCCESS,
-		  post_send(self->from[0], &self->a, 0, 15, 9));
+	ASSERT_DAT(post_send(self->from[0], &self->a, 0, 15, 9));
 	ASSERT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, 5));
 	EXPECT_EQ(0, memcmp(self->b.buf + 100, self->a.buf, 10));
 	EXPECT_EQ(0, memcmp(self->b.buf, self->a.buf + 10, 5));
@@ -193,8 +190,8 @@ TEST_F(srq, segments_are_filled_in_order)
 	EXPECT_EQ(0, self->b.buf[110]);
 	/* None at all, for a message of no bytes. */
 	c.as_64 = UINT64_MAX;
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(self->srq, 0, NULL, c));
-	ASSERT_EQ(DAT_SUCCESS, post_send(self->from[1], &self->a, 0, 0, 9));
+	ASSERT_DAT(dat_srq_post_recv(self->srq, 0, NULL, c));
+	ASSERT_DAT(post_send(self->from[1], &self->a, 0, 0, 9));
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, UINT64_MAX));
 }
 
@@ -205,23 +202,21 @@ TEST_F(srq, is_known_to_its_eps)
 	DAT_HANDLE_TYPE type;
 	DAT_EP_PARAM param;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_get_handle_type(self->srq, &type));
+	ASSERT_DAT(dat_get_handle_type(self->srq, &type));
 	EXPECT_EQ(DAT_HANDLE_TYPE_SRQ, type);
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_query(self->to[0], DAT_EP_FIELD_ALL, &param));
+	ASSERT_DAT(dat_ep_query(self->to[0], DAT_EP_FIELD_ALL, &param));
 	EXPECT_EQ(self->srq, param.srq_handle);
 	EXPECT_EQ(2, param.ep_attr.max_recv_iov);
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_query(self->from[0], DAT_EP_FIELD_ALL, &param));
+	ASSERT_DAT(dat_ep_query(self->from[0], DAT_EP_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_HANDLE_NULL, param.srq_handle);
 	/* They take no buffers themselves, and cannot say how many they have. */
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE),
-		  post_recv(self->to[0], &self->b, 0, 64, 1));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_recv_query(self->to[0], &num, &span));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE),
+		       post_recv(self->to[0], &self->b, 0, 64, 1));
+	ASSERT_DAT(dat_ep_recv_query(self->to[0], &num, &span));
 	EXPECT_EQ(DAT_VALUE_UNKNOWN, num);
 	EXPECT_EQ(DAT_VALUE_UNKNOWN, span);
-	ASSERT_EQ(DAT_SUCCESS, ep_with(&self->pair, self->srq, &fresh));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_recv_query(fresh, &num, &span));
+	ASSERT_DAT(ep_with(&self->pair, self->srq, &fresh));
+	ASSERT_DAT(dat_ep_recv_query(fresh, &num, &span));
 	EXPECT_EQ(0, num);
 	EXPECT_EQ(0, span);
 }
@@ -232,24 +227,21 @@ TEST_F(srq, stays_with_an_ep_that_is_modified_or_reset)
 	struct pair *pair = &self->pair;
 
 	memset(&param, 0xa5, sizeof(param));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_disconnect(self->to[0], DAT_CLOSE_ABRUPT_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  wait_both(pair, DAT_CONNECTION_EVENT_DISCONNECTED));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(self->to[0]));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(self->from[0]));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_ep_modify(self->to[0], DAT_EP_FIELD_SRQ_HANDLE, &param));
+	ASSERT_DAT(dat_ep_disconnect(self->to[0], DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(dat_ep_reset(self->to[0]));
+	ASSERT_DAT(dat_ep_reset(self->from[0]));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_ep_modify(self->to[0], DAT_EP_FIELD_SRQ_HANDLE,
+				     &param));
 	param.ep_attr.max_request_dtos = 5;
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_modify(self->to[0],
-				DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
-				&param));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_query(self->to[0], DAT_EP_FIELD_ALL, &seen));
+	ASSERT_DAT(dat_ep_modify(self->to[0],
+				 DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
+				 &param));
+	ASSERT_DAT(dat_ep_query(self->to[0], DAT_EP_FIELD_ALL, &seen));
 	EXPECT_EQ(self->srq, seen.srq_handle);
 	EXPECT_EQ(5, seen.ep_attr.max_request_dtos);
-	ASSERT_EQ(DAT_SUCCESS, connect_link(self, 0));
+	ASSERT_DAT(connect_link(self, 0));
 	post_many(_metadata, self, 2);
 	ASSERT_EQ(DAT_DTO_SUCCESS, send_word(self, 0, 4));
 	receive(_metadata, self, 0, 4);
@@ -284,19 +276,18 @@ TEST_F(srq, query_tells_each_parameter)
 	unsigned int mask;
 
 	post_many(_metadata, self, 3);
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_set_lw(self->srq, 1));
+	ASSERT_DAT(dat_srq_set_lw(self->srq, 1));
 	for (mask = 0; mask <= DAT_SRQ_FIELD_ALL; mask++) {
 		memset(&param, 0xff, sizeof(param));
-		ASSERT_EQ(DAT_SUCCESS,
-			  dat_srq_query(self->srq, mask, &param));
+		ASSERT_DAT(dat_srq_query(self->srq, mask, &param));
 		expect_field(_metadata, self, mask, &param);
 	}
 	for (mask = DAT_SRQ_FIELD_ALL + 1; mask; mask <<= 1) {
-		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-			  dat_srq_query(self->srq, mask, &param));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+			       dat_srq_query(self->srq, mask, &param));
 	}
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, NULL));
 }
 
 /* What the process has been told of is its own again. */
@@ -308,8 +299,7 @@ TEST_F(srq, query_counts_what_is_posted)
 	ASSERT_EQ(DAT_DTO_SUCCESS, send_word(self, 0, 42));
 	EXPECT_TRUE(becomes_available(self->srq, 2));
 	receive(_metadata, self, 0, 42);
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, &param));
+	ASSERT_DAT(dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, &param));
 	EXPECT_EQ(2, param.available_dto_count);
 	EXPECT_EQ(2, param.outstanding_dto_count);
 }
@@ -321,22 +311,20 @@ TEST_F(srq, resize_bounds_what_can_be_posted)
 	int i;
 
 	post_many(_metadata, self, 6);
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE),
-		  dat_srq_resize(self->srq, 5));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, &param));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE),
+		       dat_srq_resize(self->srq, 5));
+	ASSERT_DAT(dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, &param));
 	EXPECT_EQ(MAX, param.max_recv_dtos);
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_resize(self->srq, 6));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, &param));
+	ASSERT_DAT(dat_srq_resize(self->srq, 6));
+	ASSERT_DAT(dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, &param));
 	EXPECT_EQ(6, param.max_recv_dtos);
-	EXPECT_EQ(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ),
-		  post(self, 6));
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_resize(self->srq, MAX));
+	EXPECT_DAT_RET(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ),
+		       post(self, 6));
+	ASSERT_DAT(dat_srq_resize(self->srq, MAX));
 	for (i = 6; i < MAX; i++)
-		ASSERT_EQ(DAT_SUCCESS, post(self, i));
-	EXPECT_EQ(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ),
-		  post(self, 0));
+		ASSERT_DAT(post(self, i));
+	EXPECT_DAT_RET(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ),
+		       post(self, 0));
 
 	/* Larger than it ever was. */
 	ret = dat_srq_resize(self->srq, 200);
@@ -344,12 +332,13 @@ TEST_F(srq, resize_bounds_what_can_be_posted)
 		EXPECT_EQ(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ),
 			  ret);
 	} else {
-		EXPECT_EQ(DAT_SUCCESS, ret);
+		EXPECT_DAT(ret);
 		for (i = MAX; i < 200; i++)
-			ASSERT_EQ(DAT_SUCCESS, post(self, i % MAX));
+			ASSERT_DAT(post(self, i % MAX));
 		EXPECT_EQ(200, available(self->srq));
-		EXPECT_EQ(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ),
-			  post(self, 0));
+		EXPECT_DAT_RET(ERROR(DAT_INSUFFICIENT_RESOURCES,
+				     DAT_RESOURCE_SRQ),
+			       post(self, 0));
 	}
 	/* What was posted before is there yet. */
 	ASSERT_EQ(DAT_DTO_SUCCESS, send_word(self, 1, 3));
@@ -363,7 +352,7 @@ static void expect_told(struct __test_metadata *_metadata,
 	DAT_ASYNCH_ERROR_EVENT_DATA *d;
 	DAT_EVENT event;
 
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.async_evd, &event));
+	ASSERT_DAT(wait_event(self->pair.async_evd, &event));
 	d = &event.event_data.asynch_error_event_data;
 	EXPECT_EQ(DAT_ASYNC_ERROR_EP_BROKEN, event.event_number);
 	EXPECT_EQ(handle, d->dat_handle);
@@ -377,12 +366,11 @@ TEST_F(srq, low_watermark_is_told_of_once)
 	DAT_SRQ_PARAM param;
 
 	post_many(_metadata, self, 6);
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_set_lw(self->srq, 4));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, &param));
+	ASSERT_DAT(dat_srq_set_lw(self->srq, 4));
+	ASSERT_DAT(dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, &param));
 	EXPECT_EQ(4, param.low_watermark);
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE),
-		  dat_srq_resize(self->srq, 3));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE),
+		       dat_srq_resize(self->srq, 3));
 	/* Four left are not below four; three are. */
 	ASSERT_EQ(DAT_DTO_SUCCESS, send_word(self, 0, 1));
 	receive(_metadata, self, 0, 1);
@@ -398,9 +386,9 @@ TEST_F(srq, low_watermark_is_told_of_once)
 	usleep(SILENCE);
 	EXPECT_TRUE(is_empty(self->pair.async_evd));
 	/* Armed again there are too few already. */
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_set_lw(self->srq, 3));
+	ASSERT_DAT(dat_srq_set_lw(self->srq, 3));
 	expect_told(_metadata, self, self->srq, DAT_SRQ_LOW_WATERMARK_EVENT);
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_set_lw(self->srq, DAT_SRQ_LW_DEFAULT));
+	ASSERT_DAT(dat_srq_set_lw(self->srq, DAT_SRQ_LW_DEFAULT));
 	usleep(SILENCE);
 	EXPECT_TRUE(is_empty(self->pair.async_evd));
 }
@@ -413,12 +401,11 @@ TEST_F(srq, new_one_has_too_few_and_a_name)
 	int i;
 
 	for (i = 0; i < 200; i++) {
-		ASSERT_EQ(DAT_SUCCESS, create(&self->pair, MAX, 1, &other));
-		ASSERT_EQ(DAT_SUCCESS,
-			  wait_event(self->pair.async_evd, &event));
+		ASSERT_DAT(create(&self->pair, MAX, 1, &other));
+		ASSERT_DAT(wait_event(self->pair.async_evd, &event));
 		ASSERT_EQ(other, event.event_data.asynch_error_event_data
 					 .dat_handle);
-		ASSERT_EQ(DAT_SUCCESS, dat_srq_free(other));
+		ASSERT_DAT(dat_srq_free(other));
 	}
 }
 
@@ -429,10 +416,9 @@ TEST_F(srq, high_watermarks_are_those_of_an_ep)
 	int status;
 
 	post_many(_metadata, self, 6);
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_set_watermark(self->to[0], 0,
-						    DAT_WATERMARK_INFINITE));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_query(self->to[0], DAT_EP_FIELD_ALL, &param));
+	ASSERT_DAT(dat_ep_set_watermark(self->to[0], 0,
+					DAT_WATERMARK_INFINITE));
+	ASSERT_DAT(dat_ep_query(self->to[0], DAT_EP_FIELD_ALL, &param));
 	EXPECT_EQ(0, param.ep_attr.srq_soft_hw);
 	/* What the other takes does not count. */
 	ASSERT_EQ(DAT_DTO_SUCCESS, send_word(self, 1, 1));
@@ -444,19 +430,19 @@ TEST_F(srq, high_watermarks_are_those_of_an_ep)
 		    DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 	receive(_metadata, self, 0, 2);
 	/* The hard one costs the connection, and nobody else's. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ep_set_watermark(self->to[0], DAT_WATERMARK_INFINITE,
-				       0));
+	ASSERT_DAT(dat_ep_set_watermark(self->to[0], DAT_WATERMARK_INFINITE,
+					0));
 	status = send_word(self, 0, 3);
 	/* The word that it has arrived may go with the connection. */
 	ASSERT_TRUE(status == DAT_DTO_SUCCESS || status == DAT_DTO_ERR_FLUSHED)
 		TH_LOG("status %d", status);
-	ASSERT_EQ(DAT_SUCCESS, wait_event(self->pair.b.conn_evd, &event));
-	EXPECT_EQ(DAT_CONNECTION_EVENT_BROKEN, event.event_number);
-	EXPECT_EQ(self->to[0], event.event_data.connect_event_data.ep_handle);
-	receive(_metadata, self, 0, 3);
-	ASSERT_EQ(DAT_DTO_SUCCESS, send_word(self, 1, 4));
-	receive(_metadata, self, 1, 4);
+		ASSERT_DAT(wait_for(self->pair.b.conn_evd,
+				    DAT_CONNECTION_EVENT_BROKEN, &event));
+		EXPECT_EQ(self->to[0],
+			  event.event_data.connect_event_data.ep_handle);
+		receive(_metadata, self, 0, 3);
+		ASSERT_EQ(DAT_DTO_SUCCESS, send_word(self, 1, 4));
+		receive(_metadata, self, 1, 4);
 }
 
 TEST_F(srq, that_is_in_use_is_not_freed)
@@ -464,24 +450,24 @@ TEST_F(srq, that_is_in_use_is_not_freed)
 	struct pair *pair = &self->pair;
 
 	post_many(_metadata, self, 3);
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE),
-		  dat_srq_free(self->srq));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE),
-		  dat_pz_free(pair->b.pz));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->to[0]));
-	EXPECT_EQ(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE),
-		  dat_srq_free(self->srq));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE),
+		       dat_srq_free(self->srq));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE),
+		       dat_pz_free(pair->b.pz));
+	ASSERT_DAT(dat_ep_free(self->to[0]));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE),
+		       dat_srq_free(self->srq));
 	/* It is as good as before. */
 	ASSERT_EQ(DAT_DTO_SUCCESS, send_word(self, 1, 4));
 	receive(_metadata, self, 1, 4);
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(self->to[1]));
+	ASSERT_DAT(dat_ep_free(self->to[1]));
 	/* What was posted goes with it. */
-	EXPECT_EQ(DAT_SUCCESS, dat_srq_free(self->srq));
+	EXPECT_DAT(dat_srq_free(self->srq));
 	usleep(SILENCE);
 	EXPECT_TRUE(is_empty(pair->b.dto_evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_free(pair->b.ep));
-	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(self->b.lmr));
-	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(pair->b.pz));
+	ASSERT_DAT(dat_ep_free(pair->b.ep));
+	ASSERT_DAT(dat_lmr_free(self->b.lmr));
+	EXPECT_DAT(dat_pz_free(pair->b.pz));
 }
 
 static void expect_no_srq(struct __test_metadata *_metadata,
@@ -510,8 +496,8 @@ TEST_F(srq, handles_that_are_none_are_invalid)
 
 	if (HANDLES_ARE_POINTERS)
 		SKIP(return, "libdat2 follows a handle to its provider");
-	ASSERT_EQ(DAT_SUCCESS, create(&self->pair, 1, 0, &freed));
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_free(freed));
+	ASSERT_DAT(create(&self->pair, 1, 0, &freed));
+	ASSERT_DAT(dat_srq_free(freed));
 	expect_no_srq(_metadata, self, freed);
 	/* Which to the ioctl would mean an EP without one. */
 	expect_no_srq(_metadata, self, DAT_HANDLE_NULL);
@@ -520,13 +506,13 @@ TEST_F(srq, handles_that_are_none_are_invalid)
 		      (DAT_HANDLE)((uintptr_t)self->srq | 1UL << 40));
 	expect_no_srq(_metadata, self, self->pair.b.pz);
 	expect_no_srq(_metadata, self, self->to[0]);
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
-		  dat_ep_free(self->srq));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
+		       dat_ep_free(self->srq));
 	/* Of another IA. */
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
-	ASSERT_EQ(DAT_SUCCESS, create(&other, 1, 0, &foreign));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ),
-		  ep_with(&self->pair, foreign, &ep));
+	ASSERT_DAT(pair_open(&other));
+	ASSERT_DAT(create(&other, 1, 0, &foreign));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ),
+		       ep_with(&self->pair, foreign, &ep));
 	pair_close(&other);
 	expect_no_srq(_metadata, self, foreign);
 }
@@ -548,9 +534,8 @@ TEST_F(srq, create_refuses_what_cannot_be)
 	DAT_SRQ_HANDLE srq = NULL;
 	DAT_IA_ATTR ia;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_ALL, &ia, 0,
-			       NULL));
+	ASSERT_DAT(dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_ALL, &ia, 0,
+				NULL));
 	EXPECT_EQ(bad, create_as(pair, 0, 1, 0));
 	EXPECT_EQ(bad, create_as(pair, -1, 1, 0));
 	EXPECT_EQ(bad, create_as(pair, ia.max_recv_per_srq + 1, 1, 0));
@@ -561,24 +546,25 @@ TEST_F(srq, create_refuses_what_cannot_be)
 	EXPECT_EQ(bad, create_as(pair, MAX, 1, MAX + 1));
 	EXPECT_EQ(bad, create_as(pair, MAX, 1, -1));
 	EXPECT_EQ(bad, dat_srq_create(pair->ia, pair->b.pz, NULL, &srq));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
-		  dat_srq_create(pair->ia, pair->b.pz, &attr, NULL));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
-		  dat_srq_create(pair->b.pz, pair->b.pz, &attr, &srq));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
-		  dat_srq_create(DAT_HANDLE_NULL, pair->b.pz, &attr, &srq));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ),
-		  dat_srq_create(pair->ia, self->srq, &attr, &srq));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ),
-		  dat_srq_create(pair->ia, DAT_HANDLE_NULL, &attr, &srq));
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&other));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ),
-		  dat_srq_create(pair->ia, other.b.pz, &attr, &srq));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
+		       dat_srq_create(pair->ia, pair->b.pz, &attr, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+		       dat_srq_create(pair->b.pz, pair->b.pz, &attr, &srq));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+		       dat_srq_create(DAT_HANDLE_NULL, pair->b.pz, &attr,
+				      &srq));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ),
+		       dat_srq_create(pair->ia, self->srq, &attr, &srq));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ),
+		       dat_srq_create(pair->ia, DAT_HANDLE_NULL, &attr, &srq));
+	ASSERT_DAT(pair_open(&other));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ),
+		       dat_srq_create(pair->ia, other.b.pz, &attr, &srq));
 	pair_close(&other);
 	EXPECT_EQ(NULL, srq);
 	/* As many as it says it can have. */
-	EXPECT_EQ(DAT_SUCCESS, create_as(pair, ia.max_recv_per_srq, 1,
-					 ia.max_recv_per_srq));
+	EXPECT_DAT(create_as(pair, ia.max_recv_per_srq, 1,
+			     ia.max_recv_per_srq));
 }
 
 TEST_F(srq, resize_and_watermark_refuse_what_cannot_be)
@@ -587,17 +573,15 @@ TEST_F(srq, resize_and_watermark_refuse_what_cannot_be)
 	DAT_SRQ_PARAM param;
 	DAT_IA_ATTR ia;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_ALL, &ia, 0,
-			       NULL));
+	ASSERT_DAT(dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_ALL, &ia, 0,
+				NULL));
 	EXPECT_EQ(bad, dat_srq_resize(self->srq, 0));
 	EXPECT_EQ(bad, dat_srq_resize(self->srq, -1));
 	EXPECT_EQ(bad, dat_srq_resize(self->srq, ia.max_recv_per_srq + 1));
 	EXPECT_EQ(bad, dat_srq_set_lw(self->srq, MAX + 1));
 	EXPECT_EQ(bad, dat_srq_set_lw(self->srq, -1));
 	EXPECT_EQ(bad, dat_srq_set_lw(self->srq, INT32_MIN));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, &param));
+	ASSERT_DAT(dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, &param));
 	EXPECT_EQ(MAX, param.max_recv_dtos);
 	EXPECT_EQ(0, param.low_watermark);
 }
@@ -609,13 +593,13 @@ TEST_F(srq, resize_that_is_refused_costs_nothing)
 	int i;
 
 	for (i = 0; i < 40; i++) {
-		ASSERT_EQ(DAT_SUCCESS, create(&self->pair, 4, 0, &srq));
-		ASSERT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-			  dat_srq_resize(srq, INT32_MAX));
-		ASSERT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-			  create_as(&self->pair, INT32_MAX, 1, 0));
+		ASSERT_DAT(create(&self->pair, 4, 0, &srq));
+		ASSERT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+			       dat_srq_resize(srq, INT32_MAX));
+		ASSERT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+			       create_as(&self->pair, INT32_MAX, 1, 0));
 	}
-	EXPECT_EQ(DAT_SUCCESS, create(&self->pair, MAX, 0, &srq));
+	EXPECT_DAT(create(&self->pair, MAX, 0, &srq));
 }
 
 TEST_F(srq, post_refuses_what_cannot_be)
@@ -628,33 +612,33 @@ TEST_F(srq, post_refuses_what_cannot_be)
 	seg[0] = segment(&self->b, 0, 8);
 	seg[1] = seg[0];
 	seg[2] = seg[0];
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_srq_post_recv(self->srq, 3, seg, c));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_srq_post_recv(self->srq, -1, seg, c));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  dat_srq_post_recv(self->srq, 5000, seg, c));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_srq_post_recv(self->srq, 1, NULL, c));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_srq_post_recv(self->srq, 3, seg, c));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_srq_post_recv(self->srq, -1, seg, c));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_srq_post_recv(self->srq, 5000, seg, c));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_srq_post_recv(self->srq, 1, NULL, c));
 	seg[0].segment_length = UINT64_C(1) << 32;
 	if (!IS_CUT(UINT64_C(1) << 32, seg[0].segment_length))
-		EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-			  dat_srq_post_recv(self->srq, 1, seg, c));
+		EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+			       dat_srq_post_recv(self->srq, 1, seg, c));
 	seg[0] = segment(&self->b, REGION - 7, 8);
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		  dat_srq_post_recv(self->srq, 1, seg, c));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		       dat_srq_post_recv(self->srq, 1, seg, c));
 	/* Of another PZ; of none; and not for writing. */
 	seg[0] = segment(&self->a, 0, 8);
-	EXPECT_EQ(ERROR(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_WRITE),
-		  dat_srq_post_recv(self->srq, 1, seg, c));
+	EXPECT_DAT_RET(ERROR(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_WRITE),
+		       dat_srq_post_recv(self->srq, 1, seg, c));
 	seg[0].lmr_context ^= 0xff00;
-	EXPECT_EQ(DAT_PROTECTION_VIOLATION,
-		  DAT_GET_TYPE(dat_srq_post_recv(self->srq, 1, seg, c)));
-	ASSERT_EQ(DAT_SUCCESS, region_open(pair, pair->b.pz, &read_only, REGION,
-					   DAT_MEM_PRIV_LOCAL_READ_FLAG));
+	EXPECT_DAT_TYPE(DAT_PROTECTION_VIOLATION,
+			dat_srq_post_recv(self->srq, 1, seg, c));
+	ASSERT_DAT(region_open(pair, pair->b.pz, &read_only, REGION,
+			       DAT_MEM_PRIV_LOCAL_READ_FLAG));
 	seg[0] = segment(&read_only, 0, 8);
-	EXPECT_EQ(ERROR(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE),
-		  dat_srq_post_recv(self->srq, 1, seg, c));
+	EXPECT_DAT_RET(ERROR(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE),
+		       dat_srq_post_recv(self->srq, 1, seg, c));
 	EXPECT_EQ(0, available(self->srq));
 	region_close(&read_only);
 }
@@ -667,45 +651,50 @@ TEST_F(srq, ep_needs_what_fits)
 	DAT_EP_ATTR attr = {};
 	DAT_RETURN ret;
 
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7),
-		  dat_ep_create_with_srq(pair->ia, pair->b.pz, DAT_HANDLE_NULL,
-					 DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-					 self->srq, NULL, &ep));
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8),
-		  dat_ep_create_with_srq(pair->ia, pair->b.pz, DAT_HANDLE_NULL,
-					 DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-					 self->srq, &attr, NULL));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7),
+		       dat_ep_create_with_srq(pair->ia, pair->b.pz,
+					      DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+					      DAT_HANDLE_NULL, self->srq, NULL,
+					      &ep));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8),
+		       dat_ep_create_with_srq(pair->ia, pair->b.pz,
+					      DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+					      DAT_HANDLE_NULL, self->srq, &attr,
+					      NULL));
 	attr.max_request_dtos = -1;
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7),
-		  dat_ep_create_with_srq(pair->ia, pair->b.pz, DAT_HANDLE_NULL,
-					 DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-					 self->srq, &attr, &ep));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7),
+		       dat_ep_create_with_srq(pair->ia, pair->b.pz,
+					      DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+					      DAT_HANDLE_NULL, self->srq, &attr,
+					      &ep));
 	attr.max_request_dtos = 1 << 30;
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7),
-		  dat_ep_create_with_srq(pair->ia, pair->b.pz, DAT_HANDLE_NULL,
-					 DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-					 self->srq, &attr, &ep));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7),
+		       dat_ep_create_with_srq(pair->ia, pair->b.pz,
+					      DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+					      DAT_HANDLE_NULL, self->srq, &attr,
+					      &ep));
 	attr.max_request_dtos = 0;
 	attr.srq_soft_hw = -3;
-	EXPECT_EQ(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7),
-		  dat_ep_create_with_srq(pair->ia, pair->b.pz, DAT_HANDLE_NULL,
-					 DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-					 self->srq, &attr, &ep));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
-		  dat_ep_create_with_srq(pair->psp, pair->b.pz,
-					 DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-					 DAT_HANDLE_NULL, self->srq, &attr,
-					 &ep));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7),
+		       dat_ep_create_with_srq(pair->ia, pair->b.pz,
+					      DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+					      DAT_HANDLE_NULL, self->srq, &attr,
+					      &ep));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
+		       dat_ep_create_with_srq(pair->psp, pair->b.pz,
+					      DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+					      DAT_HANDLE_NULL, self->srq, &attr,
+					      &ep));
 	attr.srq_soft_hw = 0;
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ),
-		  dat_ep_create_with_srq(pair->ia, DAT_HANDLE_NULL,
-					 DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-					 DAT_HANDLE_NULL, self->srq, &attr,
-					 &ep));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ),
+		       dat_ep_create_with_srq(pair->ia, DAT_HANDLE_NULL,
+					      DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+					      DAT_HANDLE_NULL, self->srq, &attr,
+					      &ep));
 	EXPECT_EQ(NULL, ep);
 	/* Of another PZ, only if the provider says so. */
-	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(pair->ia, NULL, 0, NULL,
-					    DAT_PROVIDER_FIELD_ALL, &provider));
+	ASSERT_DAT(dat_ia_query(pair->ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL,
+				&provider));
 	ret = dat_ep_create_with_srq(pair->ia, pair->a.pz, DAT_HANDLE_NULL,
 				     DAT_HANDLE_NULL, DAT_HANDLE_NULL,
 				     self->srq, &attr, &ep);
@@ -718,9 +707,8 @@ TEST_F(srq, attributes_of_the_ia_tell_what_there_is)
 	DAT_PROVIDER_ATTR provider;
 	DAT_IA_ATTR ia;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_ALL, &ia,
-			       DAT_PROVIDER_FIELD_ALL, &provider));
+	ASSERT_DAT(dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_ALL, &ia,
+				DAT_PROVIDER_FIELD_ALL, &provider));
 	EXPECT_LT(0, ia.max_srqs);
 	EXPECT_LT(1, ia.max_ep_per_srq);
 	EXPECT_LE(MAX, ia.max_recv_per_srq);
@@ -739,10 +727,10 @@ TEST_F(srq, closing_the_ia_takes_all)
 	post_many(_metadata, self, 4);
 	ASSERT_EQ(DAT_DTO_SUCCESS, send_word(self, 0, 1));
 	pair_close(&self->pair);
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ),
-		  dat_srq_post_recv(self->srq, 0, NULL, c));
-	EXPECT_EQ(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ),
-		  dat_srq_free(self->srq));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ),
+		       dat_srq_post_recv(self->srq, 0, NULL, c));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ),
+		       dat_srq_free(self->srq));
 }
 
 TEST_HARNESS_MAIN

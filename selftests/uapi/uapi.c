@@ -24,8 +24,6 @@
 #include "pair.h"
 
 #define MAX_FILE_BYTES	"/sys/module/kdapl/parameters/max_file_bytes"
-#define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
-#define ADDR(p)		((uintptr_t)(p))
 
 /* What two programs share must not depend on who compiled them. */
 _Static_assert(sizeof(struct dat_dev_event) == 64, "a cache line");
@@ -239,7 +237,7 @@ FIXTURE_SETUP(format)
 
 	self->fd = open_dat();
 	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(DAT_SUCCESS, raw_ia_open(self->fd, &ia));
+	ASSERT_DAT(raw_ia_open(self->fd, &ia));
 	self->ia = ia.ia;
 	/* Behind the first page there is nothing. */
 	self->page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
@@ -251,8 +249,7 @@ FIXTURE_SETUP(format)
 FIXTURE_TEARDOWN(format)
 {
 	/* Nothing that was tried has made an object. */
-	EXPECT_EQ(DAT_SUCCESS, raw_ia_close(self->fd, self->ia,
-					    DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_DAT(raw_ia_close(self->fd, self->ia, DAT_CLOSE_GRACEFUL_FLAG));
 	close(self->fd);
 }
 
@@ -429,11 +426,11 @@ TEST_F(format, efault_nothing_is_freed_if_that_cannot_be_told)
 	struct dat_dev_free *arg = (void *)self->page;
 	__u32 pz;
 
-	ASSERT_EQ(DAT_SUCCESS, raw_pz_create(self->fd, self->ia, &pz));
+	ASSERT_DAT(raw_pz_create(self->fd, self->ia, &pz));
 	*arg = (struct dat_dev_free){ .size = sizeof(*arg), .handle = pz };
 	ASSERT_EQ(0, mprotect(self->page, PAGE, PROT_READ));
 	EXPECT_EQ(EFAULT, raw(self->fd, DAT_DEV_PZ_FREE, arg));
-	EXPECT_EQ(DAT_SUCCESS, raw_free(self->fd, DAT_DEV_PZ_FREE, pz));
+	EXPECT_DAT(raw_free(self->fd, DAT_DEV_PZ_FREE, pz));
 }
 
 TEST_F(format, eopnotsupp_a_reserved_field_is_not_zero)
@@ -528,8 +525,8 @@ TEST_F(format, a_name_without_an_end_is_an_invalid_parameter)
 {
 	struct dat_dev_ia_open arg;
 
-	ASSERT_EQ(DAT_SUCCESS, raw_ia_open(self->fd, &arg));
-	ASSERT_EQ(DAT_SUCCESS, raw_ia_close(self->fd, arg.ia, 1));
+	ASSERT_DAT(raw_ia_open(self->fd, &arg));
+	ASSERT_DAT(raw_ia_close(self->fd, arg.ia, 1));
 	memset(arg.name, 'x', sizeof(arg.name));
 	EXPECT_EQ(DAT_INVALID_PARAMETER,
 		  result(self->fd, DAT_DEV_IA_OPEN, &arg));
@@ -546,15 +543,10 @@ FIXTURE(post)
 
 FIXTURE_SETUP(post)
 {
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&self->pair));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, 65536,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.b.pz, &self->b, 65536,
-			      DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->pair.a.pz, &self->rmr));
+	ASSERT_DAT(pair_open_connected(&self->pair));
+	ASSERT_DAT(regions_open(&self->pair, &self->a, &self->b, 65536,
+				DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(dat_rmr_create(self->pair.a.pz, &self->rmr));
 	self->fd = library_fd();
 	ASSERT_LE(0, self->fd);
 }
@@ -653,13 +645,13 @@ TEST_F(post, an_array_is_posted_in_order)
 
 	for (i = 0; i < 5; i++)
 		dtos[i] = DTO(DAT_DEV_RDMA_WRITE, &seg, i);
-	ASSERT_EQ(DAT_SUCCESS, result(self->fd, DAT_DEV_POST, &post));
+	ASSERT_DAT(result(self->fd, DAT_DEV_POST, &post));
 	EXPECT_EQ(5, post.posted);
 	ASSERT_EQ(5, completions(self->pair.a.dto_evd, 4, cookies, 8));
 	for (i = 0; i < 5; i++)
 		EXPECT_EQ(i, cookies[i]);
 	post = raw_post(NULL, 0);
-	EXPECT_EQ(DAT_SUCCESS, result(self->fd, DAT_DEV_POST, &post));
+	EXPECT_DAT(result(self->fd, DAT_DEV_POST, &post));
 	EXPECT_EQ(0, post.posted);
 }
 
@@ -695,9 +687,8 @@ TEST_F(post, it_stops_at_the_first_that_fails_and_tells_how_many_went)
 			TH_LOG("case %u", i);
 		EXPECT_EQ(2, post.posted);
 		/* Those in front were posted, those behind were not. */
-		ASSERT_EQ(DAT_SUCCESS,
-			  post_write(self->pair.a.ep, &self->a, 0, 64,
-				     self->b.rmr_context, self->b.buf, 77));
+		ASSERT_DAT(post_write(self->pair.a.ep, &self->a, 0, 64,
+				      self->b.rmr_context, self->b.buf, 77));
 		ASSERT_EQ(3, completions(self->pair.a.dto_evd, 77, cookies,
 					 8));
 		for (j = 0; j < 2; j++)
@@ -771,7 +762,7 @@ TEST_F(post, elements_of_the_array_follow_the_rules_for_structures)
 	post.dto_size = 0;
 	EXPECT_EQ(EINVAL, raw(self->fd, DAT_DEV_POST, &post));
 	post.dto_size = sizeof(dtos[0]);
-	EXPECT_EQ(DAT_SUCCESS, result(self->fd, DAT_DEV_POST, &post));
+	EXPECT_DAT(result(self->fd, DAT_DEV_POST, &post));
 	EXPECT_EQ(2, post.posted);
 	EXPECT_EQ(2, completions(self->pair.a.dto_evd, 1, cookies, 4));
 	dtos[0].more = 1ULL << 63;
@@ -812,7 +803,7 @@ TEST_F(post, a_bind_has_one_segment)
 	dto.num_segments = 2;
 	EXPECT_EQ(DAT_INVALID_PARAMETER, post_one(self->fd, &dto));
 	dto.num_segments = 1;
-	EXPECT_EQ(DAT_SUCCESS, post_one(self->fd, &dto));
+	EXPECT_DAT(post_one(self->fd, &dto));
 	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(self->pair.a.dto_evd, 1));
 }
 
@@ -829,14 +820,12 @@ TEST_F(post, efault_nothing_is_bound_if_the_context_cannot_be_told)
 	*dto = DTO(DAT_DEV_RMR_BIND, &seg, 1);
 	ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ));
 	EXPECT_EQ(EFAULT, raw(self->fd, DAT_DEV_POST, &post));
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_rmr_query(self->rmr, DAT_RMR_FIELD_ALL, &param));
+	ASSERT_DAT(dat_rmr_query(self->rmr, DAT_RMR_FIELD_ALL, &param));
 	EXPECT_EQ(0, param.lmr_triplet.segment_length);
-	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(self->a.lmr));
+	EXPECT_DAT(dat_lmr_free(self->a.lmr));
 	/* For the teardown. */
-	ASSERT_EQ(DAT_SUCCESS,
-		  region_open(&self->pair, self->pair.a.pz, &self->a, 65536,
-			      DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(region_open(&self->pair, self->pair.a.pz, &self->a, 65536,
+			       DAT_MEM_PRIV_ALL_FLAG));
 }
 
 TEST_F(post, flags_that_there_are_not_are_an_invalid_parameter)
@@ -1049,11 +1038,11 @@ FIXTURE_SETUP(ring)
 
 	self->fd = open_dat();
 	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(DAT_SUCCESS, raw_ia_open(self->fd, &ia));
+	ASSERT_DAT(raw_ia_open(self->fd, &ia));
 	self->ia = ia.ia;
-	ASSERT_EQ(DAT_SUCCESS, raw_pz_create(self->fd, ia.ia, &self->pz));
-	ASSERT_EQ(DAT_SUCCESS, raw_evd_create(self->fd, ia.ia, 200,
-					      DAT_EVD_DTO_FLAG, &self->evd));
+	ASSERT_DAT(raw_pz_create(self->fd, ia.ia, &self->pz));
+	ASSERT_DAT(raw_evd_create(self->fd, ia.ia, 200, DAT_EVD_DTO_FLAG,
+				  &self->evd));
 	self->len = sizeof(struct dat_dev_ring) +
 		    self->evd.ring_entries * sizeof(struct dat_dev_event);
 }
@@ -1099,7 +1088,7 @@ TEST_F(ring, its_events_are_not_more_than_it_holds_when_it_is_resized)
 			PROT_READ | PROT_WRITE, MAP_SHARED);
 	ASSERT_NE(MAP_FAILED, ring);
 	ring->head = ring->tail + 1;
-	EXPECT_EQ(DAT_SUCCESS, result(self->fd, DAT_DEV_EVD_RESIZE, &resize));
+	EXPECT_DAT(result(self->fd, DAT_DEV_EVD_RESIZE, &resize));
 	EXPECT_GT(10, time(NULL) - begun);
 }
 
@@ -1130,8 +1119,7 @@ TEST_F(ring, only_the_handle_of_an_evd_is_a_place_to_map)
 			       self->fd, wrong[i] * PAGE))
 			TH_LOG("%#llx", (long long)wrong[i]);
 	}
-	ASSERT_EQ(DAT_SUCCESS, raw_free(self->fd, DAT_DEV_EVD_FREE,
-					self->evd.evd));
+	ASSERT_DAT(raw_free(self->fd, DAT_DEV_EVD_FREE, self->evd.evd));
 	EXPECT_EQ(MAP_FAILED, map_ring(self->fd, self->evd.evd, self->len,
 				       PROT_READ, MAP_SHARED));
 }
@@ -1172,10 +1160,9 @@ TEST_F(ring, the_mapping_outlives_evd_ia_and_file)
 			PROT_READ | PROT_WRITE, MAP_SHARED);
 	ASSERT_NE(MAP_FAILED, ring);
 	EXPECT_EQ(0, touch(ring, self->len));
-	ASSERT_EQ(DAT_SUCCESS, raw_free(self->fd, DAT_DEV_EVD_FREE,
-					self->evd.evd));
+	ASSERT_DAT(raw_free(self->fd, DAT_DEV_EVD_FREE, self->evd.evd));
 	EXPECT_EQ(0x5a * n, touch(ring, self->len));
-	ASSERT_EQ(DAT_SUCCESS, raw_ia_close(self->fd, self->ia, 0));
+	ASSERT_DAT(raw_ia_close(self->fd, self->ia, 0));
 	EXPECT_EQ(0x5a * n, touch(ring, self->len));
 	close(self->fd);
 	EXPECT_EQ(0x5a * n, touch(ring, self->len));
@@ -1219,9 +1206,9 @@ TEST_F(ring, those_of_a_file_are_limited_together)
 	EXPECT_LE(limit / 8, n);
 	EXPECT_GE(limit / 2, n);
 	/* What is given back can be had again. */
-	ASSERT_EQ(DAT_SUCCESS, raw_free(self->fd, DAT_DEV_EVD_FREE, last.evd));
-	EXPECT_EQ(DAT_SUCCESS, raw_evd_create(self->fd, self->ia, 32767,
-					      DAT_EVD_CONNECTION_FLAG, &evd));
+	ASSERT_DAT(raw_free(self->fd, DAT_DEV_EVD_FREE, last.evd));
+	EXPECT_DAT(raw_evd_create(self->fd, self->ia, 32767,
+				  DAT_EVD_CONNECTION_FLAG, &evd));
 }
 
 TEST_F(ring, its_memory_can_be_registered_like_any_other)
@@ -1232,12 +1219,11 @@ TEST_F(ring, its_memory_can_be_registered_like_any_other)
 	ring = map_ring(self->fd, self->evd.evd, self->len,
 			PROT_READ | PROT_WRITE, MAP_SHARED);
 	ASSERT_NE(MAP_FAILED, ring);
-	ASSERT_EQ(DAT_SUCCESS, raw_lmr_create(self->fd, self->ia, self->pz,
-					      ring, self->len, &lmr));
-	ASSERT_EQ(DAT_SUCCESS, raw_free(self->fd, DAT_DEV_EVD_FREE,
-					self->evd.evd));
+	ASSERT_DAT(raw_lmr_create(self->fd, self->ia, self->pz, ring, self->len,
+				  &lmr));
+	ASSERT_DAT(raw_free(self->fd, DAT_DEV_EVD_FREE, self->evd.evd));
 	ASSERT_EQ(0, munmap(ring, self->len));
-	EXPECT_EQ(DAT_SUCCESS, raw_free(self->fd, DAT_DEV_LMR_FREE, lmr.lmr));
+	EXPECT_DAT(raw_free(self->fd, DAT_DEV_LMR_FREE, lmr.lmr));
 }
 
 /* It would keep the file open that it is of, and that nobody could close. */
@@ -1258,8 +1244,8 @@ TEST_F(ring, it_is_no_memory_that_processes_share)
 			PROT_READ | PROT_WRITE, MAP_SHARED);
 	ASSERT_NE(MAP_FAILED, ring);
 	lmr.address = ADDR(ring);
-	EXPECT_EQ(DAT_INVALID_STATE,
-		  DAT_GET_TYPE(result(self->fd, DAT_DEV_LMR_CREATE, &lmr)));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE,
+			result(self->fd, DAT_DEV_LMR_CREATE, &lmr));
 }
 
 /* Several files. */
@@ -1314,12 +1300,8 @@ TEST(a_process_that_scribbles_over_its_rings_harms_itself_only)
 	if (!child)
 		_exit(do_everything_right());
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&pair));
-	ASSERT_EQ(DAT_SUCCESS, pair_connect(&pair));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&pair, pair.a.pz, &a, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
-	ASSERT_EQ(DAT_SUCCESS, region_open(&pair, pair.b.pz, &b, 4096,
-					   DAT_MEM_PRIV_ALL_FLAG));
+	ASSERT_DAT(pair_open_connected(&pair));
+	ASSERT_DAT(regions_open(&pair, &a, &b, 4096, DAT_MEM_PRIV_ALL_FLAG));
 	fd = library_fd();
 	evds[0] = pair.a.dto_evd;
 	evds[1] = pair.b.dto_evd;
@@ -1351,7 +1333,7 @@ TEST(a_process_that_scribbles_over_its_rings_harms_itself_only)
 		}
 	}
 	EXPECT_EQ(0, status);
-	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(pair.ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_DAT(dat_ia_close(pair.ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
 TEST(handles_of_another_file_are_invalid)
@@ -1365,13 +1347,11 @@ TEST(handles_of_another_file_are_invalid)
 
 	ASSERT_LE(0, one);
 	ASSERT_LE(0, two);
-	ASSERT_EQ(DAT_SUCCESS, raw_ia_open(one, &ia));
-	ASSERT_EQ(DAT_SUCCESS, raw_pz_create(one, ia.ia, &pz));
-	ASSERT_EQ(DAT_SUCCESS, raw_evd_create(one, ia.ia, 8, DAT_EVD_DTO_FLAG,
-					      &evd));
-	ASSERT_EQ(DAT_SUCCESS, raw_ep_create(one, ia.ia, pz, &ep));
-	ASSERT_EQ(DAT_SUCCESS, raw_lmr_create(one, ia.ia, pz, buf, 4096,
-					      &lmr));
+	ASSERT_DAT(raw_ia_open(one, &ia));
+	ASSERT_DAT(raw_pz_create(one, ia.ia, &pz));
+	ASSERT_DAT(raw_evd_create(one, ia.ia, 8, DAT_EVD_DTO_FLAG, &evd));
+	ASSERT_DAT(raw_ep_create(one, ia.ia, pz, &ep));
+	ASSERT_DAT(raw_lmr_create(one, ia.ia, pz, buf, 4096, &lmr));
 	/* The other file has no objects at all, so no handle is one. */
 	for (handle = 0; handle < 1000; handle++) {
 		struct dat_dev_handle_query query = {
@@ -1392,7 +1372,7 @@ TEST(handles_of_another_file_are_invalid)
 					       lmr.lmr));
 	EXPECT_EQ(MAP_FAILED, map_ring(two, evd.evd, PAGE, PROT_READ,
 				       MAP_SHARED));
-	EXPECT_EQ(DAT_SUCCESS, raw_free(one, DAT_DEV_LMR_FREE, lmr.lmr));
+	EXPECT_DAT(raw_free(one, DAT_DEV_LMR_FREE, lmr.lmr));
 }
 
 TEST(contexts_of_another_file_are_a_protection_violation)
@@ -1410,12 +1390,11 @@ TEST(contexts_of_another_file_are_a_protection_violation)
 
 		fd[i] = open_dat();
 		ASSERT_LE(0, fd[i]);
-		ASSERT_EQ(DAT_SUCCESS, raw_ia_open(fd[i], &ia));
-		ASSERT_EQ(DAT_SUCCESS, raw_pz_create(fd[i], ia.ia, &pz[i]));
-		ASSERT_EQ(DAT_SUCCESS, raw_ep_create(fd[i], ia.ia, pz[i],
-						     &ep[i]));
-		ASSERT_EQ(DAT_SUCCESS, raw_lmr_create(fd[i], ia.ia, pz[i],
-						      buf, 4096, &lmr[i]));
+		ASSERT_DAT(raw_ia_open(fd[i], &ia));
+		ASSERT_DAT(raw_pz_create(fd[i], ia.ia, &pz[i]));
+		ASSERT_DAT(raw_ep_create(fd[i], ia.ia, pz[i], &ep[i]));
+		ASSERT_DAT(raw_lmr_create(fd[i], ia.ia, pz[i], buf, 4096,
+					  &lmr[i]));
 	}
 	ASSERT_EQ(pz[0], pz[1]);
 	ASSERT_EQ(ep[0], ep[1]);
@@ -1433,7 +1412,7 @@ TEST(contexts_of_another_file_are_a_protection_violation)
 		};
 		EXPECT_EQ(DAT_PROTECTION_VIOLATION, post_one(fd[i], &dto));
 		seg.lmr_context = lmr[i].lmr_context;
-		EXPECT_EQ(DAT_SUCCESS, post_one(fd[i], &dto));
+		EXPECT_DAT(post_one(fd[i], &dto));
 	}
 }
 
@@ -1961,7 +1940,7 @@ FIXTURE_SETUP(threads)
 	struct soup *soup = &self->soup;
 	unsigned int i;
 
-	ASSERT_EQ(DAT_SUCCESS, pair_open(&self->pair));
+	ASSERT_DAT(pair_open(&self->pair));
 	soup->fd = library_fd();
 	ASSERT_LE(0, soup->fd);
 	soup->buf = mmap(NULL, 65536, PROT_READ | PROT_WRITE,
@@ -1997,8 +1976,7 @@ TEST_F_TIMEOUT(threads, that_share_a_file_can_do_anything_at_any_time, 120)
 			TH_LOG("operation %u", i);
 	}
 	/* The file is of use afterwards. */
-	EXPECT_EQ(DAT_SUCCESS, pair_open(&after));
-	EXPECT_EQ(DAT_SUCCESS, pair_connect(&after));
+	EXPECT_DAT(pair_open_connected(&after));
 	pair_close(&after);
 }
 
