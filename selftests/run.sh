@@ -1,14 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Runs in the guest: every test program and test module, or those named, as TAP. A group
-# of them may be named: `programs`; `users`, programs that are run as a user; `modules`,
-# with the examples; `dat2`, what there is for libdat2 alone; `forms`, programs once more,
-# for 32 bits, with a sanitizer, linked with libdat2; `short`, what a kernel or an
-# architecture could break first, with the demo. When KDAPL_SECONDS have passed since
-# the guest was started none is begun any more.
+# Runs tests in the guest and prints TAP: the programs and modules that are named, or all
+# of them. These names stand for groups:
 #
-# Programs are below /selftests, modules below /selftests/modules. A module runs
-# its tests when it is loaded and leaves their results, as TAP, in debugfs.
+#   programs   all programs, as root
+#   users      programs that also run as a user
+#   modules    all test modules, and the examples
+#   dat2       the programs for libdat2 alone
+#   forms      programs again: for 32 bits, with ThreadSanitizer, linked with libdat2
+#   short      tests that a new kernel or architecture is likely to break, and the demo
+#   uapi, exit the programs of that folder
+#
+# run.sh starts no test after KDAPL_SECONDS seconds of uptime.
+#
+# Programs are below /selftests, modules below /selftests/modules. A module runs its tests
+# when it is loaded and leaves their results, as TAP, in debugfs.
 
 failed=0
 
@@ -215,16 +221,39 @@ run_examples() {
 	end examples $rc
 }
 
+# is_program FILE: whether it is a program, not a directory
+is_program() {
+	[ -f "$1" ] && [ -x "$1" ]
+}
+
+# programs_of FOLDER: the programs of a folder of selftests/ that begin with its name
+programs_of() {
+	for f in "/selftests/$1"_*; do
+		! is_program "$f" || echo "${f##*/}"
+	done
+}
+
 groups=
 [ $# -gt 0 ] || groups='programs users forms dat2 modules'
 for name; do
 	shift
 	case $name in
 	programs | users | forms | dat2 | modules) groups="$groups $name" ;;
+	uapi | exit)
+		# shellcheck disable=SC2046 # no program has a space in its name
+		set -- "$@" $(programs_of "$name")
+		;;
+	user/uapi)
+		for program in $(programs_of uapi); do
+			set -- "$@" "user/$program"
+		done
+		;;
 	short)
+		# shellcheck disable=SC2046 # likewise
 		set -- "$@" dto lmr_create lmr_free lmr_pages lmr_types mem_rules memlock \
-			post rmr_bind rmr_flags rmr_free rmr_state rmr_window uapi info \
-			kdapl_fmr_test kdapl_lmr_test kdapl_mem_test kdapl_rmr_test demo
+			post rmr_bind rmr_flags rmr_free rmr_state rmr_window \
+			$(programs_of uapi) info kdapl_fmr_test \
+			kdapl_lmr_test kdapl_mem_test kdapl_rmr_test demo
 		;;
 	*) set -- "$@" "$name" ;;
 	esac
@@ -245,11 +274,6 @@ has() {
 	esac
 }
 
-# is_program FILE: is it one, and not a directory?
-is_program() {
-	[ -f "$1" ] && [ -x "$1" ]
-}
-
 if has programs; then
 	for f in /selftests/*; do
 		is_program "$f" || continue
@@ -260,8 +284,8 @@ if has programs; then
 	done
 fi
 if has users && [ -n "$users" ]; then
-	# Some of the tests of uapi take root, and it has had its turn as root.
-	for name in $users uapi; do
+	# Some tests of uapi need root, so it runs as root too.
+	for name in $users $(programs_of uapi); do
 		set -- "$@" "user/$name"
 	done
 fi

@@ -104,6 +104,7 @@ static void sweep_ias(void)
 static DAT_RETURN ia_open(void)
 {
 	s.p.async_evd = DAT_HANDLE_NULL;
+	s.p.qual = 10000 + getpid() % 12000;
 	return dat_ia_open((char *)ia_name(), 8, &s.p.async_evd, &s.p.ia);
 }
 
@@ -1046,36 +1047,11 @@ static const struct step raw_session[] = {
 	  .few = true },
 };
 
-FIXTURE(fail_nth)
-{
-	const char *lack;
-};
+FAIL_NTH_FIXTURE(fail_nth)
 
-FIXTURE_SETUP(fail_nth)
-{
-	self->lack = faults_on();
-	if (self->lack)
-		SKIP(return, "no %s", self->lack);
-	s.p.qual = 10000 + getpid() % 12000;
-}
+TEST_SESSION(fail_nth, every_call_of_the_library_survives_every_fault, session, 150, 300)
 
-FIXTURE_TEARDOWN(fail_nth)
-{
-	faults_off();
-}
-
-/* Sanitizers on an emulated machine. */
-#define TIMEOUT		900
-
-TEST_F_TIMEOUT(fail_nth, every_call_of_the_library_survives_every_fault,
-	       TIMEOUT)
-{
-	unsigned int least = is_quick() ? 150 : 300;
-
-	EXPECT_TRUE(do_table(session, ARRAY_LEN(session), least));
-}
-
-TEST_F_TIMEOUT(fail_nth, file_of_the_device_survives_every_fault, TIMEOUT)
+TEST_F_TIMEOUT(fail_nth, file_of_the_device_survives_every_fault, FAIL_NTH_TIMEOUT)
 {
 	unsigned int least = is_quick() ? 25 : 50;
 

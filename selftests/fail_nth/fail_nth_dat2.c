@@ -222,29 +222,8 @@ static const struct step calls[] = {
 	DO(cr_reject_with_data, request_or_event_comes),
 };
 
-FIXTURE(fail_nth)
-{
-	const char *lack;
-};
+FAIL_NTH_FIXTURE(fail_nth)
 
-FIXTURE_SETUP(fail_nth)
-{
-	self->lack = faults_on();
-	if (self->lack)
-		SKIP(return, "no %s", self->lack);
-}
-
-FIXTURE_TEARDOWN(fail_nth)
-{
-	faults_off();
-}
-
-/* Sanitizers on an emulated machine. */
-TEST_F_TIMEOUT(fail_nth, calls_of_dat_2_0_survive_every_fault, 900)
-{
-	unsigned int least = is_quick() ? 15 : 30;
-
-	EXPECT_TRUE(do_table(calls, ARRAY_LEN(calls), least));
-}
+TEST_SESSION(fail_nth, calls_of_dat_2_0_survive_every_fault, calls, 15, 30)
 
 TEST_HARNESS_MAIN

@@ -557,60 +557,17 @@ static const struct step batches[] = {
 	QUIET(batch_completed),
 };
 
-FIXTURE(fail_nth)
-{
-	const char *lack;
-};
+FAIL_NTH_FIXTURE(fail_nth)
 
-FIXTURE_SETUP(fail_nth)
-{
-	self->lack = faults_on();
-	if (self->lack)
-		SKIP(return, "no %s", self->lack);
-}
+TEST_SESSION(fail_nth, service_points_survive_every_fault, sps, 20, 40)
 
-FIXTURE_TEARDOWN(fail_nth)
-{
-	faults_off();
-}
+TEST_SESSION(fail_nth, eps_that_change_survive_every_fault, eps, 10, 20)
 
-/* Sanitizers on an emulated machine. */
-#define TIMEOUT		900
+TEST_SESSION(fail_nth, srqs_survive_every_fault, srqs, 20, 40)
 
-TEST_F_TIMEOUT(fail_nth, service_points_survive_every_fault, TIMEOUT)
-{
-	unsigned int least = is_quick() ? 20 : 40;
+/* On siw they are made without faults. */
+TEST_SESSION(fail_nth, lmrs_of_other_memory_survive_every_fault, lmrs, 1, 30)
 
-	EXPECT_TRUE(do_table(sps, ARRAY_LEN(sps), least));
-}
-
-TEST_F_TIMEOUT(fail_nth, eps_that_change_survive_every_fault, TIMEOUT)
-{
-	unsigned int least = is_quick() ? 10 : 20;
-
-	EXPECT_TRUE(do_table(eps, ARRAY_LEN(eps), least));
-}
-
-TEST_F_TIMEOUT(fail_nth, srqs_survive_every_fault, TIMEOUT)
-{
-	unsigned int least = is_quick() ? 20 : 40;
-
-	EXPECT_TRUE(do_table(srqs, ARRAY_LEN(srqs), least));
-}
-
-TEST_F_TIMEOUT(fail_nth, lmrs_of_other_memory_survive_every_fault, TIMEOUT)
-{
-	/* On siw they are made without faults. */
-	unsigned int least = is_quick() ? 1 : 30;
-
-	EXPECT_TRUE(do_table(lmrs, ARRAY_LEN(lmrs), least));
-}
-
-TEST_F_TIMEOUT(fail_nth, batches_survive_every_fault, TIMEOUT)
-{
-	unsigned int least = is_quick() ? 3 : 6;
-
-	EXPECT_TRUE(do_table(batches, ARRAY_LEN(batches), least));
-}
+TEST_SESSION(fail_nth, batches_survive_every_fault, batches, 3, 6)
 
 TEST_HARNESS_MAIN

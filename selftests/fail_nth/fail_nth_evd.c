@@ -393,29 +393,8 @@ static const struct step session[] = {
 	MAKE(cno_free),
 };
 
-FIXTURE(fail_nth)
-{
-	const char *lack;
-};
+FAIL_NTH_FIXTURE(fail_nth)
 
-FIXTURE_SETUP(fail_nth)
-{
-	self->lack = faults_on();
-	if (self->lack)
-		SKIP(return, "no %s", self->lack);
-}
-
-FIXTURE_TEARDOWN(fail_nth)
-{
-	faults_off();
-}
-
-/* Sanitizers on an emulated machine. */
-TEST_F_TIMEOUT(fail_nth, cnos_and_evds_that_change_survive_every_fault, 900)
-{
-	unsigned int least = is_quick() ? 50 : 100;
-
-	EXPECT_TRUE(do_table(session, ARRAY_LEN(session), least));
-}
+TEST_SESSION(fail_nth, cnos_and_evds_that_change_survive_every_fault, session, 50, 100)
 
 TEST_HARNESS_MAIN

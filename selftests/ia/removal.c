@@ -16,6 +16,7 @@
 #include <linux/dat.h>
 
 #include "link.h"
+#include "ioctls.h"
 #include "pair.h"
 
 #define NUM_OPCODES	(DAT_DEV_CMP_SWAP + 1)
@@ -37,11 +38,6 @@ struct victim {
 	DAT_RMR_HANDLE rmr;
 	struct region region;
 };
-
-static __u32 number(DAT_HANDLE handle)
-{
-	return (uintptr_t)handle;
-}
 
 /* Of a request to a PSP that provides EPs */
 static DAT_RETURN get_unconfigured(struct victim *v)
@@ -83,7 +79,7 @@ static struct dat_dev_dto make_dto(const struct victim *v, DAT_EP_HANDLE ep,
 {
 	struct dat_dev_dto dto = {
 		.opcode = opcode,
-		.ep = number(ep),
+		.ep = handle_number(ep),
 		.flags = flags,
 		.num_segments = 1,
 		.segments = (uintptr_t)segment,
@@ -94,9 +90,9 @@ static struct dat_dev_dto make_dto(const struct victim *v, DAT_EP_HANDLE ep,
 	};
 
 	if (opcode == DAT_DEV_SRQ_RECV)
-		dto.ep = number(v->srq);
+		dto.ep = handle_number(v->srq);
 	if (opcode == DAT_DEV_RMR_BIND) {
-		dto.rmr = number(v->rmr);
+		dto.rmr = handle_number(v->rmr);
 		dto.privileges = DAT_MEM_PRIV_REMOTE_READ_FLAG;
 	}
 	return dto;

@@ -106,3 +106,46 @@ long long charged_bytes(pid_t pid)
 	fclose(f);
 	return sum;
 }
+
+/**
+ * stock_take - count pinned pages, references to kdapl and RDMA resources
+ * @text: out, one line to compare
+ * @size: bytes of @text
+ */
+void stock_take(char *text, size_t size)
+{
+	size_t len;
+	FILE *f;
+
+	len = snprintf(text, size, "%lld pages, %lld references; ",
+		       pinned_pages(),
+		       number_in("/sys/module/kdapl/refcnt", ""));
+	f = popen("rdma resource show", "r");
+	if (!f)
+		return;
+	len += fread(text + len, 1, size - len - 1, f);
+	text[len] = '\0';
+	pclose(f);
+}
+
+/**
+ * stock_returns_to - wait until stock_take() counts the same as before
+ * @before: from stock_take()
+ *
+ * The kernel releases some resources shortly after the process is dead. Return:
+ * false if they are still there after ten seconds.
+ */
+bool stock_returns_to(const char *before)
+{
+	char now[512];
+	int tries;
+
+	for (tries = 0; tries < 100; tries++) {
+		stock_take(now, sizeof(now));
+		if (!strcmp(before, now))
+			return true;
+		usleep(100000);
+	}
+	fprintf(stderr, "# before: %s# now: %s", before, now);
+	return false;
+}

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "ioctls.h"
 #include "link.h"
 
 /* No call has nearly as many points. */
@@ -26,16 +27,6 @@ bool faults_broken;
 /*
  * What is left over
  */
-
-__u32 handle_number(DAT_HANDLE handle)
-{
-	return (uintptr_t)handle;
-}
-
-DAT_HANDLE number_handle(__u32 handle)
-{
-	return (DAT_HANDLE)(uintptr_t)handle;
-}
 
 /* To DAT 1.2 it is no object. */
 static bool is_csp(__u32 handle)

@@ -18,6 +18,7 @@
 #include <dat/udat.h>
 #include <linux/dat.h>
 
+#include "ioctls.h"
 #include "pair.h"
 
 /* What a step that makes a system call of its own returns: type of its errno. */
@@ -125,8 +126,6 @@ struct owner {
 	__u32 top;
 };
 
-__u32 handle_number(DAT_HANDLE handle);
-DAT_HANDLE number_handle(__u32 handle);
 bool is_there(DAT_HANDLE handle);
 bool has_type(__u32 handle, DAT_HANDLE_TYPE type);
 void sweep_orphans(struct owner *owner);
@@ -135,5 +134,38 @@ const char *faults_on(void);
 void faults_off(void);
 bool is_quick(void);
 bool do_table(const struct step *table, size_t num, unsigned int least);
+
+/* In seconds: sanitizers on an emulated machine are slow. */
+#define FAIL_NTH_TIMEOUT	900
+
+/* The fixture of the tests below. */
+#define FAIL_NTH_FIXTURE(_name)						\
+	FIXTURE(_name)							\
+	{								\
+		const char *lack;					\
+	};								\
+									\
+	FIXTURE_SETUP(_name)						\
+	{								\
+		self->lack = faults_on();				\
+		if (self->lack)						\
+			SKIP(return, "no %s", self->lack);		\
+	}								\
+									\
+	FIXTURE_TEARDOWN(_name)						\
+	{								\
+		faults_off();						\
+	}
+
+/*
+ * A test that goes through the session @_table. It must meet at least @_least points
+ * of failure, or @_least_quick if is_quick().
+ */
+#define TEST_SESSION(_fixture, _name, _table, _least_quick, _least)	\
+	TEST_F_TIMEOUT(_fixture, _name, FAIL_NTH_TIMEOUT)		\
+	{								\
+		EXPECT_TRUE(do_table(_table, ARRAY_LEN(_table),		\
+				     is_quick() ? (_least_quick) : (_least))); \
+	}
 
 #endif /* SELFTESTS_FAULTS_H */
