@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * account.c - charges what objects cost
+ * account.c - charges the cost of objects to accounts and to the rdma cgroup
  *
- * The engine knows what an object costs, and its consumer decides whether it may
- * have that: dat_ia_set_account(). An object is charged before it takes memory.
- * kdapl gives the charge back when the memory is freed, after the last reference.
- * The rdma cgroup of the calling task is charged for handles and objects of the
- * device until these have been destroyed.
+ * The engine computes the cost of an object in bytes. Its consumer accepts or refuses
+ * the charge: see dat_ia_set_account(). Create calls charge an object before they
+ * allocate its memory. object.c uncharges it after the last reference, when the memory
+ * is freed. The rdma cgroup of the calling task is charged for handles and objects of
+ * the device until kdapl has destroyed them.
  */
 #include <linux/atomic.h>
 #include <linux/cgroup_rdma.h>
@@ -17,11 +17,11 @@
 
 /**
  * dat_object_try_charge - charge an object's IA for memory
- * @obj: the object; it is charged for @bytes more
- * @bytes: how much
+ * @obj: the object; its charge grows by @bytes
+ * @bytes: the charge, in bytes
  *
  * Context: any.
- * Return: false if the consumer does not allow that; nothing is charged then.
+ * Return: false if the consumer refuses the charge; nothing is charged then.
  */
 bool dat_object_try_charge(struct dat_object *obj, size_t bytes)
 {
@@ -34,16 +34,17 @@ bool dat_object_try_charge(struct dat_object *obj, size_t bytes)
 }
 
 /**
- * dat_account_charge - charge an account, after what is being freed if need be
+ * dat_account_charge - charge an account; wait for pending frees if it is full
  * @account: the account
- * @bytes: how much
+ * @bytes: the charge, in bytes
  *
- * A consumer that frees an object to create another need not know that it is freed
- * after an RCU grace period, and what it refers to a period later: a CR has an EP,
- * which has EVDs, which have CNOs. No specification has it.
+ * An object is freed one RCU grace period after its last reference. The objects that it
+ * references are freed one period later. The longest chain is CR, EP, EVD, CNO. No
+ * specification mentions this delay, so a consumer may free an object and create
+ * another at once. The call therefore waits for up to four periods.
  *
  * Context: process, may sleep.
- * Return: false if the account does not allow that; nothing is charged then.
+ * Return: false if the account refuses the charge; nothing is charged then.
  */
 bool dat_account_charge(struct dat_account *account, size_t bytes)
 {
@@ -60,12 +61,12 @@ bool dat_account_charge(struct dat_account *account, size_t bytes)
 EXPORT_SYMBOL_GPL(dat_account_charge);
 
 /**
- * dat_object_charge - as dat_object_try_charge(), after what is being freed
- * @obj: the object; it is charged for @bytes more
- * @bytes: how much
+ * dat_object_charge - like dat_object_try_charge(), but wait for pending frees
+ * @obj: the object; its charge grows by @bytes
+ * @bytes: the charge, in bytes
  *
  * Context: process, may sleep.
- * Return: false if the consumer does not allow that; nothing is charged then.
+ * Return: false if the consumer refuses the charge; nothing is charged then.
  */
 bool dat_object_charge(struct dat_object *obj, size_t bytes)
 {
@@ -79,9 +80,9 @@ bool dat_object_charge(struct dat_object *obj, size_t bytes)
 }
 
 /**
- * dat_object_uncharge - an object has freed some of its memory
+ * dat_object_uncharge - return the charge for memory that an object has freed
  * @obj: the object
- * @bytes: how much
+ * @bytes: the charge to return, in bytes
  *
  * Context: any.
  */
@@ -93,7 +94,7 @@ void dat_object_uncharge(struct dat_object *obj, size_t bytes)
 
 /**
  * dat_owner_uncharge - return the charge of an object that was freed
- * @owner: its IA
+ * @owner: the owner of the object: its IA
  * @bytes: the charge, in bytes
  *
  * Context: any.
@@ -106,7 +107,7 @@ void dat_owner_uncharge(struct dat_owner *owner, long bytes)
 
 /**
  * dat_owner_put_account - return the reference of an IA to its account
- * @owner: the IA, whose objects have all been freed
+ * @owner: the IA; all its objects have been freed
  *
  * Context: any.
  */
@@ -133,12 +134,12 @@ static void uncharge_hca(struct dat_object *obj, struct rdma_cgroup *cg,
 
 /**
  * dat_object_charge_hca - charge the rdma cgroup for an object
- * @obj: the object, which has not been charged yet; only its caller knows it
- * @what: what for
- * @num: how many of these, at most DAT_MAX_HCA
+ * @obj: the object; not charged yet, and not visible to other threads
+ * @what: the resource to charge: DAT_HCA_HANDLE or DAT_HCA_OBJECT
+ * @num: number of these resources, from 1 to DAT_MAX_HCA
  *
- * Context: process, may sleep; of the task that is charged.
- * Return: false beyond the limit of the cgroup.
+ * Context: process, may sleep; in the task that is charged.
+ * Return: false if the charge exceeds the limit of the cgroup; nothing is charged then.
  */
 bool dat_object_charge_hca(struct dat_object *obj, enum dat_hca what,
 			   unsigned int num)
@@ -151,7 +152,10 @@ bool dat_object_charge_hca(struct dat_object *obj, enum dat_hca what,
 		if (rdmacg_try_charge(&cgs[i], obj->owner->cg_device,
 				      hca_types[what]))
 			goto undo;
-		/* The task was moved just now: not worth a second attempt. */
+		/*
+		 * The task has just moved to another cgroup: fail, a retry is not worth
+		 * the code.
+		 */
 		if (cgs[i] != cgs[0]) {
 			uncharge_hca(obj, cgs[i], 1);
 			goto undo;
@@ -167,10 +171,10 @@ undo:
 }
 
 /**
- * dat_object_uncharge_hca - what an object had of the device is destroyed
- * @obj: the object; it may not have been charged, or not any more
+ * dat_object_uncharge_hca - return the rdma cgroup charge of an object
+ * @obj: the object, whose device resources are destroyed; it may be uncharged already
  *
- * Context: process, may sleep; the device is there.
+ * Context: process, may sleep; the device is still registered.
  */
 void dat_object_uncharge_hca(struct dat_object *obj)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * account.h - what the objects of an IA cost, and who is charged for them
+ * account.h - the cost of an IA's objects, and the functions that charge it
  *
- * The estimates are in bytes and not less than what rxe takes (Linux 6.1 and
- * 6.12): its queues have a power of two of entries, each of a power of two of
- * bytes. Sizes in rdma_user_rxe.h and rxe_verbs.h; what a set of objects takes of
- * a guest's memory is measured by selftests/charge.c.
+ * The estimates are in bytes. They are at least what rxe allocates in Linux 6.1 and
+ * 6.12. rxe rounds both the number of entries of a queue and the size of an entry up to
+ * a power of two. The sizes come from rdma_user_rxe.h and rxe_verbs.h.
+ * selftests/charge.c measures how much of a guest's memory a set of objects takes.
  */
 #ifndef _KDAPL_ACCOUNT_H
 #define _KDAPL_ACCOUNT_H
@@ -17,23 +17,23 @@
 struct dat_object;
 struct dat_owner;
 
-/* struct ib_wc, with which rxe fills a CQ; mlx5's is as large. */
+/* struct ib_wc: rxe fills CQs with it. mlx5's CQE has the same size. */
 #define DAT_BYTES_CQE		64
-/* A work request without its segments, and a segment. */
+/* A work request without its segments; one segment. */
 #define DAT_BYTES_SEND_WQE	256
 #define DAT_BYTES_RECV_WQE	64
 #define DAT_BYTES_SEGMENT	16
-/* A page in the list of an MR, and in a scatterlist. */
+/* A page in the page list of an MR; a page in a scatterlist. */
 #define DAT_BYTES_MR_PAGE	16
 #define DAT_BYTES_SG		32
-/* The structure of each object, with its socket if it has one. */
+/* The structure of each object, including its socket if it has one. */
 #define DAT_BYTES_CQ		4096
 #define DAT_BYTES_QP		12288
 #define DAT_BYTES_SRQ		4096
 #define DAT_BYTES_MR		1024
 #define DAT_BYTES_PD		512
 #define DAT_BYTES_CM_ID		4096
-/* An object's place in the tables of handles. */
+/* The entry of an object in the handle tables. */
 #define DAT_BYTES_HANDLE	64
 
 static inline size_t dat_bytes_cq(u32 cqe)
@@ -53,7 +53,7 @@ static inline size_t dat_bytes_mr(u64 pages)
 }
 
 /**
- * enum dat_hca - what is charged to the rdma cgroup
+ * enum dat_hca - resources that are charged to the rdma cgroup
  * @DAT_HCA_HANDLE: an IA
  * @DAT_HCA_OBJECT: a PD, CQ, QP, MR or SRQ
  */
@@ -62,7 +62,7 @@ enum dat_hca {
 	DAT_HCA_OBJECT,
 };
 
-/* The most that one object has: a PZ on iWARP, with two hidden QPs. */
+/* The maximum of one object: a PZ on iWARP, which has two hidden QPs. */
 #define DAT_MAX_HCA	4
 
 bool dat_object_charge(struct dat_object *obj, size_t bytes);

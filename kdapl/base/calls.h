@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * calls.h - the calls of the DAT API as kdapl carries them out on RDMA devices
+ * calls.h - kdapl's implementation of the DAT calls on RDMA devices
  *
- * kdapl_NAME() has the type of dat_NAME(). Consumers call dat_NAME(), in api/, which
- * calls kdapl_NAME() first and a provider of another module if the handle is unknown
- * here. The kernel-doc of kdapl_NAME() is that of dat_NAME().
+ * kdapl_NAME() has the type of dat_NAME(). Consumers call dat_NAME() in api/.
+ * dat_NAME() calls kdapl_NAME() first. If kdapl does not know the handle, dat_NAME()
+ * calls the provider of another module. The kernel-doc of kdapl_NAME() is that of
+ * dat_NAME().
  */
 #ifndef _KDAPL_CALLS_H
 #define _KDAPL_CALLS_H

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * compat.h - what differs between the kernels that the module builds for
+ * compat.h - differences between the kernels that the module builds for
+ *
+ * Each entry names the kernel version in which the behaviour or the type changed.
  */
 #ifndef _KDAPL_COMPAT_H
 #define _KDAPL_COMPAT_H
@@ -10,8 +12,8 @@
 #include <linux/version.h>
 
 /*
- * rxe before 6.3, when it has copied up to the end of an MR whose list of pages is
- * full, looks at what comes behind the list.
+ * rxe before Linux 6.3 reads one entry past a full page list of an MR, after it has
+ * copied up to the end of the MR.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 #define DAT_RXE_SPARE_PAGES	1
@@ -19,7 +21,10 @@
 #define DAT_RXE_SPARE_PAGES	0
 #endif
 
-/* How ib_umem pins what will only be read: before 6.2 it breaks the sharing first. */
+/*
+ * FOLL flags of ib_umem for read-only memory. Before Linux 6.2 ib_umem breaks
+ * copy-on-write sharing first.
+ */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define DAT_UMEM_TO_READ	(FOLL_WRITE | FOLL_FORCE)
 #else
@@ -28,7 +33,7 @@
 
 /**
  * dat_limit - a limit of struct ib_device_attr, as a count
- * @limit: as the driver reports it: int in 6.x, u32 in 7.3
+ * @limit: as the driver reports it: int in Linux 6.x, u32 in Linux 7.3
  *
  * Return: the limit, from 0 to INT_MAX.
  */

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * context.c - what a consumer can do with a handle of any type
+ * context.c - calls that accept a handle of any type
+ *
+ * Implements dat_get_handle_type(), dat_set_consumer_context() and
+ * dat_get_consumer_context(). The calls look up the handle under RCU and never sleep,
+ * so consumers can call them from any context.
  */
 #include "base/calls.h"
 #include "base/object.h"
 
 /**
- * kdapl_get_handle_type - the type of the object that a handle names
- * @dat_handle: the handle
+ * kdapl_get_handle_type - report the type of an object
+ * @dat_handle: the handle of the object
  * @handle_type: out: the type
  *
  * Specification: dat_get_handle_type().
@@ -33,7 +37,7 @@ DAT_RETURN kdapl_get_handle_type(DAT_HANDLE dat_handle,
 
 /**
  * kdapl_set_consumer_context - attach a value to an object
- * @dat_handle: the object, of any type
+ * @dat_handle: the handle of the object, of any type
  * @context: the value
  *
  * Specification: dat_set_consumer_context().
@@ -56,8 +60,8 @@ DAT_RETURN kdapl_set_consumer_context(DAT_HANDLE dat_handle,
 }
 
 /**
- * kdapl_get_consumer_context - the value attached to an object
- * @dat_handle: the object, of any type
+ * kdapl_get_consumer_context - report the value attached to an object
+ * @dat_handle: the handle of the object, of any type
  * @context: out: the value, 0 if none was attached
  *
  * Specification: dat_get_consumer_context().

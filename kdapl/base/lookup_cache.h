@@ -3,8 +3,8 @@
  * lookup_cache.h - a direct-mapped cache in front of an xarray
  *
  * A DTO looks up its EP, its LMRs and its EVD. The walk of an xarray is the most
- * expensive part of that. The xarray remains authoritative: both are written under its
- * lock, so that every entry of the cache is in the xarray.
+ * expensive part of the lookup. The xarray remains authoritative: both are written
+ * under its lock, so every entry of the cache is in the xarray.
  */
 #ifndef _KDAPL_RECENT_H
 #define _KDAPL_RECENT_H
@@ -17,9 +17,9 @@
 #define DAT_LOOKUP_CACHE_SLOTS	256
 
 /**
- * struct dat_lookup_cache - entries of a table that were stored, or looked up, lately
- * @slots: for each value of the low bits of the index
- * @walks: walks of the table, modulo 2^32
+ * struct dat_lookup_cache - entries of an xarray that were stored or looked up lately
+ * @slots: one entry for each value of the low bits of the index
+ * @walks: number of walks of the xarray, modulo 2^32
  */
 struct dat_lookup_cache {
 	void __rcu *slots[DAT_LOOKUP_CACHE_SLOTS];
@@ -27,13 +27,14 @@ struct dat_lookup_cache {
 };
 
 /**
- * dat_lookup_cache_find - an entry that may be the one
- * @recent: what is found at once
- * @index: of the entry
+ * dat_lookup_cache_find - look up an index in the cache
+ * @recent: the cache
+ * @index: index of the wanted entry
  *
- * Context: any; in an RCU read-side section, be it rcu_read_lock_bh(), to which the
- * entry's memory is tied.
- * Return: an entry of the table, which may have another index; or NULL.
+ * Context: any; in an RCU read-side section that protects the memory of the entry;
+ * rcu_read_lock_bh() suffices.
+ * Return: an entry of the xarray, or NULL. The caller must compare its index: the entry
+ * may have another one.
  */
 static inline void *dat_lookup_cache_find(const struct dat_lookup_cache *recent,
 					  unsigned long index)
@@ -43,12 +44,12 @@ static inline void *dat_lookup_cache_find(const struct dat_lookup_cache *recent,
 }
 
 /**
- * dat_lookup_cache_add - an entry has been stored
- * @recent: what is found at once
- * @index: of the entry
+ * dat_lookup_cache_add - add an entry that was stored in the xarray
+ * @recent: the cache
+ * @index: index of the entry
  * @entry: the entry
  *
- * Context: any; the lock of the table has been held since it was stored.
+ * Context: any; the caller has held the lock of the xarray since it stored the entry.
  */
 static inline void dat_lookup_cache_add(struct dat_lookup_cache *recent,
 					unsigned long index, void *entry)
@@ -57,12 +58,12 @@ static inline void dat_lookup_cache_add(struct dat_lookup_cache *recent,
 }
 
 /**
- * dat_lookup_cache_remove - an entry has been erased
- * @recent: what is found at once
- * @index: of the entry
+ * dat_lookup_cache_remove - remove an entry that was erased from the xarray
+ * @recent: the cache
+ * @index: index of the entry
  * @entry: the entry
  *
- * Context: any; the lock of the table has been held since it was erased.
+ * Context: any; the caller has held the lock of the xarray since it erased the entry.
  */
 static inline void dat_lookup_cache_remove(struct dat_lookup_cache *recent,
 					   unsigned long index, const void *entry)
@@ -73,28 +74,31 @@ static inline void dat_lookup_cache_remove(struct dat_lookup_cache *recent,
 		RCU_INIT_POINTER(*slot, NULL);
 }
 
-/* A walk in so many refills the slot: two entries of one slot may be looked up in turn. */
+/*
+ * One walk in 16 refills the slot, because lookups may alternate between two entries of
+ * one slot.
+ */
 #define DAT_LOOKUP_CACHE_REFILL	16
 
 /**
- * dat_lookup_cache_refill - refill the cache after a walk of the table
+ * dat_lookup_cache_refill - refill the cache after a walk of the xarray
  * @recent: the cache
- * @table: the table
+ * @table: the xarray
  * @index: index of the entry
  * @entry: the entry that the walk found
  *
- * Context: any; in an RCU read-side section, to which the entry's memory is tied.
+ * Context: any; in an RCU read-side section that protects the memory of the entry.
  */
 static inline void dat_lookup_cache_refill(struct dat_lookup_cache *recent,
 					   struct xarray *table, unsigned long index,
 					   void *entry)
 {
-	/* A lost increment does no harm. */
+	/* A lost increment only delays a refill. */
 	if (data_race(++recent->walks) % DAT_LOOKUP_CACHE_REFILL || irqs_disabled())
 		return;
 	local_bh_disable();
 	if (xa_trylock(table)) {
-		/* The entry may have been erased meanwhile. */
+		/* Another CPU may have erased the entry since the walk. */
 		if (xa_load(table, index) == entry)
 			dat_lookup_cache_add(recent, index, entry);
 		xa_unlock(table);

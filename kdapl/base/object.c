@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * object.c - DAT handles: how they are given out, looked up and withdrawn
+ * object.c - DAT handles and objects: publish, look up, retire, free
  *
- * A handle is an index into one table and a generation that no two objects
- * share, so a stale or forged handle finds nothing, or an object whose handle
- * differs. It is never followed as a pointer.
+ * Owns the handle table and the count of live objects. Every layer calls it, from the
+ * contexts that each function documents. A handle consists of an index into the table
+ * and a generation that no two objects share. A lookup of a stale or forged handle
+ * finds nothing, or an object with another handle. kdapl never dereferences a handle.
  */
 #include <linux/atomic.h>
 #include <linux/bits.h>
@@ -18,7 +19,9 @@
 #include "base/lookup_cache.h"
 #include "base/stats.h"
 
-/* dat_object_lookup_any() knows nothing but the low bits of the index. */
+/*
+ * The index must be in the low bits: dat_object_lookup_any() hashes the handle by them.
+ */
 #define HANDLE_INDEX_BITS	(BITS_PER_LONG == 64 ? 24 : 16)
 #define HANDLE_INDEX_MASK	(BIT(HANDLE_INDEX_BITS) - 1)
 
@@ -26,14 +29,14 @@ static DEFINE_XARRAY_ALLOC1(dat_objects);
 struct dat_lookup_cache dat_object_cache;
 static atomic_long_t dat_generation;
 
-/* Objects whose memory has not been freed; each keeps its IA's, and so on. */
+/* Objects whose memory is not freed yet. Each object holds a reference to its IA. */
 static atomic_long_t dat_live_objects;
-/* The same by type, for the message that says what was leaked */
+/* The same count by type, for the message that reports leaks */
 static atomic_long_t dat_live_by_type[DAT_NUM_HANDLE_TYPES];
-/* Woken up when the last of them goes */
+/* Woken up when dat_live_objects reaches 0 */
 static DECLARE_WAIT_QUEUE_HEAD(dat_live_wq);
 
-/* How often unloading says what it is waiting for. */
+/* Interval at which module unload reports unfreed objects, in jiffies */
 #define LEAK_INTERVAL	(10 * HZ)
 
 static DAT_HANDLE make_handle(u32 index)
@@ -49,13 +52,15 @@ static unsigned long handle_index(DAT_HANDLE handle)
 }
 
 /**
- * dat_object_init - fill in the head of a new object
+ * dat_object_init - initialise the head of a new object
  * @obj: the object, zeroed
  * @type: its type
- * @owner: the IA it belongs to; its memory is kept as long as the object's
- * @ops: how it ends
+ * @owner: the IA that it belongs to; @obj keeps the memory of the IA
+ * @ops: functions of the type
  *
- * The caller holds the only reference. Context: any.
+ * The caller holds the only reference.
+ *
+ * Context: any.
  */
 void dat_object_init(struct dat_object *obj, DAT_HANDLE_TYPE type,
 		     struct dat_owner *owner, const struct dat_object_ops *ops)
@@ -74,10 +79,10 @@ void dat_object_init(struct dat_object *obj, DAT_HANDLE_TYPE type,
 }
 
 /**
- * dat_owner_init - prepare the owner of objects
+ * dat_owner_init - initialise the owner of objects
  * @owner: the owner, zeroed
- * @ia: the IA that contains it
- * @obj: the IA's object
+ * @ia: the IA that contains @owner
+ * @obj: the object of the IA itself
  *
  * Context: any.
  */
@@ -112,19 +117,21 @@ static void owner_del(struct dat_object *obj)
 }
 
 /**
- * dat_object_publish - give an object its handle
- * @obj: the object, which can no longer fail
+ * dat_object_publish - assign a handle to an object
+ * @obj: the object; no later step of its creation may fail
  *
- * The reference that the caller holds passes to the table, until
- * dat_object_retire(). Context: process, may sleep.
- * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES, and then the reference
- * is still the caller's.
+ * On success the reference of the caller passes to the handle table, which holds it
+ * until dat_object_retire().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES; then the caller keeps its
+ * reference.
  */
 DAT_RETURN dat_object_publish(struct dat_object *obj)
 {
 	u32 index;
 
-	/* The slot is taken first: nobody may see an object without handle. */
+	/* Reserve the slot first: a lookup must not find an object without a handle. */
 	if (xa_alloc(&dat_objects, &index, XA_ZERO_ENTRY,
 		     XA_LIMIT(1, HANDLE_INDEX_MASK), GFP_KERNEL_ACCOUNT))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
@@ -134,7 +141,7 @@ DAT_RETURN dat_object_publish(struct dat_object *obj)
 	owner_add(obj);
 	dat_stats_made(obj);
 	xa_lock(&dat_objects);
-	/* Into a reserved slot: no memory is needed. */
+	/* The slot is reserved, so the store allocates no memory. */
 	__xa_store(&dat_objects, index, obj, GFP_ATOMIC);
 	dat_lookup_cache_add(&dat_object_cache, index, obj);
 	xa_unlock(&dat_objects);
@@ -142,8 +149,8 @@ DAT_RETURN dat_object_publish(struct dat_object *obj)
 }
 
 /**
- * dat_object_lookup_slow - look a handle up in the table itself
- * @handle: what a consumer passed
+ * dat_object_lookup_slow - look up a handle in the handle table itself
+ * @handle: handle from the consumer; any value
  *
  * Context: as dat_object_lookup_any().
  * Return: the object, or NULL if the handle names none.
@@ -160,9 +167,9 @@ struct dat_object *dat_object_lookup_slow(DAT_HANDLE handle)
 }
 
 /**
- * dat_object_get - look a handle up and take a reference
- * @handle: what a consumer passed
- * @type: the type it must have
+ * dat_object_get - look up a handle and take a reference
+ * @handle: handle from the consumer; any value
+ * @type: the type that the object must have
  *
  * Context: any.
  * Return: the object, for dat_object_put(), or NULL.
@@ -180,8 +187,8 @@ struct dat_object *dat_object_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 }
 
 /**
- * dat_object_next - an object from a given place in the table on
- * @index: in: where to begin; out: where it is
+ * dat_object_next - find the next object in the handle table
+ * @index: in: first index to search; out: index of the object
  *
  * Context: any.
  * Return: the object, for dat_object_put(), or NULL.
@@ -227,7 +234,7 @@ static void object_release(struct kref *ref)
 }
 
 /**
- * dat_object_put - give a reference back
+ * dat_object_put - return a reference
  * @obj: the object
  *
  * Context: any.
@@ -238,11 +245,11 @@ void dat_object_put(struct dat_object *obj)
 }
 
 /**
- * dat_object_claim - win the right to free an object
+ * dat_object_claim - acquire the sole right to free an object
  * @obj: the object
  *
  * Context: any.
- * Return: false if it is in use, or somebody else has freed it.
+ * Return: false if the object is in use, or if another thread has claimed it.
  */
 bool dat_object_claim(struct dat_object *obj)
 {
@@ -250,11 +257,11 @@ bool dat_object_claim(struct dat_object *obj)
 }
 
 /**
- * dat_object_shutdown - give back what an object has of the device, once
+ * dat_object_shutdown - return an object's device resources, once
  * @obj: the object
  *
- * Context: process, may sleep; callers for the same IA are serialised against
- * the removal of the device by dat_ia_get_live().
+ * Context: process, may sleep; dat_ia_get_live() serialises callers for the same IA
+ * against the removal of the device.
  */
 void dat_object_shutdown(struct dat_object *obj)
 {
@@ -265,7 +272,7 @@ void dat_object_shutdown(struct dat_object *obj)
 }
 
 /**
- * dat_object_retire - withdraw a claimed object: handle, device, reference
+ * dat_object_retire - withdraw a claimed object: handle, device resources, reference
  * @obj: the object, from dat_object_claim()
  *
  * Context: process, may sleep.
@@ -298,22 +305,25 @@ static void report_leaks(void)
 }
 
 /**
- * dat_object_table_destroy - free the handle table, when the module goes
+ * dat_object_table_destroy - free the handle table at module unload
  *
- * Waits until the memory of all objects has been freed: the module's code frees it. If a
- * reference was leaked, unloading waits for ever and logs that every 10 seconds.
- * Returning would free the code that the holder of the reference runs.
+ * The call waits until the memory of all objects is freed, because the module's code
+ * frees it. If a reference was leaked, module unload waits for ever and logs the leak
+ * every 10 seconds. A return would free the code that the holder of the reference runs.
  *
  * Context: process, may sleep.
  */
 void dat_object_table_destroy(void)
 {
-	/* Idle, or the watchdog of hung tasks would say the same less well. */
+	/*
+	 * An idle wait, so that the hung-task watchdog does not report it:
+	 * report_leaks() does.
+	 */
 	while (!wait_event_idle_timeout(dat_live_wq,
 					!atomic_long_read(&dat_live_objects),
 					LEAK_INTERVAL))
 		report_leaks();
-	/* The callback of the last one may not have returned yet. */
+	/* The RCU callback of the last object may not have returned yet. */
 	rcu_barrier();
 	WARN_ON(!xa_empty(&dat_objects));
 	xa_destroy(&dat_objects);

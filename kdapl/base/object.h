@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * object.h - what every DAT object begins with, and its handle
+ * object.h - the common head of every DAT object, and the lookup of its handle
+ *
+ * Every object of kdapl begins with struct dat_object. The lookups are inline because
+ * each DTO calls them; object.c implements the slow path and the life of an object.
  */
 #ifndef _KDAPL_OBJECT_H
 #define _KDAPL_OBJECT_H
@@ -21,20 +24,18 @@ struct dat_srq_ep;
 struct rdma_cgroup;
 
 /**
- * struct dat_object_ops - how objects of one type end
- * @shutdown: give back everything that belongs to the device. Called once by
- *	the free call, by dat_ia_close(), or when the device goes away, whatever
- *	is first. May sleep.
- * @unplug: what to do instead of @shutdown when the device goes away; NULL for
- *	the same. May sleep.
- * @release: free the memory, after the last reference has gone and an RCU
- *	grace period has passed. Must not sleep.
- * @progress: of an EP: process completions of outstanding requests, wait for one
- *	millisecond, and break the connection if that was called very often (@waited)
- *	before; NULL for other types. May sleep.
- * @srq_ep: of an EP: its attachment to an SRQ; NULL for other types
- * @state: the name of the state that the object is in; NULL if those of the
- *	type have none
+ * struct dat_object_ops - functions of one type of objects
+ * @shutdown: return all device resources. Called once: by the free call, by
+ *	dat_ia_close() or by the device removal, whichever is first. May sleep.
+ * @unplug: called at device removal instead of @shutdown; NULL if the type uses
+ * @shutdown there. May sleep.
+ * @release: free the memory. Called one RCU grace period after the last reference is
+ *	returned. Must not sleep.
+ * @progress: of an EP: process completions of outstanding requests and wait for one
+ *	millisecond; break the connection if @waited, the number of earlier calls, is
+ *	very high. NULL for other types. May sleep.
+ * @srq_ep: of an EP: return its attachment to an SRQ; NULL for other types
+ * @state: return the name of the object's state; NULL if the type has no states
  */
 struct dat_object_ops {
 	void (*shutdown)(struct dat_object *obj);
@@ -47,22 +48,22 @@ struct dat_object_ops {
 
 /**
  * struct dat_object - the head of every DAT object
- * @handle: what the consumer holds; DAT_HANDLE_NULL until published
+ * @handle: handle of the consumer; DAT_HANDLE_NULL until published
  * @type: type of the object
- * @ref: memory is kept while not 0
- * @users: objects that make use of this one, which therefore cannot be freed;
- *	negative once it has been freed
+ * @ref: references; the memory is freed after the last
+ * @users: number of objects that use this one and so prevent its free; negative once it
+ *	is claimed to be freed
  * @is_down: ops->shutdown() has begun
- * @owner: its IA, as far as objects need it
- * @ia: its IA; that of an IA is the IA itself
+ * @owner: the part of its IA that objects need
+ * @ia: its IA; the IA itself if the object is an IA
  * @node: in owner->objects[type]
  * @implicit: created with its IA, not by the consumer
  * @context: the consumer's context
- * @ops: how it ends
- * @charged: bytes that its IA's account has been charged for it
- * @cgroup: the rdma cgroup that has been charged for what it has of the device
- * @num_hca: how many handles or objects of the device that is
- * @hca: which of the two, of enum dat_hca
+ * @ops: functions of the type
+ * @charged: charge to the account of its IA, in bytes
+ * @cgroup: the rdma cgroup that is charged for its device resources
+ * @num_hca: number of handles or objects of the device that @cgroup is charged for
+ * @hca: the resource that @cgroup is charged for, of enum dat_hca
  * @rcu: for the release
  */
 struct dat_object {
@@ -96,15 +97,15 @@ void dat_object_retire(struct dat_object *obj);
 void dat_object_shutdown(struct dat_object *obj);
 void dat_object_table_destroy(void);
 
-/* By their handles, which end with the index. */
+/* The objects by handle. The low bits of a handle are the index. */
 extern struct dat_lookup_cache dat_object_cache;
 
 /**
- * dat_object_lookup_any - look a handle up, whatever its type
- * @handle: what a consumer passed
+ * dat_object_lookup_any - look up a handle of any type
+ * @handle: handle from the consumer; any value
  *
- * Context: any; the caller is in an RCU read-side section, be it
- * rcu_read_lock_bh(), to which the object is tied.
+ * Context: any; in an RCU read-side section that protects the object;
+ * rcu_read_lock_bh() suffices.
  * Return: the object, or NULL if the handle names none.
  */
 static inline struct dat_object *dat_object_lookup_any(DAT_HANDLE handle)
@@ -117,9 +118,9 @@ static inline struct dat_object *dat_object_lookup_any(DAT_HANDLE handle)
 }
 
 /**
- * dat_object_lookup - look a handle up
- * @handle: what a consumer passed
- * @type: the type it must have
+ * dat_object_lookup - look up a handle of one type
+ * @handle: handle from the consumer; any value
+ * @type: the type that the object must have
  *
  * Context: as dat_object_lookup_any().
  * Return: the object, or NULL if the handle does not name one of that type.
@@ -133,11 +134,11 @@ static inline struct dat_object *dat_object_lookup(DAT_HANDLE handle,
 }
 
 /**
- * dat_object_use_get - make use of an object, so that it cannot be freed
+ * dat_object_use_get - take a use count of an object, so that it cannot be freed
  * @obj: the object
  *
  * Context: any.
- * Return: false if it has been freed already.
+ * Return: false if the object is already claimed to be freed.
  */
 static inline bool dat_object_use_get(struct dat_object *obj)
 {
@@ -145,7 +146,7 @@ static inline bool dat_object_use_get(struct dat_object *obj)
 }
 
 /**
- * dat_object_use_put - the reverse of dat_object_use_get()
+ * dat_object_use_put - return a use count from dat_object_use_get()
  * @obj: the object
  *
  * Context: any.

@@ -2,9 +2,9 @@
 /*
  * owner.h - the owner of DAT objects: one open IA, without its device
  *
- * Every object belongs to one open IA. This is the part of the IA that objects need:
- * their list, the account that is charged for them, and the user. struct dat_ia contains
- * it.
+ * Every object belongs to one open IA. struct dat_owner is the part of the IA that
+ * objects need: the list of objects, the account that is charged, and the user. struct
+ * dat_ia contains a struct dat_owner.
  */
 #ifndef _KDAPL_OWNER_H
 #define _KDAPL_OWNER_H
@@ -25,10 +25,10 @@ struct rdmacg_device;
 
 /**
  * struct dat_owner - one open IA
- * @obj: the IA's own object; all objects keep its memory
+ * @obj: the object of the IA itself; every other object holds a reference to it
  * @ia: the IA
  * @name: name of the IA when it was opened
- * @user: the opener, referenced
+ * @user: the user who opened the IA, referenced
  * @account: charged for the objects, referenced; NULL without an account
  * @cg_device: the device for the rdma cgroup
  * @lock: protects @objects and @account

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * stats.c - how many objects there have been, and what has gone wrong: counted
- * and traced
+ * stats.c - counts and traces objects, asynchronous events and broken connections
+ *
+ * Owns the counters of the module and defines the tracepoints of trace.h. object.c and
+ * ia.c call it, as does the code that detects broken connections, in process or softirq
+ * context. dat_stats_show() prints the counters.
  */
 #include <linux/atomic.h>
 #include <linux/seq_file.h>
@@ -32,7 +35,7 @@ static const char *const type_names[DAT_NUM_HANDLE_TYPES] = {
 };
 
 /**
- * dat_type_name - the name of a type of objects
+ * dat_type_name - return the name of a type of objects
  * @type: the type
  *
  * Context: any.
@@ -44,7 +47,7 @@ const char *dat_type_name(DAT_HANDLE_TYPE type)
 }
 
 /**
- * dat_stats_made - an object gets its handle
+ * dat_stats_made - count and trace an object that receives its handle
  * @obj: the object
  *
  * Context: any.
@@ -56,7 +59,7 @@ void dat_stats_made(const struct dat_object *obj)
 }
 
 /**
- * dat_stats_freed - an object has lost its handle
+ * dat_stats_freed - count and trace an object that has lost its handle
  * @obj: the object
  *
  * Context: any.
@@ -68,11 +71,11 @@ void dat_stats_freed(const struct dat_object *obj)
 }
 
 /**
- * dat_stats_async_event - an IA's consumer is told what it did not ask for
+ * dat_stats_async_event - count and trace an asynchronous event of an IA
  * @owner: the IA
- * @number: the event
- * @handle: the object that it concerns
- * @reason: what happened to it
+ * @number: the event number
+ * @handle: the object that the event concerns
+ * @reason: the reason code of the event
  *
  * Context: process or softirq.
  */
@@ -85,7 +88,7 @@ void dat_stats_async_event(const struct dat_owner *owner,
 }
 
 /**
- * dat_stats_broken - a connection has broken
+ * dat_stats_broken - count and trace a broken connection
  * @ep: the EP
  *
  * Context: process or softirq.
@@ -97,8 +100,8 @@ void dat_stats_broken(const struct dat_object *ep)
 }
 
 /**
- * dat_stats_show - write the numbers, a line for each
- * @m: where to
+ * dat_stats_show - print the counters, one per line
+ * @m: the file to print to
  *
  * Context: process, may sleep.
  */
@@ -109,7 +112,10 @@ void dat_stats_show(struct seq_file *m)
 
 	seq_puts(m, "object made freed live\n");
 	for (type = 0; type < DAT_NUM_HANDLE_TYPES; type++) {
-		/* Pairs with the release: what was freed has been made. */
+		/*
+		 * Pairs with dat_stats_freed(), so that no type has more objects freed
+		 * than made.
+		 */
 		dead = atomic_long_read_acquire(&freed[type]);
 		born = atomic_long_read(&made[type]);
 		seq_printf(m, "%s %ld %ld %ld\n", type_names[type], born, dead,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * strerror.c - the names of DAT_RETURN values
+ *
+ * Implements dat_strerror() with two constant tables, one of types and one of subtypes.
+ * Any context can call it.
  */
 #include <linux/export.h>
 #include <linux/kernel.h>
@@ -10,7 +13,7 @@
 #define NAME(value) \
 	[value] = #value
 
-/* By type, shifted down to where the subtype begins. */
+/* Indexed by the type, shifted right to bit 0 past the subtype. */
 #define TYPE(value) \
 	[(value) >> 16] = #value
 
@@ -149,8 +152,8 @@ static const char *const subtype_names[] = {
 };
 
 /**
- * dat_strerror - the name of what a call returned
- * @value: what it returned
+ * dat_strerror - report the names of a DAT_RETURN value
+ * @value: the return value of a call
  * @major_message: out: the name of the type
  * @minor_message: out: the name of the subtype, "" for none
  *

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * trace.h - tracepoints: objects come and go, and what goes wrong
+ * trace.h - tracepoints of the life of objects and of errors
  *
- * None is where data go.
+ * Traces objects that are created or freed, asynchronous events and broken connections.
+ * stats.c emits them. The data path has no tracepoint.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kdapl
@@ -16,7 +17,7 @@
 #include "base/object.h"
 #include "base/stats.h"
 
-/* Names are kept in arrays: __assign_str() differs between kernels. */
+/* Names are stored in arrays, because __assign_str() differs between kernels. */
 
 DECLARE_EVENT_CLASS(dat_object,
 	TP_PROTO(const struct dat_object *obj),
@@ -81,7 +82,7 @@ TRACE_EVENT(dat_async_event,
 
 #endif /* _KDAPL_TRACE_H */
 
-/* From the top of the module's tree, which is among the directories. */
+/* Relative to the top of the module's tree, which is in the include path. */
 #undef TRACE_INCLUDE_PATH
 #define TRACE_INCLUDE_PATH kdapl/base
 #undef TRACE_INCLUDE_FILE

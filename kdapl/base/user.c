@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * user.c - keeps the users of the module out of each other's way
+ * user.c - isolates the users of the module from each other
  *
- * Each user with an open IA has a work queue for the works of the user's objects. Works
- * that wait, for a peer or in an upcall, delay works of the same user only. A user is
- * found by uid, and freed with the last IA and the last connection that ends.
+ * Each user with an open IA has a work queue for the works of the user's objects. A
+ * work that waits for a peer or in an upcall delays only works of the same user. kdapl
+ * looks up a user by uid. It frees the user with the last open IA and the last
+ * lingering connection. ia.c and linger.c call this file.
  */
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -13,13 +14,13 @@
 #include "base/user.h"
 
 /*
- * How many works of a user run at once. Root has the kernel's default limit: in-kernel
- * consumers run as root, and their upcalls may wait for each other.
+ * Maximum number of works of a user that run at once. Root has the kernel's default
+ * limit: in-kernel consumers run as root, and their upcalls may wait for each other.
  */
 #define WORKS_OF_A_USER	32
 
 static LIST_HEAD(dat_users);
-/* Guards the list; freed users are on it no more. */
+/* Protects dat_users. A freed user is no longer on the list. */
 static DEFINE_SPINLOCK(dat_users_lock);
 
 static void user_free_work(struct work_struct *work)
@@ -49,7 +50,7 @@ static struct dat_user *user_new(kuid_t uid)
 	return NULL;
 }
 
-/* A user without references is about to leave the list. */
+/* Skip a user without references: dat_user_put() is about to remove it from the list. */
 static struct dat_user *user_get_known(kuid_t uid)
 {
 	struct dat_user *user;
@@ -62,8 +63,8 @@ static struct dat_user *user_get_known(kuid_t uid)
 }
 
 /**
- * dat_user_find - find a user, or make one that is not known yet
- * @uid: who it is
+ * dat_user_find - look up a user, or create it
+ * @uid: uid of the user
  *
  * Context: process, may sleep.
  * Return: the user, for dat_user_put(); NULL if there is no memory.
@@ -87,7 +88,7 @@ struct dat_user *dat_user_find(kuid_t uid)
 	spin_unlock_bh(&dat_users_lock);
 	if (!user)
 		return new;
-	/* Another thread has added the user meanwhile. */
+	/* Another thread has added the same user meanwhile. */
 	destroy_workqueue(new->wq);
 	kfree(new);
 	return user;
@@ -105,7 +106,7 @@ void dat_user_get(struct dat_user *user)
 }
 
 /**
- * dat_user_put - give a reference back
+ * dat_user_put - return a reference
  * @user: the user
  *
  * Context: process or softirq.
@@ -117,6 +118,6 @@ void dat_user_put(struct dat_user *user)
 	spin_lock_bh(&dat_users_lock);
 	list_del(&user->node);
 	spin_unlock_bh(&dat_users_lock);
-	/* Not in the user's own queue: the work would wait for itself. */
+	/* Not in the user's own queue: destroy_workqueue() would wait for this work. */
 	queue_work(kdapl_wq, &user->free_work);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * user.h - what the IAs of one user share
+ * user.h - state that all IAs of one user share
+ *
+ * Holds the work queue of a user and the count of the user's lingering connections.
  */
 #ifndef _KDAPL_USER_H
 #define _KDAPL_USER_H
@@ -13,13 +15,13 @@
 struct dat_object;
 
 /**
- * struct dat_user - a user who has IAs open
+ * struct dat_user - a user with an open IA or a lingering connection
  * @node: in the list of users
- * @uid: who it is
- * @ref: one of each IA, and of each connection that ends
+ * @uid: uid of the user
+ * @ref: one for each open IA and for each lingering connection
  * @wq: runs the works of the user's objects
- * @lingering: the user's ended connections in linger.c
- * @free_work: frees it
+ * @lingering: number of the user's ended connections in linger.c
+ * @free_work: destroys @wq and frees the user
  */
 struct dat_user {
 	struct list_head node;

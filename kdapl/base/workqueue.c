@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * workqueue.c - the work queues of the module
+ *
+ * Owns kdapl_wq and kdapl_mr_wq; workqueue.h describes the works of each. Module
+ * initialisation and exit call this file. user.c allocates the queue of each user.
  */
 #include <linux/errno.h>
 #include <linux/workqueue.h>
@@ -32,7 +35,7 @@ int dat_workqueue_init(void)
 /**
  * dat_workqueue_exit - destroy the work queues
  *
- * Context: process, may sleep; no work is queued any more.
+ * Context: process, may sleep; no caller queues works any more.
  */
 void dat_workqueue_exit(void)
 {

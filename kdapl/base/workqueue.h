@@ -2,19 +2,19 @@
 /*
  * workqueue.h - the work queues of the module
  *
- * Works of an object run in the queue of its user, dat_wq().
+ * The works of an object run in the queue of its user: see dat_wq().
  */
 #ifndef _KDAPL_WORKQUEUE_H
 #define _KDAPL_WORKQUEUE_H
 
 struct workqueue_struct;
 
-/* Works of no single user; flushed at unload. */
+/* Works that belong to no single user. Module unload flushes the queue. */
 extern struct workqueue_struct *kdapl_wq;
 
 /*
- * Works that replace MRs of RMRs and of LMRs of dat_lmr_allocate(). They wait for the
- * device only. Their priority is high: binds may fail until they have run.
+ * Works that replace MRs of RMRs and of LMRs from dat_lmr_allocate(). They wait only
+ * for the device. Their priority is high because binds may fail until they have run.
  */
 extern struct workqueue_struct *kdapl_mr_wq;
 
