@@ -164,7 +164,7 @@ static void fill_provider_attr(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_ia_query(DAT_IA_HANDLE ia_handle,
 			  DAT_EVD_HANDLE *async_evd_handle,
@@ -211,7 +211,7 @@ DAT_RETURN kdapl_ia_query(DAT_IA_HANDLE ia_handle,
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN dat_ia_max_user_lmr(DAT_IA_HANDLE ia_handle, DAT_VLEN *max_length)
 {

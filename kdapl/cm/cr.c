@@ -177,7 +177,7 @@ static DAT_RETURN pick_ep(struct dat_cr *cr, DAT_EP_HANDLE handle,
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (also: the
  * request has another EP), DAT_INVALID_STATE (of the EP), DAT_INTERNAL_ERROR
- * (the device has gone).
+ * (the device is removed).
  */
 DAT_RETURN kdapl_cr_accept(DAT_CR_HANDLE cr_handle,
 			   DAT_EP_HANDLE ep_handle,

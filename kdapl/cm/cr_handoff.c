@@ -87,7 +87,7 @@ static DAT_RETURN try_hand_to(struct dat_cr *cr, struct dat_sp *sp)
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (nobody
  * listens there), DAT_INSUFFICIENT_RESOURCES (the EVD there is full),
- * DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_cr_handoff(DAT_CR_HANDLE cr_handle,
 			    DAT_CONN_QUAL handoff)

@@ -64,7 +64,7 @@ static DAT_RETURN listen_as_socket(struct dat_sp *sp, const DAT_COMM *comm,
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INVALID_ADDRESS (it does not lead to the IA), DAT_PORT_IN_USE,
  * DAT_COMM_NOT_SUPPORTED, DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the
- * device has gone).
+ * device is removed).
  */
 DAT_RETURN kdapl_csp_create(DAT_IA_HANDLE ia_handle,
 			    DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,

@@ -216,7 +216,7 @@ static DAT_RETURN set_addr(struct peer *peer, DAT_IA_ADDRESS_PTR addr)
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INVALID_ADDRESS, DAT_INVALID_STATE, DAT_MODEL_NOT_SUPPORTED,
- * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_ep_connect(DAT_EP_HANDLE ep_handle,
 			    DAT_IA_ADDRESS_PTR remote_ia_address,
@@ -319,7 +319,7 @@ static DAT_RETURN find_other_end(struct dat_ep *ep, struct peer *peer)
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INVALID_STATE (of either), DAT_INVALID_ADDRESS, DAT_MODEL_NOT_SUPPORTED,
- * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_ep_dup_connect(DAT_EP_HANDLE ep_handle,
 				DAT_EP_HANDLE ep_dup_handle,

@@ -67,7 +67,7 @@ leave:
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_CONN_QUAL_IN_USE, DAT_CONN_QUAL_UNAVAILABLE,
  * DAT_INSUFFICIENT_RESOURCES (also: the IA has no address),
- * DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_psp_create(DAT_IA_HANDLE ia_handle,
 			    DAT_CONN_QUAL conn_qual,
@@ -101,7 +101,7 @@ DAT_RETURN kdapl_psp_create(DAT_IA_HANDLE ia_handle,
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_CONN_QUAL_UNAVAILABLE (none is free), DAT_INSUFFICIENT_RESOURCES (also:
- * the IA has no address), DAT_INTERNAL_ERROR (the device has gone).
+ * the IA has no address), DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_psp_create_any(DAT_IA_HANDLE ia_handle,
 				DAT_CONN_QUAL *conn_qual,

@@ -43,7 +43,7 @@ static DAT_RETURN rsp_get_ep(struct dat_sp *sp, DAT_EP_HANDLE ep_handle)
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INVALID_STATE (of the EP), DAT_CONN_QUAL_IN_USE,
  * DAT_CONN_QUAL_UNAVAILABLE, DAT_INSUFFICIENT_RESOURCES (also: the IA has no
- * address), DAT_INTERNAL_ERROR (the device has gone).
+ * address), DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_rsp_create(DAT_IA_HANDLE ia_handle,
 			    DAT_CONN_QUAL conn_qual,

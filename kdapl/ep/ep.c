@@ -353,7 +353,7 @@ static DAT_EVD_HANDLE evd_handle(struct dat_evd *evd)
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_ep_query(DAT_EP_HANDLE ep_handle,
 			  DAT_EP_PARAM_MASK ep_param_mask,

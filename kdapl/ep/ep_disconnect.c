@@ -510,7 +510,7 @@ static void disconnect_gracefully(struct dat_ep *ep)
  * Context: process, may sleep.
  * Return: DAT_SUCCESS (also, without effect, if it is DISCONNECTED),
  * DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE (UNCONNECTED),
- * DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_ep_disconnect(DAT_EP_HANDLE ep_handle,
 			       DAT_CLOSE_FLAGS disconnect_flags)

@@ -324,7 +324,7 @@ static DAT_RETURN modify(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE (also: of a PZ or EVD in @ep_param),
  * DAT_INVALID_PARAMETER, DAT_INVALID_STATE, DAT_MODEL_NOT_SUPPORTED,
  * DAT_COMM_NOT_SUPPORTED, DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the
- * device has gone).
+ * device is removed).
  */
 DAT_RETURN kdapl_ep_modify(DAT_EP_HANDLE ep_handle,
 			   DAT_EP_PARAM_MASK ep_param_mask,

@@ -94,7 +94,7 @@ static DAT_RETURN ep_reset(struct dat_ep *ep)
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES (it is still DISCONNECTED), DAT_INTERNAL_ERROR
- * (the device has gone).
+ * (the device is removed).
  */
 DAT_RETURN kdapl_ep_reset(DAT_EP_HANDLE ep_handle)
 {

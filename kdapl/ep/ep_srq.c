@@ -104,7 +104,7 @@ bool dat_ep_srq_is_quiet(const struct dat_ep *ep, unsigned int waited_ms)
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (also: the PZ
  * is not that of the SRQ, and the device cannot do that),
  * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the
- * device has gone).
+ * device is removed).
  */
 DAT_RETURN kdapl_ep_create_with_srq(DAT_IA_HANDLE ia_handle,
 				    DAT_PZ_HANDLE pz_handle,

@@ -242,7 +242,7 @@ void dat_watermarks_end(struct dat_ep *ep)
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_ep_set_watermark(DAT_EP_HANDLE ep_handle,
 				  DAT_COUNT soft_high_watermark,

@@ -308,7 +308,7 @@ unlock_rcu:
  * the LMR has memory, or RMRs are bound to what it had),
  * DAT_PROTECTION_VIOLATION (LMR and EP are not in the same PZ),
  * DAT_MODEL_NOT_SUPPORTED, DAT_INSUFFICIENT_RESOURCES (the send queue is full,
- * or both MRs busy), DAT_INTERNAL_ERROR (the device has gone).
+ * or both MRs busy), DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_lmr_fmr(DAT_LMR_HANDLE lmr_handle,
 			 DAT_MEM_TYPE mem_type,
@@ -387,7 +387,7 @@ DAT_RETURN kdapl_lmr_fmr(DAT_LMR_HANDLE lmr_handle,
  * is under way on another EP), DAT_PROTECTION_VIOLATION (LMR and EP are not in
  * the same PZ), DAT_INSUFFICIENT_RESOURCES (the send queue is full, or a fence
  * takes an RDMA read and the EP was made for none), DAT_INTERNAL_ERROR (the
- * device has gone).
+ * device is removed).
  */
 DAT_RETURN kdapl_lmr_invalidate(DAT_LMR_HANDLE lmr_handle,
 				DAT_EP_HANDLE ep_handle,

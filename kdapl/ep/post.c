@@ -145,7 +145,7 @@ post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
  * segment is outside its LMR), DAT_INVALID_STATE, DAT_LENGTH_ERROR,
  * DAT_PROTECTION_VIOLATION (a context is of no LMR of the IA, or its LMR of
  * another PZ), DAT_PRIVILEGES_VIOLATION, DAT_INSUFFICIENT_RESOURCES (queue
- * full), DAT_INTERNAL_ERROR (the device has gone).
+ * full), DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_ep_post_send(DAT_EP_HANDLE ep_handle,
 			      DAT_COUNT num_segments,

@@ -391,7 +391,7 @@ static DAT_RETURN later_argument(DAT_RETURN ret)
  * is of dat_rmr_create_for_ep() and bound on another EP),
  * DAT_INSUFFICIENT_RESOURCES (the send queue is full, or both windows busy),
  * DAT_MODEL_NOT_SUPPORTED (DAT_VA_TYPE_ZB in the middle of a page),
- * DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_rmr_bind(DAT_RMR_HANDLE rmr_handle,
 			  DAT_LMR_HANDLE lmr_handle,

@@ -221,7 +221,7 @@ void dat_evd_drop(struct dat_evd *evd)
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the
- * device has gone).
+ * device is removed).
  */
 DAT_RETURN kdapl_evd_kcreate(DAT_IA_HANDLE ia_handle,
 			     DAT_COUNT evd_min_qlen,

@@ -82,7 +82,7 @@ static DAT_RETURN evd_resize_ring(struct dat_evd *evd, DAT_COUNT qlen)
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_STATE (more events are queued),
- * DAT_INTERNAL_ERROR (the device has gone). Unless successful, nothing has
+ * DAT_INTERNAL_ERROR (the device is removed). Unless successful, nothing has
  * changed.
  */
 DAT_RETURN kdapl_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)

@@ -244,7 +244,7 @@ static struct dat_srq *srq_alloc(const DAT_SRQ_ATTR *attr)
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED (the device has no SRQs),
- * DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_srq_create(DAT_IA_HANDLE ia_handle,
 			    DAT_PZ_HANDLE pz_handle,
@@ -316,7 +316,7 @@ leave:
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_srq_query(DAT_SRQ_HANDLE srq_handle,
 			   DAT_SRQ_PARAM_MASK srq_param_mask,
@@ -368,7 +368,7 @@ DAT_RETURN kdapl_srq_query(DAT_SRQ_HANDLE srq_handle,
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (more than
- * max_recv_dtos), DAT_INTERNAL_ERROR (the device has gone).
+ * max_recv_dtos), DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_srq_set_lw(DAT_SRQ_HANDLE srq_handle,
 			    DAT_COUNT low_watermark)

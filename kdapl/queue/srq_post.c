@@ -153,7 +153,7 @@ static noinline DAT_RETURN post_copied(struct dat_srq *srq,
  * segment is outside its LMR), DAT_PROTECTION_VIOLATION (a context is of no LMR
  * of the IA, or its LMR not of the SRQ's PZ), DAT_PRIVILEGES_VIOLATION,
  * DAT_INSUFFICIENT_RESOURCES (queue full, with completions not dequeued),
- * DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_srq_post_recv(DAT_SRQ_HANDLE srq_handle,
 			       DAT_COUNT num_segments,

@@ -358,7 +358,7 @@ void dat_evd_upcall_stop(struct dat_evd *evd)
  *
  * What has been queued by the time of the call has made its upcalls when it
  * returns, if the EVD makes any. From an upcall nothing is waited for. It works
- * when the device has gone, too. No specification has it.
+ * when the device is removed, too. No specification has it.
  *
  * Context: process, may sleep; with no lock that upcalls want.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_MODEL_NOT_SUPPORTED (the EVD takes
@@ -486,7 +486,7 @@ static DAT_RETURN evd_disable_upcall(DAT_EVD_HANDLE evd_handle)
  *
  * Context: process, may sleep; with DAT_UPCALL_DISABLE softirq as well.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 				   DAT_UPCALL_POLICY upcall_policy,
