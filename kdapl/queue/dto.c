@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * dto.c - from a work completion back to the DTO, and on to its event
+ * dto.c - work queues of an EP: slots of posted DTOs, and their completions
+ *
+ * A slot of struct dat_workq holds one posted DTO or bind; wr_id is its address. This file
+ * allocates the slots, maps a work completion to its slot, builds the event and frees the
+ * slot. ep/ and the SRQ create the queues in process context. evd_queue.c calls
+ * dat_dto_complete() for each work completion, under the lock of the EVD.
  */
 #include <linux/list.h>
 #include <linux/log2.h>
@@ -30,10 +35,10 @@ struct dat_dto *dat_workq_alloc(u32 max)
 }
 
 /**
- * dat_workq_set - give a queue its slots, in place of those that it has
+ * dat_workq_set - replace the slots of a queue
  * @wq: the queue; nothing is outstanding, and it has no QP
  * @slots: from dat_workq_alloc()
- * @max: as for dat_workq_alloc()
+ * @max: DTOs that may be outstanding at once; the value passed to dat_workq_alloc()
  *
  * Context: process, may sleep.
  */
@@ -52,12 +57,12 @@ void dat_workq_set(struct dat_workq *wq, struct dat_dto *slots, u32 max)
 }
 
 /**
- * dat_workq_init - make a queue
+ * dat_workq_init - initialise a queue
  * @wq: the queue, zeroed
- * @ep: its EP
+ * @ep: the EP of the queue
  * @state: the state of @ep
  * @ops: functions of @ep
- * @max: DTOs that may be outstanding at once; 0 if dat_workq_set() will tell
+ * @max: DTOs that may be outstanding at once; 0 if the caller calls dat_workq_set() later
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
@@ -84,7 +89,7 @@ int dat_workq_init(struct dat_workq *wq, struct dat_object *ep,
 
 /**
  * dat_workq_destroy - free the slots of a queue
- * @wq: the queue; nothing is outstanding. It may have none.
+ * @wq: the queue; nothing is outstanding; it may have no slots
  *
  * Context: process, may sleep.
  */
@@ -94,7 +99,7 @@ void dat_workq_destroy(struct dat_workq *wq)
 	wq->slots = NULL;
 }
 
-/* Slots that a device may still name in a completion, until no CQ is left. */
+/* Slots that a device may still name in a completion. Freed after the last CQ. */
 struct kept_slots {
 	struct list_head node;
 	struct dat_dto *slots;
@@ -110,7 +115,7 @@ static struct dat_workq no_queue = {
 };
 
 /**
- * dat_workq_keep - take the slots from a queue, and keep them until the module goes
+ * dat_workq_keep - take the slots from a queue, and keep them until module unload
  * @wq: the queue, reaped; its QP was destroyed before all requests had completed
  *
  * A late completion of such a slot is ignored.
@@ -129,7 +134,7 @@ void dat_workq_keep(struct dat_workq *wq)
 		kept->slots = wq->slots;
 	wq->slots = NULL;
 	spin_unlock_bh(&wq->lock);
-	/* Without memory to remember them they are lost. */
+		/* Without memory for the list entry the slots leak: a CQE may still name them. */
 	if (!kept)
 		return;
 	spin_lock(&kept_lock);
@@ -138,7 +143,7 @@ void dat_workq_keep(struct dat_workq *wq)
 }
 
 /**
- * dat_workq_exit - free what dat_workq_keep() has kept
+ * dat_workq_exit - free the slots that dat_workq_keep() kept
  *
  * Context: process, may sleep; there are no CQs any more.
  */
@@ -153,7 +158,7 @@ void dat_workq_exit(void)
 	INIT_LIST_HEAD(&kept_slots);
 }
 
-/* The object that @dto has done something to gets to know. */
+/* Report the end of a request to the RMR or LMR that the request changed. */
 static void dto_settle(struct dat_dto *dto, enum ib_wc_status status)
 {
 	if (dto->op == DAT_DTO_BIND_MW)
@@ -164,12 +169,12 @@ static void dto_settle(struct dat_dto *dto, enum ib_wc_status status)
 }
 
 /**
- * dat_workq_reap - take back what will never complete
- * @wq: the queue, whose QP is gone
+ * dat_workq_reap - free the slots of requests that will never complete
+ * @wq: the queue; its QP is destroyed
  * @evd: the EVD of its completions, drained
  *
  * Context: process.
- * Return: how many completions the device has lost.
+ * Return: the number of completions that the device has lost.
  */
 u32 dat_workq_reap(struct dat_workq *wq, struct dat_evd *evd)
 {
@@ -221,7 +226,7 @@ static DAT_DTO_COMPLETION_STATUS to_dto_status(enum ib_wc_status status)
 	return DAT_DTO_ERR_TRANSPORT;
 }
 
-/* Of what registers memory; each device has its own idea of how that fails. */
+/* Status of a registration or invalidation. Devices report different codes for failures. */
 static DAT_DTO_COMPLETION_STATUS to_mm_status(enum ib_wc_status status)
 {
 	if (status == IB_WC_SUCCESS || status == IB_WC_WR_FLUSH_ERR)
@@ -230,9 +235,9 @@ static DAT_DTO_COMPLETION_STATUS to_mm_status(enum ib_wc_status status)
 }
 
 /*
- * Gives back the slots up to that of @dto. Those in front of it were not
- * signalled; they have succeeded, else they would have completed themselves.
- * What has an object is always signalled: if in front, its completion was lost.
+ * Frees the slots up to that of @dto. The requests before @dto were not signalled. They
+ * succeeded, because a failed request always completes. A request with an RMR or LMR is
+ * always signalled: before @dto, the device has lost its completion.
  */
 static void workq_advance(struct dat_workq *wq, struct dat_dto *dto)
 {
@@ -263,7 +268,7 @@ static void make_bind_entry(const struct dat_dto *dto,
 	data->status = to_dto_status(status);
 }
 
-/* Does it register memory, or the reverse? */
+/* Does the request register or invalidate memory? */
 static bool is_registration(const struct dat_dto *dto)
 {
 	return dto->op == DAT_DTO_LMR_FMR || dto->op == DAT_DTO_LMR_INVALIDATE;
@@ -296,7 +301,7 @@ make_dto_entry(const struct dat_workq *wq, const struct dat_dto *dto,
 			data->operation = wc->opcode == IB_WC_RECV ?
 				DAT_IB_DTO_RECV_MSG_IMMED :
 				DAT_IB_DTO_RECV_IMMED;
-			/* Where nothing else is, see dat_evd_extend(). */
+		/* The only free field: dat_evd_extend() moves the data to its place. */
 			data->rmr_context =
 				(__force u32)wc->ex.imm_data;
 		}
@@ -308,7 +313,7 @@ make_dto_entry(const struct dat_workq *wq, const struct dat_dto *dto,
 	}
 }
 
-/* Whoever has just posted it raises the head before the lock is free. */
+/* The poster raises the head before it releases the lock. */
 static bool is_outstanding(struct dat_workq *wq, const struct dat_dto *dto)
 {
 	u32 before = ((dto - wq->slots) - wq->tail) & wq->mask;
@@ -320,7 +325,7 @@ static bool is_outstanding(struct dat_workq *wq, const struct dat_dto *dto)
 	return before < num && !dto->done;
 }
 
-/* Gives back the slot of @dto, once all in front of it have been. */
+/* Frees the slot of @dto once all slots in front of it have completed. */
 static void workq_advance_unordered(struct dat_workq *wq, struct dat_dto *dto)
 {
 	u32 head, tail = wq->tail;
@@ -335,7 +340,7 @@ static void workq_advance_unordered(struct dat_workq *wq, struct dat_dto *dto)
 	smp_store_release(&wq->tail, tail);
 }
 
-/* The EP that took the buffer is known only now. */
+/* Only the completion names the EP that took the buffer. */
 static bool complete_shared(struct dat_dto *dto, const struct ib_wc *wc,
 			    struct dat_evd_entry *entry)
 {
@@ -401,7 +406,7 @@ static noinline bool complete_any(struct dat_workq *wq, struct dat_dto *dto,
 	return wanted;
 }
 
-/* Has the first of an EP's queue succeeded, to make an event and nothing else? */
+/* The first request of an EP's queue has succeeded, and only an event is to be built. */
 static bool is_plain(const struct dat_workq *wq, const struct dat_dto *dto,
 		     const struct ib_wc *wc)
 {
@@ -416,10 +421,10 @@ static bool is_plain(const struct dat_workq *wq, const struct dat_dto *dto,
 /**
  * dat_dto_complete - process a completion
  * @wc: the completion
- * @entry: out: the event it makes
+ * @entry: out: the event of the completion
  *
  * Context: any; the lock of the EVD is held, which keeps completions in order.
- * Return: false if it makes none.
+ * Return: false if the completion has no event.
  */
 bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry)
 {

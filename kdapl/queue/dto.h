@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * dto.h - the DTOs and binds that are posted on an EP
+ * dto.h - DTOs and binds that are posted on an EP or an SRQ, see dto.c
  */
 #ifndef _KDAPL_DTO_H
 #define _KDAPL_DTO_H
@@ -18,19 +18,19 @@ struct dat_workq;
 
 /**
  * struct dat_dto - a slot for one posted DTO or bind
- * @wq: the queue it is in
- * @cookie: the consumer's
- * @rmr: the RMR of a bind, referenced; NULL for what concerns no memory
+ * @wq: the queue of the slot
+ * @cookie: the consumer's cookie
+ * @rmr: the RMR of a bind, referenced; NULL for a request without RMR or LMR
  * @lmr: the LMR of a DAT_DTO_LMR_FMR or _INVALIDATE, referenced
  * @length: bytes of all segments
- * @op: what it is
- * @suppress: makes no event if it succeeds
- * @silent: makes an event without notification
- * @marker: never makes an event
- * @done: has completed, in front of one that was posted before it
+ * @op: operation, DAT_DTOS or DAT_IB_DTO_*
+ * @suppress: no event if the request succeeds
+ * @silent: the event causes no notification
+ * @marker: never an event
+ * @done: has completed before a request that was posted earlier
  * @bind: the windows of a bind, for dat_rmr_bound(); the slot of an LMR, for
  *	dat_fmr_done()
- * @first_status: how the first of a bind's two work requests failed
+ * @first_status: status of the first of the two work requests of a bind
  */
 struct dat_dto {
 	struct dat_workq *wq;
@@ -49,7 +49,7 @@ struct dat_dto {
 	u8 first_status;
 };
 
-/* In wr_id, beside the address of the slot: not the last request of the DTO. */
+/* Flag in wr_id, beside the address of the slot: not the last work request of the DTO. */
 #define DAT_DTO_WR_FIRST	BIT(0)
 
 /**
@@ -77,14 +77,14 @@ struct dat_workq_ops {
  * @qp: the QP; NULL when the EP can no longer post
  * @slots: the ring of slots
  * @mask: slots in the ring - 1
- * @max: how many may be in use at once
+ * @max: slots that may be in use at once
  * @head: slots ever taken; written under @lock
- * @tail: slots ever given back; written by whoever processes completions,
- *	under the lock of the EVD
- * @unordered: DAT_QUIRK_UNORDERED; or @shared
- * @shared: not the queue of an EP but that of an SRQ, see struct dat_srq
+ * @tail: slots ever freed; written under the lock of the EVD, by the task or softirq that
+ *	processes completions
+ * @unordered: DAT_QUIRK_UNORDERED, or @shared
+ * @shared: queue of an SRQ instead of an EP, see struct dat_srq
  * @waited: call ops->drained() when nothing is outstanding
- * @unsignalled: work requests since the last that will complete for sure
+ * @unsignalled: work requests since the last that is sure to complete
  */
 struct dat_workq {
 	struct dat_object *ep;
@@ -121,8 +121,7 @@ bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry);
  * The slot is taken when the caller raises wq->head, after it has posted.
  *
  * Context: any.
- * Return: the slot, with no flags, its contents otherwise old; NULL if the queue is
- * full.
+ * Return: the slot, flags cleared, other fields stale; NULL if the queue is full.
  */
 static inline struct dat_dto *dat_workq_slot(struct dat_workq *wq)
 {
@@ -146,18 +145,22 @@ static inline struct dat_dto *dat_workq_slot(struct dat_workq *wq)
  * dat_workq_is_idle - is nothing outstanding?
  * @wq: the queue
  *
+ * Context: any.
  * Return: true if every DTO has completed, as far as completions have been
  * processed.
  */
 static inline bool dat_workq_is_idle(const struct dat_workq *wq)
 {
-	/* Pairs with the release of the slots: what they hold is done with. */
+	/* Pairs with the release of the slots: the completion path has read them last. */
 	return READ_ONCE(wq->head) == smp_load_acquire(&wq->tail);
 }
 
 /**
  * dat_dto_wr_id - the wr_id of the last work request of a DTO
  * @dto: the slot
+ *
+ * Context: any.
+ * Return: the wr_id.
  */
 static inline u64 dat_dto_wr_id(const struct dat_dto *dto)
 {

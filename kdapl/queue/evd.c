@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd.c - making and freeing event dispatchers
+ * evd.c - creates and destroys event dispatchers
+ *
+ * An EVD owns a ring of events and, if it takes completions, a CQ. Consumers create an EVD
+ * with kdapl_evd_kcreate(); an EP without an EVD of its own creates a private EVD with
+ * dat_evd_new(). All run in process context, except the overflow report and software
+ * events.
  */
 #include <linux/kernel.h>
 #include <linux/log2.h>
@@ -17,8 +22,10 @@
 #define EVD_ALL_FLAGS	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DEFAULT_FLAG)
 
 /**
- * dat_evd_overflow - an event was lost
+ * dat_evd_overflow - report that an event was lost
  * @evd: the EVD
+ *
+ * The report is an asynchronous event, from a work item.
  *
  * Context: any.
  */
@@ -40,7 +47,7 @@ static void evd_overflow_work(struct work_struct *work)
 	dat_object_put(&evd->obj);
 }
 
-/* What is in the ring stays there for the consumer. */
+/* Events in the ring remain for the consumer. */
 static void evd_unplug(struct dat_object *obj)
 {
 	dat_evd_cq_destroy(to_evd(obj));
@@ -55,7 +62,7 @@ static void evd_shutdown(struct dat_object *obj)
 	dat_evd_upcall_stop(evd);
 }
 
-/* What an IA's asynchronous EVD has beyond what the consumer asks for. */
+/* Ring entries of an IA's asynchronous EVD beyond those that the consumer requests. */
 static u32 evd_spare(DAT_EVD_FLAGS flags)
 {
 	return flags & DAT_EVD_ASYNC_FLAG ? 1 : 0;
@@ -87,10 +94,10 @@ static size_t ring_bytes(u32 entries)
 }
 
 /**
- * dat_evd_alloc_ring - make a ring for an EVD, which is charged for it
+ * dat_evd_alloc_ring - allocate a ring for an EVD, and charge the EVD for it
  * @evd: the EVD
- * @qlen: events that it must hold, at most DAT_MAX_EVD_QLEN
- * @entries: out: entries that it has
+ * @qlen: events that the ring must hold, at most DAT_MAX_EVD_QLEN
+ * @entries: out: entries of the ring
  *
  * Context: process, may sleep.
  * Return: the ring, for dat_evd_free_ring(), or NULL.
@@ -114,7 +121,7 @@ struct dat_evd_entry *dat_evd_alloc_ring(struct dat_evd *evd, DAT_COUNT qlen,
  * dat_evd_free_ring - free a ring that the EVD does not use
  * @evd: the EVD
  * @ring: the ring
- * @entries: entries that it has
+ * @entries: entries of @ring
  *
  * Context: process, may sleep.
  */
@@ -136,12 +143,12 @@ static DAT_RETURN evd_make_cq(struct dat_evd *evd, u32 completions)
 }
 
 /**
- * dat_evd_new - make an EVD that has no handle yet
+ * dat_evd_new - create an EVD without handle
  * @ia: the IA
- * @qlen: events that it must hold
- * @flags: event streams that may feed it
- * @completions: of an EVD that is private to one EP: how many of its completions
- *	there can be at once; else 0
+ * @qlen: events that the EVD must hold, at most DAT_MAX_EVD_QLEN
+ * @flags: event streams that may feed the EVD, DAT_EVD_*_FLAG
+ * @completions: for a private EVD of one EP: completions that may wait at once;
+ *	else 0
  * @evdp: out: the EVD, with a reference
  *
  * Context: process, may sleep.
@@ -195,7 +202,7 @@ no_memory:
 }
 
 /**
- * dat_evd_drop - the end of an EVD that never got a handle
+ * dat_evd_drop - destroy an EVD that never had a handle
  * @evd: the EVD
  *
  * Context: process, may sleep.
@@ -207,13 +214,13 @@ void dat_evd_drop(struct dat_evd *evd)
 }
 
 /**
- * kdapl_evd_kcreate - make an EVD
+ * kdapl_evd_kcreate - create an EVD
  * @ia_handle: the IA
- * @evd_min_qlen: events that it must hold, at least 1
+ * @evd_min_qlen: events that the EVD must hold, from 1 to DAT_MAX_EVD_QLEN
  * @upcall_policy: DAT_UPCALL_DISABLE, DAT_UPCALL_SINGLE_INSTANCE or
  *	DAT_UPCALL_MANY, see dat_evd_modify_upcall()
- * @upcall: whom to call; ignored with DAT_UPCALL_DISABLE
- * @evd_flags: event streams that may feed it; any mixture
+ * @upcall: function to call; ignored with DAT_UPCALL_DISABLE
+ * @evd_flags: event streams that may feed the EVD; any mixture, at least one
  * @evd_handle: out: the handle
  *
  * Specification: dat_evd_kcreate(), kDAPL.
@@ -241,7 +248,7 @@ DAT_RETURN kdapl_evd_kcreate(DAT_IA_HANDLE ia_handle,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
 	if (!evd_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
-	/* There is nothing yet that could be taken away. */
+	/* A new EVD has no upcall that could be torn down. */
 	if (upcall_policy == DAT_UPCALL_TEARDOWN)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	ret = dat_evd_check_upcall(upcall_policy, upcall, DAT_INVALID_ARG3,
@@ -268,7 +275,7 @@ DAT_RETURN kdapl_evd_kcreate(DAT_IA_HANDLE ia_handle,
 		goto leave;
 	}
 	*evd_handle = evd->obj.handle;
-	/* Not before: an upcall wants to know its EVD. */
+	/* Arm after the handle is set: an upcall reports the handle. */
 	if (evd->cq && upcall_policy != DAT_UPCALL_DISABLE)
 		dat_evd_arm(evd);
 leave:
@@ -278,11 +285,10 @@ leave:
 
 /**
  * kdapl_evd_post_se - queue a software event
- * @evd_handle: the EVD, with DAT_EVD_SOFTWARE_FLAG
  * @event: the event: its number is DAT_SOFTWARE_EVENT, its data
- *	software_event_data; it is copied, what its pointer points to is not
+ *	software_event_data; kdapl copies the pointer, not the data behind the pointer
  *
- * What finds the EVD full is refused and does not count as an overflow.
+ * If the EVD is full the call fails, and this does not count as an overflow.
  * Specification: dat_evd_post_se().
  *
  * Context: process or softirq; does not sleep.
@@ -314,16 +320,16 @@ DAT_RETURN kdapl_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
 }
 
 /**
- * kdapl_evd_free - free an EVD
+ * kdapl_evd_free - destroy an EVD
  * @evd_handle: the EVD
  *
- * Events that are still in it are lost. When this returns, no upcall of the EVD
- * is running, unless it was called from one: an upcall that may sleep may free
- * its own EVD, and is the last. Specification: dat_evd_free().
+ * Events in the EVD are lost. When the call returns, no upcall of the EVD is running,
+ * unless an upcall of the EVD made the call. An upcall that may sleep may free its own
+ * EVD and is then the last. Specification: dat_evd_free().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an EP, PSP, RSP,
- * CSP or IA feeds it; the asynchronous EVD of an IA goes with the IA).
+ * CSP or IA feeds it; freeing an IA destroys its asynchronous EVD).
  */
 DAT_RETURN kdapl_evd_free(DAT_EVD_HANDLE evd_handle)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * evd.h - event dispatchers
+ * evd.h - event dispatchers: a ring of events, a CQ and upcalls
+ *
+ * See evd.c for creation, evd_cq.c for the CQ, evd_queue.c for the ring and upcall.c for
+ * upcalls.
  */
 #ifndef _KDAPL_EVD_H
 #define _KDAPL_EVD_H
@@ -18,11 +21,11 @@
 #include "base/object.h"
 
 /**
- * struct dat_evd_entry - an event in the making, or in the ring of an EVD
- * @number: what happened
- * @silent: comes without notification
- * @shared: is a receive from an SRQ
- * @data: the details
+ * struct dat_evd_entry - an event that is being built, or in the ring of an EVD
+ * @number: event number
+ * @silent: the event causes no notification
+ * @shared: the event is a receive from an SRQ
+ * @data: event data
  */
 struct dat_evd_entry {
 	DAT_EVENT_NUMBER number;
@@ -31,14 +34,14 @@ struct dat_evd_entry {
 	DAT_EVENT_DATA data;
 };
 
-/* Upcalls of DAT_UPCALL_MANY that can run at once, beside the first. */
+/* Upcalls of DAT_UPCALL_MANY that can run at once, in addition to the first. */
 #define DAT_EVD_HELPERS	3
 
 /**
- * struct dat_evd_helper - makes upcalls while others are being made
+ * struct dat_evd_helper - runs upcalls of DAT_UPCALL_MANY in parallel to others
  * @evd: the EVD
  * @busy: bit 0: @work is queued or running
- * @work: makes them
+ * @work: runs the upcalls
  */
 struct dat_evd_helper {
 	struct dat_evd *evd;
@@ -48,41 +51,40 @@ struct dat_evd_helper {
 
 /**
  * struct dat_evd - an event dispatcher
- * @obj: head
- * @qlen: events that the consumer asked it to hold
- * @flags: event streams that may feed it
- * @cq_bytes: what its CQ is charged for
+ * @obj: object head
+ * @qlen: events that the consumer requested
+ * @flags: event streams that may feed the EVD
+ * @cq_bytes: bytes charged for the CQ
  * @cq: completions of DTOs and binds; NULL if it takes none
- * @expected: completions that there can be at once, of all its EPs; at most
- *	cq->cqe
- * @may_miss: of DAT_QUIRK_MISSED_EVENTS
+ * @expected: completions of all EPs that may wait at once; at most cq->cqe
+ * @may_miss: DAT_QUIRK_MISSED_EVENTS
  * @size_lock: serialises changes of size, of the ring and of @cq
- * @lock: guards all below, and the order of events
+ * @lock: guards all fields below, and the order of events
  * @head: next entry of @ring to take out
  * @tail: next entry of @ring to fill
  * @mask: entries in @ring - 1
- * @spare: entries that only the word of a loss may take: see ring_overflow()
+ * @spare: entries reserved for the report of a loss: see ring_overflow()
  * @notify: entries in @ring that are not silent
- * @overflown: an event was lost, and reported, since the last was taken out
- * @deliver_silent: make upcalls for silent events too, until there is none left
- * @watchers: EPs that want to know at once what has completed, see
+ * @overflown: an event was lost, and reported, since the last dequeue
+ * @deliver_silent: run upcalls also for silent events, until the EVD is empty
+ * @watchers: EPs that need their completions processed at once, see
  *	dat_evd_watch()
- * @streams: of DTOs that EPs feed it with
- * @solicited: those among them that are notified of only if the sender wants
- * @policy: whether events make upcalls
- * @upcall: whom they call
- * @iop: makes the upcalls of an EVD with a CQ
+ * @streams: DTO streams of the EPs that feed the EVD
+ * @solicited: streams that notify only for solicited receives
+ * @policy: upcall policy
+ * @upcall: function to call
+ * @iop: runs the upcalls of an EVD with a CQ
  * @irq_work: schedules @iop from an interrupt
- * @work: makes the upcalls of an EVD without
- * @helpers: make upcalls as well, if the policy is DAT_UPCALL_MANY
+ * @work: runs the upcalls of an EVD without a CQ
+ * @helpers: run further upcalls, if the policy is DAT_UPCALL_MANY
  * @works: how many of @work and @helpers are queued or running
  * @overflow_work: reports an overflow
  * @ring: events that do not wait in the CQ
- * @wcs: completions that were taken out of the CQ together, of which those from
- *	@next_wc up to @end_wc wait: behind @ring, in front of the CQ
+ * @wcs: completions of one poll of the CQ. Entries from @next_wc to @end_wc - 1 wait:
+ *	behind @ring, in front of the CQ.
  * @next_wc: index into @wcs
- * @end_wc: likewise
- * @popped: the event on its way through dat_evd_dequeue(), for which no stack is cleared
+ * @end_wc: index into @wcs
+ * @popped: scratch entry of dat_evd_dequeue(), which avoids clearing stack memory
  */
 struct dat_evd {
 	struct dat_object obj;
@@ -120,12 +122,12 @@ struct dat_evd {
 	struct dat_evd_entry popped;
 };
 
-/* How many completions upcalls take out of the CQ at once. */
+/* Completions that one poll of the CQ takes for upcalls. */
 #define DAT_EVD_BATCH	16
 
 #define DAT_EVD_CQ_FLAGS	(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)
 
-/* Keeps one EVD from taking all memory, and sizes from overflowing. */
+/* Limits the memory of one EVD, and keeps size computations from overflowing. */
 #define DAT_MAX_EVD_QLEN	65536
 
 static inline struct dat_evd *to_evd(struct dat_object *obj)
@@ -133,15 +135,15 @@ static inline struct dat_evd *to_evd(struct dat_object *obj)
 	return container_of(obj, struct dat_evd, obj);
 }
 
-/* Does an event make an upcall? Under evd->lock the answer stays true. */
+/* Do events of the EVD run upcalls? Under evd->lock the answer remains valid. */
 static inline bool dat_evd_makes_upcalls(const struct dat_evd *evd)
 {
 	return READ_ONCE(evd->policy) > DAT_UPCALL_DISABLE;
 }
 
 /*
- * A request makes up to two completions, and an EP one more. One less, because
- * drivers keep an entry free and round up to a power of two.
+ * A request has up to two completions, and an EP has one more. The size is one less,
+ * because drivers keep one entry free and round up to a power of two.
  */
 static inline u32 dat_evd_cq_size(DAT_COUNT qlen)
 {
@@ -186,7 +188,7 @@ bool dat_evd_is_full(struct dat_evd *evd);
 /* evd_event.c */
 void dat_evd_extend(DAT_EVENT *event);
 
-/* An event as its consumer gets it */
+/* Converts an entry to the event that the consumer receives. */
 static inline void dat_evd_event(const struct dat_evd_entry *entry,
 				 DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {

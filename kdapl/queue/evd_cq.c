@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd_cq.c - the completion queue of an EVD, and how large it is
+ * evd_cq.c - creates, resizes and destroys the completion queue of an EVD
  *
- * A CQ has room for every completion that the EPs of its EVD can have
- * outstanding, so it never overruns. Devices cannot resize a kernel CQ (none
- * can from Linux 7.1 on). kdapl therefore replaces a CQ by a larger one while no
- * EP feeds the EVD, and refuses an EP whose completions do not fit.
- * evd->size_lock serialises all changes of evd->cq. Called from processes only.
+ * A CQ has room for every completion that the EPs of its EVD can have outstanding, so it
+ * never overruns. Devices cannot resize a kernel CQ (none can since Linux 7.1). kdapl
+ * therefore replaces a CQ by a larger one while no EP feeds the EVD, and refuses an EP
+ * whose completions do not fit. evd->size_lock serialises all changes of evd->cq. EVDs
+ * and EPs call these functions in process context.
  */
 #include <linux/kernel.h>
 #include <linux/rcupdate.h>
@@ -17,8 +17,8 @@
 #include "queue/evd.h"
 
 /*
- * Room for EPs that are created later: for as many as this like the first one, up
- * to a limit. The limit keeps the CQ of the default EP below 2048 entries.
+ * Room for EPs that are created later: for SPARE_EPS EPs like the first, at most
+ * SPARE_COMPLETIONS. The limit keeps the CQ of the default EP below 2048 entries.
  */
 #define SPARE_EPS		15
 #define SPARE_COMPLETIONS	1792
@@ -33,9 +33,9 @@ static void evd_cq_comp(struct ib_cq *cq, void *context)
 	struct dat_evd *evd = context;
 
 	/*
-	 * A task, as rxe's are from 6.4 on, leaves a softirq that it raises to
-	 * ksoftirqd, which a consumer that polls may keep waiting. An interrupt
-	 * runs it when it ends.
+	 * rxe completes in a task since Linux 6.4. A softirq raised in a task runs in
+	 * ksoftirqd, which a polling consumer may delay. irq_work runs the softirq at
+	 * the end of an interrupt instead.
 	 */
 	if (in_interrupt())
 		irq_poll_sched(&evd->iop);
@@ -43,7 +43,7 @@ static void evd_cq_comp(struct ib_cq *cq, void *context)
 		irq_work_queue(&evd->irq_work);
 }
 
-/* The only thing that can happen to a CQ is that it overflows. */
+/* The only event of a CQ is its overflow. */
 static void evd_cq_event(struct ib_event *event, void *context)
 {
 	struct dat_evd *evd = context;
@@ -62,7 +62,7 @@ static DAT_RETURN create_cq(struct dat_evd *evd, u32 cqe, struct ib_cq **cqp)
 	static atomic_t next_vector;
 	struct ib_cq_init_attr attr = {
 		.cqe = cqe,
-		/* In turn, as ib_alloc_cq_any() has it. */
+		/* Round robin, like ib_alloc_cq_any(). */
 		.comp_vector = (u32)atomic_inc_return(&next_vector) %
 			       ibdev->num_comp_vectors,
 	};
@@ -79,7 +79,7 @@ static DAT_RETURN create_cq(struct dat_evd *evd, u32 cqe, struct ib_cq **cqp)
 	return DAT_SUCCESS;
 }
 
-/* No EP feeds the EVD: nothing is in the old CQ, and no QP has it. */
+/* No EP feeds the EVD: the old CQ is empty, and no QP uses it. */
 static DAT_RETURN replace_cq(struct dat_evd *evd, u32 cqe)
 {
 	size_t before = evd->cq_bytes;
@@ -94,7 +94,7 @@ static DAT_RETURN replace_cq(struct dat_evd *evd, u32 cqe)
 	spin_lock_bh(&evd->lock);
 	swap(evd->cq, cq);
 	spin_unlock_bh(&evd->lock);
-	/* The poller, or dat_evd_arm(), may be about to arm the old one. */
+	/* The poller, or dat_evd_arm(), may be about to arm the old CQ. */
 	synchronize_rcu();
 	ib_destroy_cq(cq);
 	dat_object_uncharge(&evd->obj, before);
@@ -106,7 +106,7 @@ static u32 max_cqe(struct dat_evd *evd)
 	return dat_limit(dat_ia_ibdev(evd->obj.ia)->attrs.max_cqe);
 }
 
-/* The entries of a CQ whose EVD is to hold @qlen events. */
+/* CQ entries for an EVD of @qlen events. */
 static u32 cqe_for(struct dat_evd *evd, DAT_COUNT qlen)
 {
 	return min(dat_evd_cq_size(qlen), max_cqe(evd));
@@ -114,9 +114,9 @@ static u32 cqe_for(struct dat_evd *evd, DAT_COUNT qlen)
 
 /**
  * dat_evd_cq_create - create the CQ of a new EVD
- * @evd: the EVD, whose evd->cq is set
- * @completions: how many there can be at once; 0 if not known, and then
- *	evd->qlen decides
+ * @evd: the EVD; the function sets evd->cq
+ * @completions: completions that may wait at once; 0 if not known: evd->qlen then
+ *	determines the size
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES.
@@ -141,7 +141,7 @@ DAT_RETURN dat_evd_cq_create(struct dat_evd *evd, u32 completions)
  * dat_evd_cq_destroy - destroy the CQ of an EVD, if it has one
  * @evd: the EVD, which no EP feeds any more
  *
- * Calls that change its size may be on their way.
+ * Calls that resize the EVD may still be running.
  *
  * Context: process, may sleep.
  */
@@ -158,7 +158,7 @@ void dat_evd_cq_destroy(struct dat_evd *evd)
 	spin_lock_bh(&evd->lock);
 	evd->cq = NULL;
 	spin_unlock_bh(&evd->lock);
-	/* The poller may be between its end and arming the CQ. */
+	/* The poller may have finished and be about to arm the CQ. */
 	synchronize_rcu();
 	ib_destroy_cq(cq);
 	dat_object_uncharge(&evd->obj, evd->cq_bytes);
@@ -169,11 +169,11 @@ unlock:
 }
 
 /**
- * dat_evd_cq_resize - give an EVD a CQ that suits another queue length
+ * dat_evd_cq_resize - replace the CQ of an EVD by one for another queue length
  * @evd: the EVD, whose size_lock is held; it may have no CQ
- * @qlen: events that it is to hold
+ * @qlen: events that the EVD is to hold, at least 1
  *
- * A CQ in use stays: it has room for all that can be outstanding.
+ * A CQ that EPs feed is kept: it has room for all that can be outstanding.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES.
@@ -194,7 +194,7 @@ DAT_RETURN dat_evd_cq_resize(struct dat_evd *evd, DAT_COUNT qlen)
 	return replace_cq(evd, cqe);
 }
 
-/* Room in the CQ for @needed completions; @fed: EPs feed the EVD already. */
+/* Makes room in the CQ for @needed completions; @fed: EPs feed the EVD already. */
 static DAT_RETURN make_room(struct dat_evd *evd, u64 needed, bool fed)
 {
 	u32 spare, roomy;
@@ -206,7 +206,7 @@ static DAT_RETURN make_room(struct dat_evd *evd, u64 needed, bool fed)
 		return needed <= evd->cq->cqe ? DAT_SUCCESS : no_room();
 	spare = min_t(u64, SPARE_EPS * needed, SPARE_COMPLETIONS);
 	roomy = min_t(u64, needed + spare, max_cqe(evd));
-	/* An EVD without a handle is private to one EP, and fits. */
+	/* An EVD without a handle is private to one EP, so it needs no spare room. */
 	if (roomy <= evd->cq->cqe ||
 	    (!evd->obj.handle && needed <= evd->cq->cqe))
 		return DAT_SUCCESS;
@@ -217,25 +217,25 @@ static DAT_RETURN make_room(struct dat_evd *evd, u64 needed, bool fed)
 }
 
 /**
- * dat_evd_expect - an EP is about to feed an EVD
+ * dat_evd_expect - reserve room for the completions of an EP
  * @evd: the EVD, which has a CQ
- * @completions: how many of its completions there can be at once
- * @more: how many the same EP will expect with its next call
+ * @completions: completions of the EP that may wait at once
+ * @more: completions that the same EP will reserve with its next call
  *
- * When a connection breaks, all that is outstanding completes at once, even if
- * the consumer asked for no completions. The CQ must have room for them all.
+ * When a connection breaks, all outstanding requests complete at once, even if the
+ * consumer suppressed their completions. The CQ must have room for them all.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES with DAT_RESOURCE_TEVD (the
- * CQ has no room, and EPs use it or the device has none as large) or
- * DAT_RESOURCE_MEMORY. The EVD then expects none of them.
+ * CQ is too small, and EPs use it or the device has none as large) or
+ * DAT_RESOURCE_MEMORY. After an error nothing is reserved.
  */
 DAT_RETURN dat_evd_expect(struct dat_evd *evd, u32 completions, u32 more)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
 	u32 fed;
 
-	/* Two EPs at once would both see the room that is there for one. */
+	/* Without the lock two EPs could reserve the same room. */
 	mutex_lock(&evd->size_lock);
 	fed = atomic_read(&evd->expected);
 	if (completions)
@@ -247,9 +247,9 @@ DAT_RETURN dat_evd_expect(struct dat_evd *evd, u32 completions, u32 more)
 }
 
 /**
- * dat_evd_unexpect - an EP feeds an EVD no more
+ * dat_evd_unexpect - release the room that dat_evd_expect() reserved
  * @evd: the EVD, with none of the EP's completions left in its CQ
- * @completions: as for dat_evd_expect()
+ * @completions: the value passed to dat_evd_expect()
  *
  * Context: any.
  */

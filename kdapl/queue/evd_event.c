@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd_event.c - events of extensions
+ * evd_event.c - builds the extension data of DAT_IB_DTO_EVENT
+ *
+ * dat_evd_event() calls dat_evd_extend() when an event leaves an EVD: in process context
+ * for a dequeue, in softirq or a work item for an upcall.
  */
 #include <linux/string.h>
 
@@ -23,7 +26,7 @@ static DAT_IB_EXT_TYPE ext_type(DAT_DTOS operation)
 }
 
 /**
- * dat_evd_extend - fill in what only DAT_IB_DTO_EVENT has
+ * dat_evd_extend - fill in the extension data of a DAT_IB_DTO_EVENT
  * @event: the event, whose rmr_context is the immediate data of a receive
  *
  * Context: any.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd_param.c - the parameters of an EVD, and how its size is changed
+ * evd_param.c - queries an EVD and changes its size
+ *
+ * Resizing replaces the ring, and the CQ if no EP feeds the EVD. evd->size_lock serialises
+ * the calls. Consumers call both functions in process context.
  */
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -10,9 +13,9 @@
 #include "queue/evd.h"
 
 /**
- * kdapl_evd_query - the parameters of an EVD
+ * kdapl_evd_query - query the parameters of an EVD
  * @evd_handle: the EVD
- * @evd_param_mask: DAT_EVD_FIELD_*; all are filled in
+ * @evd_param_mask: DAT_EVD_FIELD_*; kdapl fills in all fields
  * @evd_param: out: the parameters
  *
  * After DAT_UPCALL_TEARDOWN the policy is DAT_UPCALL_DISABLE, and the upcall
@@ -73,11 +76,11 @@ static DAT_RETURN evd_resize_ring(struct dat_evd *evd, DAT_COUNT qlen)
 /**
  * kdapl_evd_resize - change how many events an EVD can hold
  * @evd_handle: the EVD; it may be in use
- * @evd_min_qlen: events that it must hold from now on, at least 1
+ * @evd_min_qlen: events that the EVD must hold, from 1 to DAT_MAX_EVD_QLEN
  *
- * No event is lost, and their order stays. EPs that feed the EVD do not matter:
- * its CQ has room for all that they can have outstanding. But only an EVD that no
- * EP feeds gets a CQ of another size. Specification: dat_evd_resize().
+ * No event is lost, and the order of events is kept. EPs may feed the EVD: its CQ has room
+ * for all that they can have outstanding. kdapl resizes the CQ only while no EP feeds the
+ * EVD. Specification: dat_evd_resize().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
@@ -104,7 +107,7 @@ DAT_RETURN kdapl_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 		return ret;
 	evd = to_evd(obj);
 
-	/* The CQ is the larger one at any time: all that it has must fit. */
+	/* The CQ must never be smaller than the ring: its completions must fit. */
 	mutex_lock(&evd->size_lock);
 	larger = evd_min_qlen > evd->qlen;
 	if (larger)
