@@ -2,7 +2,7 @@
 /*
  * dto.c - work queues of an EP: slots of posted DTOs, and their completions
  *
- * A slot of struct dat_workq holds one posted DTO or bind; wr_id is its address. This file
+ * A slot of struct dat_workq holds one DTO or bind; wr_id is its address. This file
  * allocates the slots, maps a work completion to its slot, builds the event and frees the
  * slot. ep/ and the SRQ create the queues in process context. evd_queue.c calls
  * dat_dto_complete() for each work completion, under the lock of the EVD.
@@ -134,7 +134,7 @@ void dat_workq_keep(struct dat_workq *wq)
 		kept->slots = wq->slots;
 	wq->slots = NULL;
 	spin_unlock_bh(&wq->lock);
-		/* Without memory for the list entry the slots leak: a CQE may still name them. */
+		/* Without memory for the list entry the slots leak: a CQE may name them. */
 	if (!kept)
 		return;
 	spin_lock(&kept_lock);
@@ -226,7 +226,7 @@ static DAT_DTO_COMPLETION_STATUS to_dto_status(enum ib_wc_status status)
 	return DAT_DTO_ERR_TRANSPORT;
 }
 
-/* Status of a registration or invalidation. Devices report different codes for failures. */
+/* Status of a registration or invalidation. Devices differ in their failure codes. */
 static DAT_DTO_COMPLETION_STATUS to_mm_status(enum ib_wc_status status)
 {
 	if (status == IB_WC_SUCCESS || status == IB_WC_WR_FLUSH_ERR)

@@ -2,7 +2,7 @@
 /*
  * evd.c - creates and destroys event dispatchers
  *
- * An EVD owns a ring of events and, if it takes completions, a CQ. Consumers create an EVD
+ * An EVD owns a ring of events and, for completions, a CQ. Consumers create an EVD
  * with kdapl_evd_kcreate(); an EP without an EVD of its own creates a private EVD with
  * dat_evd_new(). All run in process context, except the overflow report and software
  * events.

@@ -2,7 +2,7 @@
 /*
  * evd_param.c - queries an EVD and changes its size
  *
- * Resizing replaces the ring, and the CQ if no EP feeds the EVD. evd->size_lock serialises
+ * A resize replaces the ring, and the CQ if no EP feeds the EVD. evd->size_lock serialises
  * the calls. Consumers call both functions in process context.
  */
 #include <linux/kernel.h>
@@ -78,7 +78,7 @@ static DAT_RETURN evd_resize_ring(struct dat_evd *evd, DAT_COUNT qlen)
  * @evd_handle: the EVD; it may be in use
  * @evd_min_qlen: events that the EVD must hold, from 1 to DAT_MAX_EVD_QLEN
  *
- * No event is lost, and the order of events is kept. EPs may feed the EVD: its CQ has room
+ * No event is lost, and the order of events is kept. EPs may feed it: its CQ has room
  * for all that they can have outstanding. kdapl resizes the CQ only while no EP feeds the
  * EVD. Specification: dat_evd_resize().
  *

@@ -2,8 +2,10 @@
 /*
  * evd_queue.c - the queue of an EVD: a ring and, behind it, a CQ
  *
- * Completions wait in the CQ until somebody takes them out. Everything else
- * waits in the ring. Whatever is in the ring is older than what is in the CQ.
+ * Completions wait in the CQ until a dequeue or an upcall takes them. All other events wait
+ * in the ring. Events in the ring are older than completions in the CQ. evd->lock guards
+ * both. Consumers dequeue in process or softirq context; the other layers post events and
+ * collect completions.
  */
 #include "base/calls.h"
 #include "dev/ia.h"
@@ -18,9 +20,9 @@ static bool ring_is_full(const struct dat_evd *evd)
 }
 
 /*
- * Says once that events are being lost. The asynchronous EVD of an IA, where
- * others say so, has an entry in reserve for its own losses: it is free
- * whenever it is needed, as taking an event out makes room for one more.
+ * Reports once that events are lost. Other EVDs report on the asynchronous EVD of their IA.
+ * That EVD has a spare entry for its own losses. The spare entry is free when it is
+ * needed, because each dequeue makes room for one more event.
  */
 static void ring_overflow(struct dat_evd *evd)
 {
@@ -72,7 +74,7 @@ static bool ring_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
 	return true;
 }
 
-/* Takes up to @max completions out of the CQ; how many there were. */
+/* Takes up to @max completions out of the CQ. Returns their number. */
 static u32 cq_poll(struct dat_evd *evd, u32 max)
 {
 	int num = ib_poll_cq(evd->cq, max, evd->wcs);
@@ -82,7 +84,7 @@ static u32 cq_poll(struct dat_evd *evd, u32 max)
 	return evd->end_wc;
 }
 
-/* The next completion that makes an event; every DTO comes through here. */
+/* Takes the next completion with an event. Hot path of every DTO. */
 static __always_inline bool cq_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
 {
 	lockdep_assert_held(&evd->lock);
@@ -94,7 +96,7 @@ static __always_inline bool cq_pop(struct dat_evd *evd, struct dat_evd_entry *en
 	return false;
 }
 
-/* As cq_pop(), but does not ask the CQ again that had fewer than it could. */
+/* As cq_pop(), but polls a CQ no more once a poll has returned less than a full batch. */
 static bool cq_pop_batch(struct dat_evd *evd, struct dat_evd_entry *entry,
 			 bool *drained)
 {
@@ -108,7 +110,7 @@ static bool cq_pop_batch(struct dat_evd *evd, struct dat_evd_entry *entry,
 	return cq_pop(evd, entry);
 }
 
-/* One completion from the CQ into the ring, as long as there is room. */
+/* Moves one completion from the CQ to the ring, if the ring has room. */
 static bool cq_to_ring(struct dat_evd *evd)
 {
 	struct dat_evd_entry entry;
@@ -120,13 +122,13 @@ static bool cq_to_ring(struct dat_evd *evd)
 /**
  * dat_evd_post - queue an event that is not a completion
  * @evd: the EVD
- * @number: what happened
- * @data: the details
+ * @number: event number
+ * @data: event data
  *
- * Completions that are there already stay in front of it.
+ * Completions that are already in the CQ stay in front of the event.
  *
  * Context: process or softirq.
- * Return: false if the queue was full; that is reported as an asynchronous
+ * Return: false if the queue was full; kdapl reports the loss as an asynchronous
  * event.
  */
 bool dat_evd_post(struct dat_evd *evd, DAT_EVENT_NUMBER number,
@@ -145,13 +147,13 @@ bool dat_evd_post(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 }
 
 /**
- * dat_evd_post_unless_full - queue an event, or else forget it
+ * dat_evd_post_unless_full - queue an event, or drop it without an overflow
  * @evd: the EVD
- * @number: what happened
- * @data: the details
+ * @number: event number
+ * @data: event data
  *
- * Unlike dat_evd_post() it keeps to the length that the consumer asked for,
- * and who is refused knows it: that is no overflow.
+ * Unlike dat_evd_post(), the function limits the queue to evd->qlen events. The caller
+ * learns of a full queue from the return value, so a full queue is no overflow.
  *
  * Context: process or softirq.
  * Return: false if the queue was full.
@@ -171,13 +173,13 @@ bool dat_evd_post_unless_full(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 	return ok;
 }
 
-/* Events that are moved at once, with bottom halves off: some 10 us. */
+/* Events moved in one critical section, with bottom halves off for about 10 us. */
 #define SWAP_BATCH	256
 
 /*
- * Copies some of what waits to where it will be in a ring of @entries, from what
- * event @from waits there on, or from the first. Entries do not change in a ring, so
- * what is copied stays good. Returns up to which event it has come.
+ * Copies up to SWAP_BATCH queued events to their place in a ring of @entries entries,
+ * starting at event @from or at the head, whichever is later. Entries in a ring do not
+ * change, so a copy remains valid. Returns the number of the first event not copied.
  */
 static u32 copy_some(const struct dat_evd *evd, struct dat_evd_entry *ring,
 		     u32 entries, u32 from)
@@ -196,25 +198,25 @@ static bool gather_some(struct dat_evd *evd)
 {
 	unsigned int num = 0;
 
-	/* Fewer than are copied, so that the copying gets ahead. */
+	/* Fewer than copy_some() copies in one pass, so that the copying catches up. */
 	while (num < SWAP_BATCH / 2 && cq_to_ring(evd))
 		num++;
 	return num == SWAP_BATCH / 2;
 }
 
 /**
- * dat_evd_swap_ring - give an EVD another ring
+ * dat_evd_swap_ring - replace the ring of an EVD
  * @evd: the EVD
  * @ring: the new ring
- * @entries: entries in it, a power of 2
- * @qlen: events that it is to hold, at most @entries - evd->spare
+ * @entries: entries in @ring, a power of 2
+ * @qlen: events that the EVD is to hold, at most @entries - evd->spare
  *
- * All events that are queued stay so, in their order. They move in batches, between
- * which others may queue events and take them out.
+ * All queued events remain, in their order. The function moves them in batches. Between
+ * two batches other CPUs may post and dequeue events.
  *
  * Context: process, may sleep; the caller holds evd->size_lock.
- * Return: the ring that has become superfluous: the old one, or @ring if more
- * than @qlen events are queued.
+ * Return: the unused ring: the old one, or @ring if more than @qlen events are
+ * queued.
  */
 struct dat_evd_entry *dat_evd_swap_ring(struct dat_evd *evd,
 					struct dat_evd_entry *ring,
@@ -241,13 +243,13 @@ struct dat_evd_entry *dat_evd_swap_ring(struct dat_evd *evd,
 	evd->qlen = qlen;
 unlock:
 	spin_unlock_bh(&evd->lock);
-	/* Completions have moved: whoever is owed an upcall gets it. */
+	/* Completions have moved to the ring: schedule the upcalls that are due. */
 	dat_evd_schedule_upcall(evd);
 	return ring;
 }
 
 /**
- * dat_evd_gather - dat_evd_collect() for whoever makes the upcalls
+ * dat_evd_gather - dat_evd_collect() for the upcall path, schedules no upcall
  * @evd: the EVD
  *
  * Context: process or softirq.
@@ -261,11 +263,11 @@ void dat_evd_gather(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_collect - process the completions that are there by now
+ * dat_evd_collect - process the completions that are in the CQ
  * @evd: the EVD
  *
- * For those who must know how far an EP has come although its consumer does
- * not look. The events wait for the consumer in the ring. Context: process.
+ * For callers that need the progress of an EP while its consumer does not dequeue. The
+ * events wait for the consumer in the ring. Context: process.
  */
 void dat_evd_collect(struct dat_evd *evd)
 {
@@ -274,10 +276,10 @@ void dat_evd_collect(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_drain - process the completions that are there by now, all of them
+ * dat_evd_drain - process all completions in the CQ
  * @evd: the EVD
  *
- * Events that the ring has no room for are lost, and reported as an overflow.
+ * Events without room in the ring are lost, and reported as an overflow.
  * Context: process.
  */
 void dat_evd_drain(struct dat_evd *evd)
@@ -291,7 +293,7 @@ void dat_evd_drain(struct dat_evd *evd)
 	dat_evd_schedule_upcall(evd);
 }
 
-/* The first event, if there is one; bottom halves are off. */
+/* Takes the first event, if there is one; bottom halves are off. */
 static __always_inline bool evd_pop(struct dat_evd *evd, DAT_EVD_HANDLE handle,
 				    DAT_EVENT *event)
 {
@@ -309,15 +311,15 @@ static __always_inline bool evd_pop(struct dat_evd *evd, DAT_EVD_HANDLE handle,
 /**
  * kdapl_evd_dequeue - take the first event out of an EVD
  * @evd_handle: the EVD
- * @event: out: the event; event_extension_data is left alone but by
+ * @event: out: the event; kdapl writes event_extension_data only for
  *	DAT_IB_DTO_EVENT
  *
  * Specification: dat_evd_dequeue().
  *
  * Context: process or softirq; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_QUEUE_EMPTY (on an EVD of another provider also: there is no memory to
- * take a connection request).
+ * DAT_QUEUE_EMPTY (on an EVD of another provider also: no memory to accept a
+ * connection request).
  */
 DAT_RETURN kdapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
@@ -341,11 +343,11 @@ DAT_RETURN kdapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
  * dat_evd_pop_for_upcall - take the first event out if an upcall is due
  * @evd: the EVD
  * @entry: out: the event
- * @upcall: out: whom to call
- * @more: out: whether another is known to follow
- * @drained: in, out: the CQ had no more when it was last asked; false at first
+ * @upcall: out: function to call
+ * @more: out: true if another event is known to follow
+ * @drained: in, out: true if the last poll emptied the CQ; false at the first call
  *
- * Silent events wait until one comes that is not.
+ * Silent events wait until an event arrives that is not silent.
  *
  * Context: process or softirq.
  * Return: false if no upcall is due.
@@ -364,7 +366,7 @@ bool dat_evd_pop_for_upcall(struct dat_evd *evd, struct dat_evd_entry *entry,
 		ok = ring_pop(evd, entry) || cq_pop(evd, entry);
 		evd->deliver_silent = ok;
 	} else if (likely(evd->head == evd->tail)) {
-		/* The common case: no detour through the ring. */
+		/* The common case: bypass the ring. */
 		if (!cq_pop_batch(evd, entry, drained))
 			goto unlock;
 		ok = !entry->silent;
@@ -374,10 +376,10 @@ bool dat_evd_pop_for_upcall(struct dat_evd *evd, struct dat_evd_entry *entry,
 	if (!ok) {
 		while (!evd->notify && cq_to_ring(evd))
 			;
-		/* A ring full of silent events must not stand still. */
+		/* A ring full of silent events must not block. */
 		ok = (evd->notify || ring_is_full(evd)) && ring_pop(evd, entry);
 	}
-	/* Others can only help with what is known to be there. */
+	/* Helpers can only run upcalls for events that are in the ring. */
 	if (unlikely(evd->policy == DAT_UPCALL_MANY))
 		while (ok && !evd->notify && cq_to_ring(evd))
 			;
@@ -388,13 +390,13 @@ unlock:
 }
 
 /**
- * dat_evd_upcall_pending - is there something to make an upcall for, but in the CQ?
- * @evd: the EVD, which makes upcalls
+ * dat_evd_upcall_pending - is an upcall due for an event that is not in the CQ?
+ * @evd: the EVD, whose events run upcalls
  *
- * Without its lock: for whoever will look again when something is queued.
+ * Does not take evd->lock: the caller checks again when an event is queued.
  *
  * Context: any.
- * Return: true if dat_evd_pop_for_upcall() would find it.
+ * Return: true if dat_evd_pop_for_upcall() would return an event.
  */
 bool dat_evd_upcall_pending(const struct dat_evd *evd)
 {
@@ -411,11 +413,11 @@ bool dat_evd_upcall_pending(const struct dat_evd *evd)
  * dat_evd_look_again - has something completed while the CQ was being armed?
  * @evd: the EVD
  *
- * For devices of which @evd->may_miss says that they do not know. To poll takes the
- * lock of the CQ: whoever has it afterwards sees that the CQ is armed.
+ * For devices with @evd->may_miss, which do not report missed events. Polling takes the
+ * lock of the CQ: a later holder of this lock sees that the CQ is armed.
  *
  * Context: process or softirq.
- * Return: true if dat_evd_dequeue() would find it.
+ * Return: true if dat_evd_dequeue() would find a completion.
  */
 bool dat_evd_look_again(struct dat_evd *evd)
 {
@@ -429,11 +431,11 @@ bool dat_evd_look_again(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_is_full - is there no room for another event?
+ * dat_evd_is_full - has the EVD no room for another event?
  * @evd: the EVD
  *
  * Context: process or softirq.
- * Return: true if the next dat_evd_post() would overflow.
+ * Return: true if evd->qlen events are queued.
  */
 bool dat_evd_is_full(struct dat_evd *evd)
 {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * srq.c - making, querying and freeing shared receive queues
+ * srq.c - creates, queries and frees shared receive queues
+ *
+ * An SRQ owns a device SRQ, the slots of its buffers and a low watermark. Consumers call
+ * the kdapl_*() functions in process context. Device events arrive in any context; a work
+ * item reports them on the asynchronous EVD of the IA.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -15,12 +19,13 @@
 #include "queue/srq.h"
 
 /**
- * dat_srq_max_dtos - how many buffers an SRQ can hold
+ * dat_srq_max_dtos - the number of buffers that an SRQ can hold
  * @ibdev: the device
  *
- * All of them may complete on one EVD.
+ * All buffers may complete on one EVD, so the size of a CQ limits their number.
  *
- * Return: the limit, 0 if the device has no SRQs.
+ * Context: any.
+ * Return: the limit; 0 if the device has no SRQs.
  */
 u32 dat_srq_max_dtos(const struct ib_device *ibdev)
 {
@@ -34,7 +39,7 @@ u32 dat_srq_max_dtos(const struct ib_device *ibdev)
 }
 
 /**
- * dat_srq_raise - something has happened that needs a process to deal with
+ * dat_srq_raise - queue the work item that handles a condition of an SRQ
  * @srq: the SRQ
  * @flag: DAT_SRQ_LW_REACHED, DAT_SRQ_FAILED or DAT_SRQ_MISSING
  *
@@ -86,7 +91,7 @@ static void srq_event(struct ib_event *event, void *context)
 	}
 }
 
-/* Its EPs are down, so nobody takes a buffer any more. */
+/* The EPs of the SRQ are down, so no EP takes a buffer any more. */
 static void srq_shutdown(struct dat_object *obj)
 {
 	struct dat_srq *srq = to_srq(obj);
@@ -94,7 +99,7 @@ static void srq_shutdown(struct dat_object *obj)
 
 	spin_lock_bh(&srq->wq.lock);
 	swap(ibsrq, srq->srq);
-	/* They are the consumer's again, and nobody looks for them. */
+	/* The buffers belong to the consumer again; take_lost() must not find them. */
 	INIT_LIST_HEAD(&srq->posted);
 	srq->num_posted = 0;
 	spin_unlock_bh(&srq->wq.lock);
@@ -189,9 +194,9 @@ static DAT_RETURN srq_make(struct dat_srq *srq)
 }
 
 /*
- * Arms the SRQ for the low watermark. A device tells when an EP takes a buffer;
- * that there are too few already is for us to see. One that cannot tell leaves
- * it to dat_srq_complete().
+ * Arms the SRQ for the low watermark. A device reports only that an EP takes a buffer
+ * below the watermark. kdapl must check whether the SRQ is already below it. For a
+ * device that does not report it, dat_srq_complete() checks.
  */
 static void arm_lw(struct dat_srq *srq, u32 low_watermark)
 {
@@ -231,12 +236,12 @@ static struct dat_srq *srq_alloc(const DAT_SRQ_ATTR *attr)
 }
 
 /**
- * kdapl_srq_create - make a shared receive queue
+ * kdapl_srq_create - create a shared receive queue
  * @ia_handle: the IA
- * @pz_handle: its PZ; buffers must be in LMRs of this PZ
- * @srq_attr: max_recv_dtos: buffers that it can hold, at least 1;
- *	max_recv_iov: segments that one may have, at least 1; low_watermark:
- *	DAT_SRQ_LW_DEFAULT, or as for dat_srq_set_lw()
+ * @pz_handle: PZ of the SRQ; buffers must be in LMRs of this PZ
+ * @srq_attr: max_recv_dtos: buffers that the SRQ can hold, at least 1;
+ *	max_recv_iov: segments of one buffer, at least 1; low_watermark:
+ *	DAT_SRQ_LW_DEFAULT, or a value as for dat_srq_set_lw()
  * @srq_handle: out: the handle
  *
  * Specification: dat_srq_create().
@@ -280,11 +285,11 @@ DAT_RETURN kdapl_srq_create(DAT_IA_HANDLE ia_handle,
 		goto leave;
 	}
 
-	/* From here on the SRQ ends as any other does. */
+	/* From here dat_object_shutdown() and dat_object_put() destroy the SRQ. */
 	dat_object_init(&srq->obj, DAT_HANDLE_TYPE_SRQ, ia_obj->owner,
 			&srq_ops);
 	ret = srq_make(srq);
-	/* Who guesses the handle shall not free it under our hands. */
+	/* The use keeps a consumer that guesses the handle from freeing the SRQ. */
 	dat_object_use_get(&srq->obj);
 	if (!ret)
 		ret = dat_object_publish(&srq->obj);
@@ -305,12 +310,13 @@ leave:
 }
 
 /**
- * kdapl_srq_query - the parameters of an SRQ
+ * kdapl_srq_query - query the parameters of an SRQ
  * @srq_handle: the SRQ
- * @srq_param_mask: DAT_SRQ_FIELD_*; all are filled in
- * @srq_param: out: the parameters. available_dto_count are the buffers that EPs
- *	can take, outstanding_dto_count those whose completion has not been
- *	dequeued; a message that is just coming in counts as not begun.
+ * @srq_param_mask: DAT_SRQ_FIELD_*; kdapl fills in all fields
+ * @srq_param: out: the parameters. available_dto_count is the number of buffers
+ *	that EPs can take. outstanding_dto_count is the number of buffers whose
+ *	completion has not been dequeued. A buffer that a message is just arriving
+ *	into counts as available.
  *
  * Specification: dat_srq_query().
  *
@@ -357,10 +363,11 @@ DAT_RETURN kdapl_srq_query(DAT_SRQ_HANDLE srq_handle,
 }
 
 /**
- * kdapl_srq_set_lw - ask to be told when an SRQ runs out of buffers
+ * kdapl_srq_set_lw - set the low watermark of an SRQ
  * @srq_handle: the SRQ
- * @low_watermark: the event comes once, when it has fewer buffers than that,
- *	at once if it has; DAT_SRQ_LW_DEFAULT (0) asks for none
+ * @low_watermark: from 0 to max_recv_dtos. kdapl reports an event once, when the SRQ
+ *	has fewer buffers than this; at once if it already has.
+ *	DAT_SRQ_LW_DEFAULT (0) requests no event.
  *
  * The event is DAT_ASYNC_ERROR_EP_BROKEN on the asynchronous EVD, with the
  * handle of the SRQ and the reason DAT_SRQ_LOW_WATERMARK_EVENT. Specification:
@@ -397,8 +404,8 @@ DAT_RETURN kdapl_srq_set_lw(DAT_SRQ_HANDLE srq_handle,
  * kdapl_srq_free - free an SRQ
  * @srq_handle: the SRQ
  *
- * Buffers that are still in it belong to the consumer again; they make no
- * event. Specification: dat_srq_free().
+ * Buffers in the SRQ belong to the consumer again, without an event.
+ * Specification: dat_srq_free().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an EP uses it).

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * srq.h - shared receive queues, and the EPs that receive from them
+ *
+ * See srq.c, srq_post.c, srq_ep.c, srq_reclaim.c and srq_resize.c.
  */
 #ifndef _KDAPL_SRQ_H
 #define _KDAPL_SRQ_H
@@ -20,25 +22,25 @@ struct dat_ia;
 struct dat_pz;
 
 /*
- * DAT numbers no event of its own for what happens to an SRQ, nor for a soft
- * high watermark. The type of the handle and the reason tell which it is.
+ * DAT defines no event number for events of an SRQ, nor for a soft high watermark. The
+ * consumer distinguishes them by the type of the handle and by the reason.
  */
 #define DAT_SRQ_EVENT	DAT_ASYNC_ERROR_EP_BROKEN
 
 #define DAT_SRQ_HASH_BITS	6
 
 enum dat_srq_flag {
-	DAT_SRQ_LW_ARMED,	/* it shall be told of the low watermark */
-	DAT_SRQ_LW_REACHED,	/* event_work has to tell of it */
-	DAT_SRQ_FAILED,		/* event_work has to tell that it has failed */
-	DAT_SRQ_MISSING,	/* event_work has to look for lost buffers */
+	DAT_SRQ_LW_ARMED,	/* the low watermark is to be reported */
+	DAT_SRQ_LW_REACHED,	/* event_work must report the low watermark */
+	DAT_SRQ_FAILED,		/* event_work must report the failure */
+	DAT_SRQ_MISSING,	/* event_work must look for lost buffers */
 };
 
 /**
  * struct dat_srq_slot - a slot for one buffer
- * @dto: what dat_dto_complete() finds; its queue is that of the SRQ
- * @node: in the list of the free, or of the posted
- * @number: which of all buffers ever posted it is
+ * @dto: the DTO that dat_dto_complete() finds; its queue is that of the SRQ
+ * @node: in srq->free or srq->posted
+ * @number: running number of the buffer among all buffers ever posted
  */
 struct dat_srq_slot {
 	struct dat_dto dto;
@@ -47,9 +49,9 @@ struct dat_srq_slot {
 };
 
 /**
- * struct dat_srq_chunk - slots that were made at once
- * @next: made before
- * @slots: the slots; work requests hold their addresses
+ * struct dat_srq_chunk - slots of one allocation
+ * @next: the chunk allocated before
+ * @slots: the slots; work requests hold their addresses, so a chunk never moves
  */
 struct dat_srq_chunk {
 	struct dat_srq_chunk *next;
@@ -59,8 +61,8 @@ struct dat_srq_chunk {
 /**
  * struct dat_srq_feed - an EVD that EPs of an SRQ report their receives to
  * @node: in srq->feeds
- * @evd: the EVD; it is used by the EPs
- * @eps: how many of them there are
+ * @evd: the EVD; the EPs hold a use of it
+ * @eps: number of these EPs
  */
 struct dat_srq_feed {
 	struct list_head node;
@@ -70,34 +72,34 @@ struct dat_srq_feed {
 
 /**
  * struct dat_srq - a shared receive queue
- * @obj: head
+ * @obj: object head
  * @pz: its PZ, used
- * @wq: the queue that its slots name; nothing of it is used but its lock, which
- *	guards what stands below up to @mutex, and its ends
- * @srq: the SRQ of the device; NULL when it is gone
+ * @wq: the queue that its slots name. Only its lock is used: the lock guards the fields
+ *	up to @mutex, and the @ringed counts of the EPs
+ * @srq: the SRQ of the device; NULL after it is destroyed
  * @state: DAT_SRQ_STATE_ERROR once it has failed
  * @max: buffers that may be posted at once
- * @max_iov: segments that one may have
- * @all_memory_lkey: what opens all of memory to its buffers
- * @low_watermark: fewer than that are an event, while armed
+ * @max_iov: segments of one buffer
+ * @all_memory_lkey: lkey that gives the buffers of the SRQ access to all of memory
+ * @low_watermark: while armed, fewer buffers than this cause an event
  * @num_posted: buffers that have not completed
- * @num_ringed: buffers that have, and wait in an EVD for the consumer
- * @num_slots: slots there are; as many as @srq can hold
+ * @num_ringed: buffers that have completed, and wait in an EVD for the consumer
+ * @num_slots: allocated slots, the capacity of @srq
  * @free: slots that are not in use
- * @posted: slots that are, in the order posted
+ * @posted: slots of posted buffers, in the order of posting
  * @chunks: all slots
  * @forgetful: DAT_QUIRK_SRQ_FORGETS
  * @missing: an EP has ended, and buffers taken before have yet to complete
- * @next_number: of the buffer that is posted next
- * @num_taken: buffers with a lower number have been taken for sure
- * @inexact: @num_taken may have gone up by what the device has yet to tell of
+ * @next_number: number of the buffer that is posted next
+ * @num_taken: all buffers with a lower number have been taken
+ * @inexact: @num_taken may count buffers that the device has not reported yet
  * @lost_ep: EP that ended last while @missing
- * @lost_evd: its receive EVD, referenced
- * @eps: EPs by their QP
+ * @lost_evd: receive EVD of @lost_ep, referenced
+ * @eps: EPs, hashed by their QP
  * @mutex: serialises changes of size and of @feeds
  * @feeds: EVDs of its EPs
- * @flags: of enum dat_srq_flag
- * @event_work: tells the consumer of events
+ * @flags: bits of enum dat_srq_flag
+ * @event_work: reports events to the consumer
  */
 struct dat_srq {
 	struct dat_object obj;
@@ -142,7 +144,7 @@ struct dat_srq {
  * @number: the next buffer that the QP takes has at least this number
  * @ringed: receives of the EP that wait in the ring of @evd
  * @may_receive: the QP has been ready to receive
- * @last_wqe: the QP takes no more buffers, and has completed those that it took
+ * @last_wqe: the QP takes no more buffers, and has completed all that it took
  */
 struct dat_srq_ep {
 	struct hlist_node node;
@@ -161,7 +163,7 @@ static inline struct dat_srq *to_srq(struct dat_object *obj)
 	return container_of(obj, struct dat_srq, obj);
 }
 
-/* Bytes of the queue of an SRQ, with the slots of kdapl. */
+/* Bytes of the queue of an SRQ, including the slots of kdapl. */
 static inline size_t dat_srq_bytes(const struct dat_srq *srq, u32 num)
 {
 	return dat_bytes_queue(num, srq->max_iov, DAT_BYTES_RECV_WQE) +
@@ -177,7 +179,7 @@ int dat_srq_add_slots(struct dat_srq *srq, u32 num);
 void dat_srq_free_slots(struct dat_srq *srq);
 struct dat_workq *dat_srq_complete(struct dat_dto *dto, struct ib_qp *qp);
 
-/* srq_lost.c */
+/* srq_reclaim.c */
 void dat_srq_arm_limit(struct dat_srq *srq);
 void dat_srq_limit_reached(struct dat_srq *srq);
 void dat_srq_note_completion(struct dat_srq *srq, struct dat_srq_ep *at, u32 number);

@@ -2,8 +2,9 @@
 /*
  * srq_ep.c - the EPs that are attached to an SRQ, and their EVDs
  *
- * A completion names the QP that took a buffer. The SRQ finds the EP by it. An EVD of the
- * EPs must hold as many completions as the SRQ has buffers.
+ * A completion names the QP that took a buffer. The SRQ looks up the EP by this QP. An EVD
+ * of the EPs must hold as many completions as the SRQ has buffers. EPs call the functions in
+ * process context; completions look up their EP in any context.
  */
 #include <linux/hash.h>
 #include <linux/kernel.h>
@@ -25,13 +26,13 @@ static struct dat_srq_feed *find_feed(struct dat_srq *srq,
 }
 
 /**
- * dat_srq_feed - the receives of an EP are about to feed its EVD
+ * dat_srq_feed - reserve room for the receives of an EP on its EVD
  * @srq: the SRQ of the EP
  * @evd: the EVD
- * @more: completions that the EP will expect on it next
+ * @more: completions that the EP will reserve on @evd with its next call
  *
- * Whatever number of EPs shares an EVD, it gets no more completions at once
- * than there are buffers.
+ * The first EP on @evd reserves as many completions as the SRQ has buffers. Further EPs
+ * on @evd need no more.
  *
  * Context: process, may sleep.
  * Return: as dat_evd_expect().
@@ -65,7 +66,7 @@ unlock:
 }
 
 /**
- * dat_srq_unfeed - the reverse of dat_srq_feed()
+ * dat_srq_unfeed - undo dat_srq_feed()
  * @srq: the SRQ of the EP
  * @evd: the EVD
  *
@@ -92,7 +93,7 @@ static struct hlist_head *qp_bucket(struct dat_srq *srq,
 }
 
 /**
- * dat_srq_attach - the QP of an EP can take buffers from now on
+ * dat_srq_attach - let completions of a QP find their EP, before the QP takes buffers
  * @at: the attachment, zeroed or detached
  * @srq: the SRQ of the EP
  * @wq: receive queue of the EP
@@ -109,14 +110,14 @@ void dat_srq_attach(struct dat_srq_ep *at, struct dat_srq *srq,
 	at->wq = wq;
 	at->evd = evd;
 	at->qp = qp;
-	/* Other QPs took the buffers with lower numbers. */
+	/* Buffers with lower numbers were taken by other QPs. */
 	at->number = srq->num_taken;
 	hlist_add_head(&at->node, qp_bucket(srq, qp));
 	spin_unlock_bh(&srq->wq.lock);
 }
 
 /**
- * dat_srq_detach - none of the completions of an EP's QP is left
+ * dat_srq_detach - remove an EP whose QP has no completions left
  * @at: the attachment
  *
  * Context: process.
@@ -136,12 +137,12 @@ void dat_srq_detach(struct dat_srq_ep *at)
 }
 
 /**
- * dat_srq_find_ep - find the EP to which a completion belongs
+ * dat_srq_find_ep - look up the EP of a completion
  * @srq: the SRQ; its lock is held
- * @qp: the QP; it may have been destroyed since, so nobody looks into it
+ * @qp: the QP; it may be destroyed, so only its address is used
  *
  * Context: any.
- * Return: its attachment, or NULL.
+ * Return: the attachment of the EP, or NULL.
  */
 struct dat_srq_ep *dat_srq_find_ep(struct dat_srq *srq, const struct ib_qp *qp)
 {
@@ -154,12 +155,12 @@ struct dat_srq_ep *dat_srq_find_ep(struct dat_srq *srq, const struct ib_qp *qp)
 }
 
 /**
- * dat_srq_ringed - a receive waits in the ring of its EVD, or no longer does
- * @entry: its event
- * @num: 1 or -1
+ * dat_srq_ringed - count a receive that enters or leaves the ring of its EVD
+ * @entry: the event of the receive
+ * @num: 1 when the event enters the ring, -1 when it leaves
  *
- * Until the consumer has dequeued it, its buffer counts as the SRQ's and as the
- * EP's. Once the EP has lost its QP it is nobody's.
+ * Until the consumer has dequeued the event, the buffer counts for the SRQ and for the
+ * EP. Once the EP has lost its QP, the buffer counts for neither.
  *
  * Context: any; the lock of the EVD is held.
  */
@@ -177,7 +178,7 @@ void dat_srq_ringed(const struct dat_evd_entry *entry, int num)
 	at = obj->ops->srq_ep(obj);
 	srq = at->srq;
 	spin_lock(&srq->wq.lock);
-	/* Or the receive is of an earlier QP of the EP. */
+	/* A receive of an earlier QP of the EP is not counted. */
 	if (at->qp && (num > 0 || at->ringed)) {
 		at->ringed += num;
 		srq->num_ringed += num;
@@ -188,7 +189,7 @@ unlock:
 }
 
 /**
- * dat_srq_collect - process what has completed on any of the EPs
+ * dat_srq_collect - process the completions on all EVDs of the EPs
  * @srq: the SRQ; its mutex is held
  *
  * Context: process.

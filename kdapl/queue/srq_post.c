@@ -2,7 +2,9 @@
 /*
  * srq_post.c - the buffers of a shared receive queue, from post to completion
  *
- * They complete in any order, on as many EVDs as its EPs have.
+ * Buffers complete in any order, on all EVDs of the EPs. Consumers post in process or
+ * softirq context. dat_dto_complete() reports completions under the lock of the EVD. The
+ * lock of the SRQ guards the slots.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -16,9 +18,9 @@
 #include "queue/srq.h"
 
 /**
- * dat_srq_add_slots - make slots
+ * dat_srq_add_slots - allocate slots
  * @srq: the SRQ
- * @num: how many
+ * @num: number of slots, at least 1
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
@@ -49,7 +51,7 @@ int dat_srq_add_slots(struct dat_srq *srq, u32 num)
 
 /**
  * dat_srq_free_slots - free all slots
- * @srq: the SRQ, of which nobody knows any more
+ * @srq: the SRQ, which no other task refers to any more
  *
  * Context: any.
  */
@@ -64,8 +66,8 @@ void dat_srq_free_slots(struct dat_srq *srq)
 }
 
 /**
- * dat_srq_complete - a buffer has completed; its slot is free again
- * @dto: in the slot; it stays as it is while the lock of the SRQ is held
+ * dat_srq_complete - free the slot of a completed buffer
+ * @dto: in the slot; remains valid while the lock of the SRQ is held
  * @qp: the QP that took it
  *
  * Context: any; the locks of the SRQ and of the EVD are held.
@@ -78,10 +80,10 @@ struct dat_workq *dat_srq_complete(struct dat_dto *dto, struct ib_qp *qp)
 	struct dat_srq_ep *at;
 
 	lockdep_assert_held(&srq->wq.lock);
-	/* The one used last is in the cache yet. */
+	/* Reuse the slot first: it is still in the CPU cache. */
 	list_move(&slot->node, &srq->free);
 	srq->num_posted--;
-	/* The device may have told, or it may not be able to. */
+	/* The device may have reported this, or may be unable to. */
 	if (unlikely(srq->num_posted < READ_ONCE(srq->low_watermark)))
 		dat_srq_raise(srq, DAT_SRQ_LW_REACHED);
 	at = dat_srq_find_ep(srq, qp);
@@ -139,12 +141,12 @@ static noinline DAT_RETURN post_copied(struct dat_srq *srq,
 }
 
 /**
- * kdapl_srq_post_recv - give a buffer for a message to any EP of an SRQ
+ * kdapl_srq_post_recv - post a buffer for a message to any EP of an SRQ
  * @srq_handle: the SRQ, in any state
- * @num_segments: segments in @local_iov
- * @local_iov: the buffer; the segments may be forgotten when the call returns
- * @user_cookie: comes back in the completion event, on the receive EVD of the
- *	EP that takes the buffer
+ * @num_segments: segments in @local_iov, at most max_recv_iov
+ * @local_iov: the buffer; the caller may reuse the array when the call returns
+ * @user_cookie: reported in the completion event, on the receive EVD of the EP that
+ *	takes the buffer
  *
  * Specification: dat_srq_post_recv().
  *

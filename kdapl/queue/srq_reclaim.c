@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * srq_reclaim.c - buffers of a shared receive queue that a device has forgotten
+ * srq_reclaim.c - finds and flushes buffers of an SRQ that a device has lost
  *
- * When a connection ends while a message comes in, rxe of 6.12 does not
- * complete the buffer that the message was coming into. But it takes buffers in
- * the order posted, one at a time for each QP, and can tell of every one that
- * it takes. So a buffer that was taken and that none of the QPs which are alive
- * can have any more, as each has completed a later one, is lost, and is flushed
- * here.
+ * When a connection ends while a message arrives, rxe of Linux 6.12 does not complete the
+ * buffer of this message. But rxe takes buffers in the order posted, one at a time for each
+ * QP, and can report each buffer that it takes. A taken buffer is lost if no live QP can
+ * still have it, because each has completed a later one. This file flushes lost buffers.
+ * Device events call it in process or softirq context, completions under the SRQ's lock.
  */
 #include "dev/ia.h"
 #include "queue/evd.h"
@@ -20,25 +19,25 @@ static bool is_before(u32 a, u32 b)
 }
 
 /**
- * dat_srq_arm_limit - let the device tell when the next buffer is taken
+ * dat_srq_arm_limit - request an event from the device for the next buffer taken
  * @srq: the SRQ
  *
- * Context: any in which rxe tells of events.
+ * Context: any in which rxe reports events.
  */
 void dat_srq_arm_limit(struct dat_srq *srq)
 {
-	/* There are never as many left as there can be. */
+	/* Fewer buffers than slots are left whenever one is taken, so the limit fires. */
 	struct ib_srq_attr attr = { .srq_limit = READ_ONCE(srq->num_slots) };
 
 	ib_modify_srq(srq->srq, &attr, IB_SRQ_LIMIT);
 }
 
 /**
- * dat_srq_limit_reached - a buffer has been taken
+ * dat_srq_limit_reached - count a buffer that an EP has taken
  * @srq: the SRQ
  *
- * Should another be taken before the device has been asked to tell again, its
- * completion makes up for that, see dat_srq_note_completion().
+ * If an EP takes another buffer before the limit is armed again, its completion corrects
+ * the count, see dat_srq_note_completion().
  *
  * Context: process or softirq.
  */
@@ -53,7 +52,7 @@ void dat_srq_limit_reached(struct dat_srq *srq)
 	dat_srq_arm_limit(srq);
 }
 
-/* The number of the first that has not completed. */
+/* The number of the first buffer that has not completed. */
 static u32 first_number(const struct dat_srq *srq)
 {
 	if (list_empty(&srq->posted))
@@ -63,14 +62,15 @@ static u32 first_number(const struct dat_srq *srq)
 }
 
 /**
- * dat_srq_note_completion - which buffers have been taken, when one has completed
+ * dat_srq_note_completion - correct the count of taken buffers by a completion
  * @srq: the SRQ; its lock is held
- * @at: the EP that had it
- * @number: its number
+ * @at: the EP that had the buffer
+ * @number: number of the buffer
  *
- * A QP tells of a buffer before it completes it. If others have completed that
- * were not told of, they never will be, or just now: nothing is counted until
- * all that have been taken have completed. Rather too few than too many.
+ * A QP reports a buffer before it completes it. If an unreported buffer completes, its
+ * report is lost or still to come. Until all taken buffers have completed,
+ * dat_srq_limit_reached() therefore counts nothing. A count that is too low is safe; one
+ * that is too high is not.
  *
  * Context: any.
  */
@@ -87,7 +87,7 @@ void dat_srq_note_completion(struct dat_srq *srq, struct dat_srq_ep *at, u32 num
 		dat_srq_raise(srq, DAT_SRQ_MISSING);
 }
 
-/* Has anybody the buffer who may complete it yet? If not, who had it? */
+/* Can no QP complete the buffer any more? @owner: the ended EP that may have had it. */
 static bool is_lost(struct dat_srq *srq, u32 number,
 		    struct dat_srq_ep **owner)
 {
@@ -108,7 +108,7 @@ static bool is_lost(struct dat_srq *srq, u32 number,
 	return *owner || srq->lost_evd;
 }
 
-/* Takes a lost buffer out; the event that gives it back, and where it goes. */
+/* Removes a lost buffer. Returns the EVD, and in @data the event, that report it. */
 static struct dat_evd *take_lost(struct dat_srq *srq, DAT_EVENT_DATA *data)
 {
 	struct dat_srq_slot *slot;
@@ -138,7 +138,7 @@ static struct dat_evd *take_lost(struct dat_srq *srq, DAT_EVENT_DATA *data)
 	return NULL;
 }
 
-/* What has completed must not be mistaken for lost. */
+/* A completion that is not processed yet must not count as lost. */
 static bool all_is_collected(struct dat_srq *srq)
 {
 	struct dat_srq_feed *feed;
@@ -175,10 +175,10 @@ void dat_srq_reclaim(struct dat_srq *srq)
 }
 
 /**
- * dat_srq_ep_ended - the QP of an EP is gone
- * @at: the EP
+ * dat_srq_ep_ended - start the search for lost buffers of an EP
+ * @at: the EP; its QP is destroyed
  *
- * What it may have lost is looked for until it is found, or all is there.
+ * The search continues until the lost buffers are found, or all buffers have completed.
  *
  * Context: process, may sleep.
  */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * srq_resize.c - changing how many buffers a shared receive queue can hold
+ * srq_resize.c - changes the number of buffers that a shared receive queue can hold
+ *
+ * The device SRQ, the slots and the CQs of the EPs only grow; a smaller size only lowers
+ * the limit on posted buffers. Consumers call kdapl_srq_resize() in process context.
  */
 #include <linux/kernel.h>
 
@@ -20,7 +23,7 @@ static DAT_RETURN srq_grow(struct dat_srq *srq, u32 max)
 	DAT_RETURN ret;
 
 	lockdep_assert_held(&srq->mutex);
-	/* Not given back before the SRQ is freed, as the memory is not. */
+	/* The memory, and so its charge, remains until the SRQ is freed. */
 	if (!dat_object_charge(&srq->obj, bytes))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
@@ -44,7 +47,7 @@ undo:
 	return ret;
 }
 
-/* Buffers that are on their way count as well as those that wait. */
+/* Both outstanding buffers and completions not yet dequeued count. */
 static DAT_RETURN srq_resize(struct dat_srq *srq, u32 max)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
@@ -67,13 +70,13 @@ static DAT_RETURN srq_resize(struct dat_srq *srq, u32 max)
 }
 
 /**
- * kdapl_srq_resize - change how many buffers an SRQ can hold
+ * kdapl_srq_resize - change the number of buffers that an SRQ can hold
  * @srq_handle: the SRQ
- * @srq_max_recv_dto: how many, at least 1
+ * @srq_max_recv_dto: buffers, at least 1
  *
- * What an SRQ has grown to once is kept, so it can always grow back to that.
- * Beyond that it is up to the device: rxe can, siw and many adapters cannot. The
- * receive EVDs of its EPs must have room for the completions.
+ * The SRQ keeps its largest size, so it can always grow back to that size. Growing
+ * beyond depends on the device: rxe can grow, siw and many adapters cannot. The
+ * receive EVDs of the EPs must have room for the completions.
  * Specification: dat_srq_resize().
  *
  * Context: process, may sleep.

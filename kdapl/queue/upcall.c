@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * upcall.c - makes the upcalls of an EVD, one at a time or many
+ * upcall.c - runs the upcalls of an EVD, one at a time or several in parallel
  *
- * An EVD with a CQ makes them from irq_poll, which ib_core's own CQs use as
- * well: completions are processed where the interrupt left them. One without a
- * CQ makes them from a work item, where they may sleep. Those that may run at
- * the same time as others come from more work items, called for help when
- * events are left over.
+ * An EVD with a CQ runs upcalls from irq_poll, as ib_core does for its own CQs:
+ * completions are processed on the CPU of the interrupt. An EVD without a CQ runs upcalls
+ * from a work item, where they may sleep. With DAT_UPCALL_MANY up to DAT_EVD_HELPERS more
+ * work items run upcalls in parallel while events are left over.
  */
 #include <linux/kernel.h>
 #include <linux/wait_bit.h>
@@ -18,10 +17,10 @@
 #define UPCALL_BUDGET	256
 
 /*
- * From when a work item is queued until it has run. That is not left to
- * cancel_work_sync(): an upcall may end the upcalls of another EVD, and lockdep
- * cannot tell the two apart. The reference keeps the EVD that is freed by its
- * own upcall.
+ * evd_work_begin() to evd_work_end(): a work item is queued or running. evd->works counts
+ * them instead of cancel_work_sync(): an upcall may stop the upcalls of another EVD, and
+ * lockdep cannot distinguish the two. The reference keeps an EVD that its own upcall
+ * frees.
  */
 static void evd_work_begin(struct dat_evd *evd)
 {
@@ -36,7 +35,7 @@ static void evd_work_end(struct dat_evd *evd)
 	dat_object_put(&evd->obj);
 }
 
-/* One that is not busy looks after the events that are left. */
+/* Queues an idle helper for the events that are left. */
 static void evd_call_helper(struct dat_evd *evd)
 {
 	unsigned int i;
@@ -52,7 +51,7 @@ static void evd_call_helper(struct dat_evd *evd)
 	}
 }
 
-/* Makes up to @max upcalls, as long as any is due; how many it has made. */
+/* Runs up to @max upcalls while any is due. Returns their number. */
 static int evd_upcalls(struct dat_evd *evd, int max)
 {
 	struct dat_evd_entry entry;
@@ -62,7 +61,7 @@ static int evd_upcalls(struct dat_evd *evd, int max)
 	int done;
 
 	for (done = 0; done < max; done++) {
-		/* What comes from now on is told of: see rearm(). */
+		/* rearm() arms the CQ, so later completions cause an interrupt. */
 		if (drained && likely(!dat_evd_upcall_pending(evd)))
 			break;
 		if (!dat_evd_pop_for_upcall(evd, &entry, &upcall, &more,
@@ -78,8 +77,8 @@ static int evd_upcalls(struct dat_evd *evd, int max)
 }
 
 /*
- * A completion does not tell whether its sender wanted it to be noticed; only the
- * CQ knows. So all of its streams must be of that kind.
+ * A work completion does not show whether its sender solicited an event; only the CQ has
+ * this information. So IB_CQ_SOLICITED requires that all streams are solicited.
  */
 static enum ib_cq_notify_flags notify_flags(const struct dat_evd *evd)
 {
@@ -89,7 +88,7 @@ static enum ib_cq_notify_flags notify_flags(const struct dat_evd *evd)
 	       !READ_ONCE(evd->watchers) ? IB_CQ_SOLICITED : IB_CQ_NEXT_COMP;
 }
 
-/* Is there something to do yet, that nobody will tell of? */
+/* Arms the CQ. Returns true if events are waiting that cause no interrupt. */
 static bool rearm(struct dat_evd *evd, struct ib_cq *cq)
 {
 	bool upcalls = dat_evd_makes_upcalls(evd);
@@ -97,8 +96,9 @@ static bool rearm(struct dat_evd *evd, struct ib_cq *cq)
 	if (!upcalls && likely(!READ_ONCE(evd->watchers)))
 		return false;
 	/*
-	 * Who queued something in the meantime has kicked us in vain. Pairs with
-	 * irq_poll_sched() in dat_evd_schedule_upcall().
+	 * Until irq_poll_complete() a call of irq_poll_sched() has no effect, so events
+	 * queued meanwhile have scheduled nothing. Pairs with irq_poll_sched() in
+	 * dat_evd_schedule_upcall().
 	 */
 	smp_mb();
 	if (upcalls && unlikely(dat_evd_upcall_pending(evd)))
@@ -107,7 +107,7 @@ static bool rearm(struct dat_evd *evd, struct ib_cq *cq)
 				 IB_CQ_REPORT_MISSED_EVENTS) <= 0 &&
 	    !(unlikely(evd->may_miss) && dat_evd_look_again(evd)))
 		return false;
-	/* A watcher has to wait until the consumer has made room. */
+	/* For a watcher alone: wait until the consumer has made room. */
 	return upcalls || !dat_evd_is_full(evd);
 }
 
@@ -136,7 +136,7 @@ static void evd_make_upcalls(struct dat_evd *evd)
 	bool atomic = evd->flags & DAT_EVD_CQ_FLAGS;
 	int done;
 
-	/* Helpers, and what is left of a CQ that has gone: softirq as before. */
+	/* Helpers, and events left over from a destroyed CQ: upcalls expect softirq. */
 	do {
 		if (atomic)
 			local_bh_disable();
@@ -168,7 +168,7 @@ static void evd_helper_work(struct work_struct *work)
 
 static void evd_queue_work(struct dat_evd *evd)
 {
-	/* A work item that is in an upcall comes back only after it. */
+	/* A work item that runs an upcall processes no event before the upcall returns. */
 	if (evd->policy == DAT_UPCALL_MANY && atomic_read(&evd->works))
 		evd_call_helper(evd);
 	evd_work_begin(evd);
@@ -177,7 +177,7 @@ static void evd_queue_work(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_schedule_upcall - something was queued: make the upcalls that are due
+ * dat_evd_schedule_upcall - schedule the upcalls that are due after queueing an event
  * @evd: the EVD
  *
  * Context: process or softirq.
@@ -186,7 +186,7 @@ void dat_evd_schedule_upcall(struct dat_evd *evd)
 {
 	if (!dat_evd_makes_upcalls(evd))
 		return;
-	/* Nothing is queued behind the back of dat_evd_upcall_stop(). */
+	/* Under the lock: dat_evd_upcall_stop() must not miss a work item. */
 	spin_lock_bh(&evd->lock);
 	if (!dat_evd_makes_upcalls(evd))
 		;
@@ -198,17 +198,18 @@ void dat_evd_schedule_upcall(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_arm - have the CQ interrupt when the next event comes
+ * dat_evd_arm - request an interrupt of the CQ for the next event
  * @evd: the EVD, which has a CQ
  *
- * Without an EP that feeds it none can come, and how to arm it is not known.
+ * Without an EP that feeds the EVD no completion can arrive, and notify_flags() has no
+ * stream to derive the flags from.
  * Context: any.
  */
 void dat_evd_arm(struct dat_evd *evd)
 {
 	struct ib_cq *cq;
 
-	/* The last EP may go meanwhile, and the CQ with it: see evd_cq.c. */
+	/* The last EP may be freed meanwhile, and the CQ replaced: see evd_cq.c. */
 	rcu_read_lock();
 	cq = READ_ONCE(evd->cq);
 	if (cq && READ_ONCE(evd->streams))
@@ -217,9 +218,9 @@ void dat_evd_arm(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_add_stream - an EP feeds an EVD with completions from now on
+ * dat_evd_add_stream - add a stream of completions of an EP to an EVD
  * @evd: the EVD, which has a CQ
- * @solicited: those of receives, with DAT_COMPLETION_SOLICITED_WAIT_FLAG
+ * @solicited: receives, with DAT_COMPLETION_SOLICITED_WAIT_FLAG
  *
  * Context: process.
  */
@@ -234,9 +235,9 @@ void dat_evd_add_stream(struct dat_evd *evd, bool solicited)
 }
 
 /**
- * dat_evd_remove_stream - the reverse of dat_evd_add_stream()
+ * dat_evd_remove_stream - undo dat_evd_add_stream()
  * @evd: the EVD
- * @solicited: as for dat_evd_add_stream()
+ * @solicited: the value passed to dat_evd_add_stream()
  *
  * Context: process.
  */
@@ -249,10 +250,10 @@ void dat_evd_remove_stream(struct dat_evd *evd, bool solicited)
 }
 
 /**
- * dat_evd_watch - process completions as they come, even without upcalls
+ * dat_evd_watch - process completions on arrival, even without upcalls
  * @evd: the EVD, which has a CQ
  *
- * For dat_watermarks_took(), which counts what the consumer has not dequeued.
+ * For dat_watermarks_took(), which counts receives that are not dequeued.
  *
  * Context: process.
  */
@@ -266,7 +267,7 @@ void dat_evd_watch(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_unwatch - the reverse of dat_evd_watch()
+ * dat_evd_unwatch - undo dat_evd_watch()
  * @evd: the EVD
  *
  * Context: process.
@@ -282,6 +283,7 @@ void dat_evd_unwatch(struct dat_evd *evd)
  * dat_evd_in_upcall - is the caller an upcall that may sleep?
  *
  * Context: any.
+ * Return: true if so.
  */
 bool dat_evd_in_upcall(void)
 {
@@ -292,8 +294,10 @@ bool dat_evd_in_upcall(void)
 }
 
 /**
- * dat_evd_upcall_init - make a new EVD able to make upcalls
+ * dat_evd_upcall_init - initialise the upcalls of a new EVD
  * @evd: the EVD
+ *
+ * Context: process.
  */
 void dat_evd_upcall_init(struct dat_evd *evd)
 {
@@ -319,7 +323,7 @@ static bool is_upcall_of(struct dat_evd *evd)
 	return work == &evd->work;
 }
 
-/* Two upcalls that wait for each other would wait for ever. */
+/* From an upcall of the same EVD, waiting would deadlock. */
 static void evd_wait_for_upcalls(struct dat_evd *evd)
 {
 	if (is_upcall_of(evd))
@@ -328,8 +332,8 @@ static void evd_wait_for_upcalls(struct dat_evd *evd)
 		irq_poll_disable(&evd->iop);
 		irq_poll_enable(&evd->iop);
 		/*
-		 * An interrupt of the CQ in between has scheduled nothing, and there
-		 * is no other until the CQ is armed again.
+		 * An interrupt of the CQ while irq_poll was disabled has scheduled nothing,
+		 * and no other follows until the CQ is armed again.
 		 */
 		if (READ_ONCE(evd->watchers))
 			irq_poll_sched(&evd->iop);
@@ -338,10 +342,10 @@ static void evd_wait_for_upcalls(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_upcall_stop - make no more upcalls
+ * dat_evd_upcall_stop - stop the upcalls of an EVD
  * @evd: the EVD; the caller has a reference
  *
- * When this returns none is running, unless it was called from one.
+ * When this returns no upcall is running, unless an upcall of @evd made the call.
  * Context: process, may sleep.
  */
 void dat_evd_upcall_stop(struct dat_evd *evd)
@@ -353,14 +357,14 @@ void dat_evd_upcall_stop(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_flush_upcalls - wait for the upcalls of what is queued by now
- * @evd_handle: the EVD; one that takes no completions of DTOs or binds
+ * dat_evd_flush_upcalls - wait for the upcalls of all queued events
+ * @evd_handle: the EVD; it must take no completions of DTOs or binds
  *
- * What has been queued by the time of the call has made its upcalls when it
- * returns, if the EVD makes any. From an upcall nothing is waited for. It works
- * when the device is removed, too. No specification has it.
+ * When the call returns, the upcalls of all events that were queued before the call have
+ * returned, if the EVD has upcalls. In an upcall the call does not wait. It also works
+ * after the device is removed. Extension of kdapl, in no specification.
  *
- * Context: process, may sleep; with no lock that upcalls want.
+ * Context: process, may sleep; the caller holds no lock that upcalls take.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_MODEL_NOT_SUPPORTED (the EVD takes
  * completions, whose upcalls come from softirq).
  */
@@ -379,9 +383,9 @@ DAT_RETURN dat_evd_flush_upcalls(DAT_EVD_HANDLE evd_handle)
 	if (evd->flags & DAT_EVD_CQ_FLAGS) {
 		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	} else if (!dat_evd_in_upcall()) {
-		/* Not until there are no works: of a stream there is no end. */
+		/* Not until works is 0: a steady stream of events would never end. */
 		flush_work(&evd->work);
-		/* It has found nothing left: the rest is in these hands. */
+		/* No event was left for @work: the helpers have the remaining ones. */
 		for (i = 0; i < DAT_EVD_HELPERS; i++)
 			flush_work(&evd->helpers[i].work);
 	}
@@ -391,14 +395,16 @@ DAT_RETURN dat_evd_flush_upcalls(DAT_EVD_HANDLE evd_handle)
 EXPORT_SYMBOL_GPL(dat_evd_flush_upcalls);
 
 /**
- * dat_evd_check_upcall - can an EVD make such upcalls?
+ * dat_evd_check_upcall - check the upcall parameters of an EVD
  * @policy: the policy
- * @upcall: whom to call; may be NULL
+ * @upcall: function to call; may be NULL
  * @bad_policy: subtype of DAT_INVALID_PARAMETER for @policy
  * @bad_upcall: subtype of DAT_INVALID_PARAMETER for @upcall
  *
- * Notification alone, without the event, is what nobody has ever specified.
+ * DAT_UPCALL_NORIFY, a notification without an event, is not supported: no
+ * specification defines it.
  *
+ * Context: any.
  * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED.
  */
 DAT_RETURN dat_evd_check_upcall(DAT_UPCALL_POLICY policy,
@@ -422,8 +428,8 @@ DAT_RETURN dat_evd_check_upcall(DAT_UPCALL_POLICY policy,
 }
 
 /*
- * If there were upcalls before, an event may have come while they were stopped: it is
- * looked for, as its interrupt was for nothing.
+ * If the EVD had upcalls before, an event may have arrived while they were stopped, and
+ * its interrupt had no effect. So schedule a check.
  */
 static void evd_set_upcall(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 			   const DAT_UPCALL_OBJECT *upcall,
@@ -434,14 +440,14 @@ static void evd_set_upcall(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 	evd->policy = policy;
 	evd->deliver_silent = flag == DAT_UPCALL_INVOC_ANY;
 	spin_unlock_bh(&evd->lock);
-	/* An armed CQ that has completions already may not fire for them. */
+	/* An armed CQ may not interrupt for completions that it already has. */
 	if (flag == DAT_UPCALL_INVOC_ANY || were_upcalls)
 		dat_evd_schedule_upcall(evd);
 	else if (evd->cq)
 		dat_evd_arm(evd);
 }
 
-/* Off again, should somebody else have set another meanwhile. */
+/* Disables again, because another task may have set an upcall meanwhile. */
 static void evd_forget_upcall(struct dat_evd *evd)
 {
 	spin_lock_bh(&evd->lock);
@@ -450,7 +456,7 @@ static void evd_forget_upcall(struct dat_evd *evd)
 	spin_unlock_bh(&evd->lock);
 }
 
-/* Only a flag: this is what an upcall in softirq can do. */
+/* Sets only the policy, so that an upcall in softirq can call it. */
 static DAT_RETURN evd_disable_upcall(DAT_EVD_HANDLE evd_handle)
 {
 	struct dat_object *obj;
@@ -469,22 +475,22 @@ static DAT_RETURN evd_disable_upcall(DAT_EVD_HANDLE evd_handle)
  * kdapl_evd_modify_upcall - change the upcalls of an EVD
  * @evd_handle: the EVD
  * @upcall_policy: DAT_UPCALL_DISABLE: no upcall begins from now on;
- *	DAT_UPCALL_TEARDOWN: nor is one running when this returns, and the EVD
- *	has forgotten whom to call;
+ *	DAT_UPCALL_TEARDOWN: in addition, no upcall is running when the call returns,
+ *	and the EVD has no upcall function any more;
  *	DAT_UPCALL_SINGLE_INSTANCE: one at a time;
- *	DAT_UPCALL_MANY: several may run at once, on several CPUs: each begins
- *	in the order of the events, and that is all the order there is
- * @upcall: whom to call; DAT_UPCALL_SAME keeps what is set. Ignored unless
- *	there are to be upcalls.
- * @upcall_flag: DAT_UPCALL_INVOC_ANY makes upcalls for all events that are
- *	queued already, those without notification included;
- *	DAT_UPCALL_INVOC_NEW waits for the next one to come
+ *	DAT_UPCALL_MANY: several may run at once, on several CPUs: they begin in the
+ *	order of the events, and there is no other order
+ * @upcall: function to call; DAT_UPCALL_SAME keeps the current one. Ignored with
+ *	DAT_UPCALL_DISABLE and DAT_UPCALL_TEARDOWN.
+ * @upcall_flag: DAT_UPCALL_INVOC_ANY runs upcalls for all events that are already
+ *	queued, including silent ones;
+ *	DAT_UPCALL_INVOC_NEW waits for the next event
  *
- * Unless @upcall_policy is DAT_UPCALL_DISABLE, no upcall of the former kind is
- * running when this returns. From an upcall of the same EVD nothing is waited
- * for. Specification: dat_evd_modify_upcall(), kDAPL.
+ * Unless @upcall_policy is DAT_UPCALL_DISABLE, no upcall of the previous kind is
+ * running when the call returns. In an upcall of the same EVD the call does not wait.
+ * Specification: dat_evd_modify_upcall(), kDAPL.
  *
- * Context: process, may sleep; with DAT_UPCALL_DISABLE softirq as well.
+ * Context: process, may sleep; with DAT_UPCALL_DISABLE also softirq.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the device is removed).
  */
@@ -511,7 +517,7 @@ DAT_RETURN kdapl_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 	if (!obj)
 		return ret;
 	evd = to_evd(obj);
-	/* Freeing it now would stop upcalls that are about to be started. */
+	/* The use keeps kdapl_evd_free() from running before upcalls are started. */
 	if (!dat_object_use_get(obj)) {
 		dat_object_put_live(obj);
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
@@ -526,7 +532,7 @@ DAT_RETURN kdapl_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 		goto leave;
 
 	were_upcalls = dat_evd_makes_upcalls(evd);
-	/* Nothing to stop where nothing changes but what is delivered. */
+	/* Do not stop upcalls if only the delivery of queued events changes. */
 	if (upcall || upcall_policy != evd->policy)
 		dat_evd_upcall_stop(evd);
 	if (upcall_policy == DAT_UPCALL_TEARDOWN)
