@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep.c - making, querying and freeing endpoints
+ * ep.c - creates, queries and frees endpoints
+ *
+ * An EP owns a QP, its send and receive slots, at most one connection, and uses of its PZ,
+ * EVDs and SRQ. Consumers create and free EPs in process context and may query the status
+ * in softirq. The removal of a device calls ep_shutdown() too.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -15,7 +19,7 @@
 #include "queue/evd.h"
 #include "queue/srq.h"
 
-/* Of an EP that is created or freed: see dat_ep_expect(). */
+/* The other side of a comparison when an EP is created or freed: see dat_ep_expect(). */
 static const struct dat_ep_parts no_parts;
 
 /**
@@ -32,7 +36,7 @@ void dat_ep_drain(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_collect - process the completions of an EP that are there by now
+ * dat_ep_collect - process the completions of an EP that are in its CQs
  * @ep: the EP
  *
  * Context: process.
@@ -51,9 +55,9 @@ static void ep_shutdown(struct dat_object *obj)
 	bool connected, connecting;
 	struct dat_ep_parts parts;
 
-	/* Under the mutex nobody is about to queue the works cancelled below. */
+	/* With the mutex held no other task queues the work items cancelled below. */
 	mutex_lock(&ep->mutex);
-	/* In this order: a connection may be made meanwhile. */
+	/* In this order: a pending connection may be established meanwhile. */
 	connecting = dat_ep_move(ep, EP_IN(ACTIVE_CONNECTION_PENDING) |
 				     EP_IN(COMPLETION_PENDING),
 				 DAT_EP_STATE_DISCONNECTED);
@@ -61,7 +65,7 @@ static void ep_shutdown(struct dat_object *obj)
 				    EP_IN(DISCONNECT_PENDING),
 				DAT_EP_STATE_DISCONNECTED);
 	mutex_unlock(&ep->mutex);
-	/* Who frees the EP needs no event; who loses the device does. */
+	/* A consumer that frees the EP needs no event. Removal of the device needs one. */
 	if (obj->ia->unplugged && connected)
 		dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_BROKEN);
 	if (obj->ia->unplugged && connecting)
@@ -73,7 +77,7 @@ static void ep_shutdown(struct dat_object *obj)
 	mutex_lock(&ep->mutex);
 	swap(id, ep->cm_id);
 	if (id && connected) {
-		/* First: disconnecting, siw forgets reads that are outstanding. */
+		/* Before the disconnect: siw drops outstanding reads when it disconnects. */
 		dat_ep_fail_qp(ep);
 		rdma_disconnect(id);
 	}
@@ -83,11 +87,11 @@ static void ep_shutdown(struct dat_object *obj)
 	WRITE_ONCE(ep->state, DAT_EP_STATE_DISCONNECTED);
 	mutex_unlock(&ep->mutex);
 
-	/* No handler and no work can end the connection any more. */
+	/* From here no handler and no work item can end the connection. */
 	dat_ep_wait_disconnected(ep);
 	dat_ep_poll_stop(ep);
 	dat_ep_qp_destroy(ep);
-	/* The end of a connection may keep the EP for a while, without these. */
+	/* A lingering connection may keep the EP; free the slots and their charge now. */
 	dat_workq_destroy(&ep->sq);
 	dat_workq_destroy(&ep->rq);
 	dat_object_uncharge(&ep->obj, ep->qp_bytes + ep->slot_bytes);
@@ -151,7 +155,7 @@ static const struct dat_workq_ops ep_workq_ops = {
 };
 
 /**
- * dat_ep_new - make an EP that has nothing yet, not even a handle
+ * dat_ep_new - allocate an EP without PZ, EVDs, QP and handle
  * @ia: the IA
  *
  * Context: process, may sleep.
@@ -181,9 +185,9 @@ struct dat_ep *dat_ep_new(struct dat_ia *ia)
 }
 
 /**
- * dat_ep_get_pz - make use of the PZ that a consumer names
- * @ia: the IA that it must be of
- * @handle: what the consumer passed
+ * dat_ep_get_pz - look up the PZ that a consumer passes, and use it
+ * @ia: the IA of the EP; the PZ must belong to it
+ * @handle: the consumer's handle
  * @pzp: out: the PZ, used and referenced
  *
  * Context: process.
@@ -204,14 +208,14 @@ DAT_RETURN dat_ep_get_pz(struct dat_ia *ia, DAT_PZ_HANDLE handle,
 }
 
 /**
- * dat_ep_make - the body of dat_ep_create() and dat_ep_create_with_srq()
+ * dat_ep_make - common part of dat_ep_create() and dat_ep_create_with_srq()
  * @ia_handle: the IA
- * @pz_handle: its PZ
+ * @pz_handle: PZ of the EP
  * @recv_evd_handle: EVD for completions of receives, or DAT_HANDLE_NULL
- * @request_evd_handle: EVD for completions of all else, or DAT_HANDLE_NULL
+ * @request_evd_handle: EVD for completions of requests, or DAT_HANDLE_NULL
  * @connect_evd_handle: EVD for connection events, or DAT_HANDLE_NULL
  * @srq_handle: the SRQ; NULL for none
- * @ep_attributes: wishes, or NULL
+ * @ep_attributes: requested attributes, see dat_ep_attr_check(); or NULL
  * @ep_handle: out: the handle
  *
  * Context: process, may sleep.
@@ -263,7 +267,7 @@ DAT_RETURN dat_ep_make(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		goto take_back;
 	}
 
-	/* From here on the EP ends as any other does. */
+	/* From here dat_object_shutdown() and dat_object_put() destroy the EP. */
 	dat_ep_set_parts(ep, &parts);
 	dat_ep_add_streams(&parts);
 	if (srq_handle)
@@ -300,19 +304,19 @@ leave:
 }
 
 /**
- * kdapl_ep_create - make an endpoint
+ * kdapl_ep_create - create an endpoint
  * @ia_handle: the IA
- * @pz_handle: its PZ
+ * @pz_handle: PZ of the EP
  * @recv_evd_handle: EVD for completions of receives, or DAT_HANDLE_NULL
- * @request_evd_handle: EVD for completions of all else that is posted, or
+ * @request_evd_handle: EVD for completions of all other requests, or
  *	DAT_HANDLE_NULL
  * @connect_evd_handle: EVD for connection events, or DAT_HANDLE_NULL
- * @ep_attributes: wishes, see dat_ep_attr_check(); or NULL
+ * @ep_attributes: requested attributes, see dat_ep_attr_check(); or NULL
  * @ep_handle: out: the handle; the EP is UNCONNECTED
  *
- * An EVD must have room for all that its EPs can have outstanding: a receive
- * makes one completion, a request two, and an EP one more. The first EP on an EVD
- * gets what it needs, and room for some more EPs of its kind. Specification:
+ * An EVD must have room for all that its EPs can have outstanding: one completion for a
+ * receive, two for a request, and one more for an EP. The first EP on an EVD gets the
+ * room that it needs, and room for some more EPs of its size. Specification:
  * dat_ep_create().
  *
  * Context: process, may sleep.
@@ -342,12 +346,12 @@ static DAT_EVD_HANDLE evd_handle(struct dat_evd *evd)
 }
 
 /**
- * kdapl_ep_query - the parameters of an EP
+ * kdapl_ep_query - query the parameters of an EP
  * @ep_handle: the EP
- * @ep_param_mask: DAT_EP_FIELD_*; all are filled in
- * @ep_param: out: the parameters; its pointers are valid until the EP is freed,
- *	and that to the local address, which stays the same even if the IA gets another
- *	address, until the IA is closed
+ * @ep_param_mask: DAT_EP_FIELD_*; kdapl fills in all fields
+ * @ep_param: out: the parameters. The pointers are valid until the EP is freed. The
+ *	pointer to the local address is valid until the IA is closed, and does not
+ *	change even if the IA gets another address.
  *
  * Specification: dat_ep_query().
  *
@@ -374,7 +378,7 @@ DAT_RETURN kdapl_ep_query(DAT_EP_HANDLE ep_handle,
 		return ret;
 	ep = to_ep(obj);
 
-	/* If that fails, what is known will do. */
+	/* If the look-up fails, the previous address remains. */
 	dat_addr_find(obj->ia);
 	mutex_lock(&ep->mutex);
 	*ep_param = (struct dat_ep_param){
@@ -404,13 +408,13 @@ DAT_RETURN kdapl_ep_query(DAT_EP_HANDLE ep_handle,
 }
 
 /**
- * kdapl_ep_get_status - the state of an EP
+ * kdapl_ep_get_status - query the state of an EP
  * @ep_handle: the EP
- * @ep_state: out: its state; may be NULL
- * @recv_idle: out: no receive is outstanding; may be NULL
- * @request_idle: out: nothing else is outstanding; may be NULL
+ * @ep_state: out: state of the EP; may be NULL
+ * @recv_idle: out: true if no receive is outstanding; may be NULL
+ * @request_idle: out: true if no request is outstanding; may be NULL
  *
- * What has completed is known when its event has been dequeued or reported.
+ * A request counts as outstanding until its event is dequeued or reported.
  * Specification: dat_ep_get_status().
  *
  * Context: process or softirq; does not sleep.
@@ -443,13 +447,13 @@ DAT_RETURN kdapl_ep_get_status(DAT_EP_HANDLE ep_handle,
  * @ep_handle: the EP; neither RESERVED nor PASSIVE_ or
  *	TENTATIVE_CONNECTION_PENDING
  *
- * A connection is ended abruptly. What was posted is flushed: when it returns,
- * the device no longer touches the memory. Completions are dequeued as usual.
+ * kdapl disconnects a connection abruptly and flushes all posted requests. When the call
+ * returns, the device no longer accesses the memory. Completions are dequeued as usual.
  * Specification: dat_ep_free().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (a service point
- * or a connection request has it).
+ * or a connection request uses it).
  */
 DAT_RETURN kdapl_ep_free(DAT_EP_HANDLE ep_handle)
 {
@@ -458,7 +462,7 @@ DAT_RETURN kdapl_ep_free(DAT_EP_HANDLE ep_handle)
 	DAT_RETURN in_use;
 
 	might_sleep();
-	/* If it is not used because of its state, it is used by a call. */
+	/* The subtype: a reserved state if there is one, else a call uses the EP. */
 	obj = dat_object_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (obj) {
 		state = dat_ep_state(to_ep(obj));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_attr.c - what an EP can be asked to do
+ * ep_attr.c - checks requested EP attributes against the limits of the device
+ *
+ * Used when an EP is created or modified, in process context. Owns no state.
  */
 #include <linux/in.h>
 #include <linux/net.h>
@@ -15,19 +17,20 @@
 #define DEFAULT_IOV	4
 #define DEFAULT_READS	4
 
-/* Drivers allocate queues without asking who pays. */
+/* Drivers allocate queues without charging the user, so limit their size. */
 #define MAX_DTOS	16384
 
 /**
- * dat_ep_max_dtos - how many DTOs an EP can have outstanding
+ * dat_ep_max_dtos - the number of DTOs that an EP can have outstanding
  * @ibdev: the device
  *
- * Return: the limit, of requests and of receives alike.
+ * Context: any.
+ * Return: the limit, for requests and for receives each.
  */
 u32 dat_ep_max_dtos(const struct ib_device *ibdev)
 {
 	/*
-	 * A bind takes two work requests, a graceful disconnect one, and all of
+	 * A bind needs two work requests, a graceful disconnect one, and all of
 	 * them may complete on one EVD.
 	 */
 	int entries = min(dat_limit(ibdev->attrs.max_qp_wr),
@@ -36,7 +39,7 @@ u32 dat_ep_max_dtos(const struct ib_device *ibdev)
 	return clamp((entries - 1) / 2, 0, MAX_DTOS);
 }
 
-/* Takes @wanted, or @preset where it is 0; false if it is not in 1..@max. */
+/* Picks @wanted, or @preset if @wanted is 0; false if the result is not in 1..@max. */
 static bool pick(DAT_COUNT wanted, DAT_COUNT preset, DAT_COUNT max,
 		 DAT_COUNT *picked)
 {
@@ -50,10 +53,10 @@ static DAT_SEG_LENGTH pick_size(DAT_SEG_LENGTH wanted, DAT_SEG_LENGTH max)
 }
 
 /**
- * dat_ep_attr_check - turn a consumer's wishes into attributes
+ * dat_ep_attr_check - derive EP attributes from those that a consumer requests
  * @ia: the IA
- * @wanted: the wishes; 0 asks for the default, except in max_rdma_read_in and
- *	_out, where it asks for none. NULL asks for defaults everywhere.
+ * @wanted: the requested attributes; 0 means the default, except in max_rdma_read_in
+ *	and _out, where 0 means none. NULL means all defaults.
  * @attr: out: the attributes
  *
  * Context: process, may sleep.
@@ -113,7 +116,7 @@ DAT_RETURN dat_ep_attr_check(struct dat_ia *ia, const DAT_EP_ATTR *wanted,
 	    w->max_rdma_read_in > dat_limit(ibdev->attrs.max_qp_rd_atom) ||
 	    w->max_rdma_read_out > dat_limit(ibdev->attrs.max_qp_init_rd_atom))
 		goto invalid;
-	/* Neither would be read, and the pointers are the consumer's. */
+	/* kdapl has no such attributes, and the pointers are the consumer's. */
 	attr->ep_transport_specific_count = 0;
 	attr->ep_transport_specific = NULL;
 	attr->ep_provider_specific_count = 0;
@@ -125,9 +128,10 @@ invalid:
 }
 
 /**
- * dat_comm_check - is there such a kind of socket?
+ * dat_comm_check - does kdapl support a kind of socket?
  * @comm: arguments of socket()
  *
+ * Context: any.
  * Return: DAT_SUCCESS if it is a stream over IPv4 or IPv6, as RDMA_PS_TCP is;
  * DAT_COMM_NOT_SUPPORTED.
  */

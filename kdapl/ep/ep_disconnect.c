@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_disconnect.c - the ways in which a connection ends
+ * ep_disconnect.c - ends connections: graceful, abrupt, broken, timed out
+ *
+ * Owns the delayed work items of an EP and the order of the end: QP to the error state,
+ * flush, then one connection event. Consumers, handlers of rdma_cm and the removal of a
+ * device call it in process context. Completions and device events call it in any
+ * context; for them a work item disconnects.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -14,13 +19,13 @@
 #include "ep/post.h"
 #include "queue/evd.h"
 
-/* What was posted may take this long before somebody may lose patience. */
+/* Time for posted requests to complete before dat_ep_progress() breaks the connection. */
 #define PATIENCE_MS	2000
 
 /*
- * Completions wake up the waiters for the flush. No completion wakes it up if an EVD is
- * full or the device loses completions: the interval of the check for a full EVD, and
- * the time after which completions count as lost.
+ * Completions wake up the waiters for the flush. If an EVD is full or the device loses
+ * completions, no completion wakes them up. SETTLE_INTERVAL is the interval of the check
+ * for a full EVD. After SETTLE_TIMEOUT missing completions count as lost.
  */
 #define SETTLE_INTERVAL	msecs_to_jiffies(20)
 #define SETTLE_TIMEOUT	(2 * HZ)
@@ -33,7 +38,7 @@
 #define DREQ_DELAY	msecs_to_jiffies(100)
 
 /**
- * dat_ep_fail_qp - take the QP to the error state; what is posted is flushed
+ * dat_ep_fail_qp - move the QP to the error state, which flushes all posted requests
  * @ep: the EP
  *
  * Context: process, may sleep.
@@ -51,9 +56,9 @@ void dat_ep_fail_qp(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_connect_event - put an event on the EP's connect EVD
+ * dat_ep_connect_event - post an event to the EP's connect EVD
  * @ep: the EP
- * @number: the event
+ * @number: event number, DAT_CONNECTION_EVENT_*
  *
  * Context: process or softirq.
  */
@@ -77,10 +82,9 @@ void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number)
 }
 
 /*
- * A QP that is in the error state before anybody took leave tells that the
- * connection broke: at our end, by an access that was refused, say. On iWARP,
- * where no message takes leave, it is in that state in any case, and events of
- * the QP or failed DTOs tell.
+ * A QP in the error state before any disconnect message shows that the connection broke
+ * locally, for instance by a refused access. iWARP has no disconnect message: the QP is
+ * in the error state in any case, so only QP events and failed DTOs count.
  */
 static bool qp_has_failed(struct dat_ep *ep)
 {
@@ -94,11 +98,11 @@ static bool qp_has_failed(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_poll_start - have the completions of an EP processed as they come
+ * dat_ep_poll_start - process the completions of an EP on arrival
  * @ep: the EP, with a QP
  *
- * Then dat_ep_drained() is called for queues that are waited for, whether the consumer
- * takes events out of the EVDs or not. Context: process.
+ * After this call dat_ep_drained() is called for idle queues, whether the consumer
+ * dequeues events or not. Context: process.
  */
 void dat_ep_poll_start(struct dat_ep *ep)
 {
@@ -112,7 +116,7 @@ void dat_ep_poll_start(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_poll_stop - the reverse of dat_ep_poll_start(), if that was done
+ * dat_ep_poll_stop - undo dat_ep_poll_start(), if it was called
  * @ep: the EP
  *
  * Context: process.
@@ -127,7 +131,7 @@ void dat_ep_poll_stop(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_drained - nothing is outstanding on a queue that is waited for
+ * dat_ep_drained - proceed with a disconnect when a queue is idle
  * @obj: the EP
  *
  * Context: any; the lock of an EVD may be held.
@@ -137,7 +141,7 @@ void dat_ep_drained(struct dat_object *obj)
 	struct dat_ep *ep = to_ep(obj);
 
 	spin_lock_bh(&ep->state_lock);
-	/* Nothing is queued once it has left that state: see dat_ep_disconnect_cancel(). */
+	/* After that state no work may be queued: see dat_ep_disconnect_cancel(). */
 	if (ep->ending && dat_ep_is_idle(ep))
 		mod_delayed_work(dat_wq(&ep->obj), &ep->settle_work, 0);
 	else if (ep->state == DAT_EP_STATE_DISCONNECT_PENDING &&
@@ -147,7 +151,7 @@ void dat_ep_drained(struct dat_object *obj)
 	wake_up_all(&ep->idle_wq);
 }
 
-/* Has all completed, or will no more? */
+/* Have all requests completed, or can no more complete? */
 static bool has_settled(struct dat_ep *ep)
 {
 	return dat_ep_is_idle(ep) || dat_evd_is_full(ep->request_evd) ||
@@ -200,9 +204,9 @@ static void ep_settle_work(struct work_struct *work)
  * dat_ep_wait_disconnected - wait until the end of a connection has been reported
  * @ep: the EP
  *
- * An end that begins after the call is not waited for. The caller reports the end itself
- * when the queues are flushed, so that an upcall may call this although upcalls occupy
- * all workers.
+ * The function does not wait for an end that begins after the call. It reports the end
+ * itself when the queues are flushed, so that an upcall may call it even if upcalls
+ * occupy all workers.
  *
  * Context: process, may sleep, for as long as the device needs to flush the queues.
  */
@@ -221,7 +225,7 @@ void dat_ep_wait_disconnected(struct dat_ep *ep)
 /*
  * The QP is in the error state. rxe may still complete a request successfully. The event
  * of the end follows all completions, unless an EVD is full. On iWARP requests need not
- * complete in order, so that the event does not wait.
+ * complete in order, so the event does not wait there.
  */
 static void ep_settle(struct dat_ep *ep, DAT_EVENT_NUMBER number,
 		      bool may_be_broken)
@@ -237,7 +241,7 @@ static void ep_settle(struct dat_ep *ep, DAT_EVENT_NUMBER number,
 		return;
 	}
 	dat_ep_poll_start(ep);
-	/* The last ones may have succeeded without a completion. */
+	/* The last unsignalled requests may have succeeded: a marker completes after them. */
 	if (!dat_workq_is_idle(&ep->sq))
 		dat_post_drain(ep);
 	if (!try_report_end(ep))
@@ -246,11 +250,11 @@ static void ep_settle(struct dat_ep *ep, DAT_EVENT_NUMBER number,
 }
 
 /**
- * dat_ep_disconnected - a connection, or the attempt to make one, has ended
+ * dat_ep_disconnected - handle the end of a connection or of an attempt to connect
  * @ep: the EP
- * @from: EP_IN() of the states in which this is news
- * @number: the event that says so; that the peer has disconnected is told only
- *	if the connection has not failed before
+ * @from: EP_IN() of the states in which the call has an effect
+ * @number: event to report; DAT_CONNECTION_EVENT_DISCONNECTED becomes BROKEN if the
+ *	connection had failed before
  *
  * The event is reported later, when the queues have been flushed.
  *
@@ -304,7 +308,7 @@ static void ep_dreq_work(struct work_struct *work)
 }
 
 /**
- * dat_ep_break - end a connection that has failed
+ * dat_ep_break - disconnect a connection that has failed
  * @ep: the EP
  *
  * Context: process, may sleep; not from a handler of rdma_cm.
@@ -316,13 +320,15 @@ void dat_ep_break(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_progress - wait a little for what was posted, and then less patiently
+ * dat_ep_progress - wait about 1 ms for the posted requests of an EP
  * @obj: the EP
- * @waited: how often that was done already
+ * @waited: number of calls before this one
  *
- * For those who must not go before it has completed.
+ * For callers that must wait until the requests of an EP have completed. After
+ * PATIENCE_MS calls the function breaks the connection. After that it drains the EVDs,
+ * even if events are lost.
  *
- * Context: process, sleeps for a millisecond; once, when it loses patience, for a
+ * Context: process, sleeps for a millisecond; once, when it breaks the connection, for a
  * tenth of a second.
  */
 void dat_ep_progress(struct dat_object *obj, unsigned int waited)
@@ -332,7 +338,7 @@ void dat_ep_progress(struct dat_object *obj, unsigned int waited)
 	dat_ep_collect(ep);
 	if (waited == PATIENCE_MS)
 		dat_ep_break(ep);
-	/* A consumer that does not dequeue must not stop us for ever. */
+	/* A consumer that does not dequeue must not block the caller for ever. */
 	if (waited > PATIENCE_MS)
 		dat_ep_drain(ep);
 	usleep_range(1000, 1500);
@@ -352,10 +358,10 @@ static void ep_error_work(struct work_struct *work)
 }
 
 /**
- * dat_ep_break_soon - end a connection that has failed, by a work
+ * dat_ep_break_soon - queue the work item that disconnects a failed connection
  * @ep: the EP
  *
- * With DAT_QUIRK_LATE_ANSWERS the work runs after ANSWER_DELAY.
+ * With DAT_QUIRK_LATE_ANSWERS the work item runs after ANSWER_DELAY.
  *
  * Context: any.
  */
@@ -365,7 +371,7 @@ void dat_ep_break_soon(struct dat_ep *ep)
 			   ep->late_answers ? ANSWER_DELAY : 0);
 }
 
-/* The transport wants to know, if the last message of the set-up was lost. */
+/* The last message of the set-up may be lost: report to rdma_cm that data arrived. */
 static void ep_notify_work(struct work_struct *work)
 {
 	struct dat_ep *ep = container_of(work, struct dat_ep, notify_work);
@@ -377,9 +383,9 @@ static void ep_notify_work(struct work_struct *work)
 }
 
 /**
- * dat_ep_dto_failed - a DTO or bind has failed: so has the connection
+ * dat_ep_dto_failed - break the connection after a DTO or bind has failed
  * @obj: the EP
- * @status: how it failed
+ * @status: status of the failed work request
  *
  * Context: any.
  */
@@ -388,18 +394,18 @@ void dat_ep_dto_failed(struct dat_object *obj, enum ib_wc_status status)
 	struct dat_ep *ep = to_ep(obj);
 	DAT_EP_STATE state = dat_ep_state(ep);
 
-	/* Ending it has the same effect, and on iWARP a peer that takes leave. */
+	/* A disconnect flushes as well, and on iWARP a disconnect of the peer. */
 	if (status == IB_WC_WR_FLUSH_ERR &&
 	    (ep->iwarp || state == DAT_EP_STATE_DISCONNECTED))
 		return;
-	/* Should it be established yet, it has failed already. */
+	/* Also before the connection is established: it then counts as failed. */
 	WRITE_ONCE(ep->failed, true);
 	if (state == DAT_EP_STATE_CONNECTED ||
 	    state == DAT_EP_STATE_DISCONNECT_PENDING)
 		dat_ep_break_soon(ep);
 }
 
-/* A graceful disconnect goes on when all that was posted has completed. */
+/* Proceeds with a graceful disconnect when all posted requests have completed. */
 static void ep_drain_work(struct work_struct *work)
 {
 	struct dat_ep *ep = container_of(to_delayed_work(work), struct dat_ep,
@@ -433,11 +439,11 @@ static void ep_timeout_work(struct work_struct *work)
 	if (!id)
 		return;
 	/*
-	 * Nobody answers the peer any more, should it answer. On iWARP this
-	 * waits until the attempt has run out by itself.
+	 * From here no handler answers the peer. On iWARP this waits until the attempt to
+	 * connect has timed out.
 	 */
 	rdma_destroy_id(id);
-	/* Pairs with ep_reset(): the handlers are done with the QP. */
+	/* Pairs with ep_reset(): the handlers no longer access the QP. */
 	smp_store_release(&ep->old_id, NULL);
 	/* Pairs with the barrier of wait_var_event() there. */
 	smp_mb();
@@ -445,8 +451,10 @@ static void ep_timeout_work(struct work_struct *work)
 }
 
 /**
- * dat_ep_disconnect_init - prepare a new EP for its end
+ * dat_ep_disconnect_init - initialise the work items of a new EP
  * @ep: the EP
+ *
+ * Context: process.
  */
 void dat_ep_disconnect_init(struct dat_ep *ep)
 {
@@ -461,7 +469,7 @@ void dat_ep_disconnect_init(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_disconnect_cancel - none of the works runs when this returns
+ * dat_ep_disconnect_cancel - cancel all work items of an EP and wait for them
  * @ep: the EP, whose mutex is not held
  *
  * Context: process, may sleep.
@@ -480,7 +488,7 @@ void dat_ep_disconnect_cancel(struct dat_ep *ep)
 #define ESTABLISHING	(EP_IN(ACTIVE_CONNECTION_PENDING) | \
 			 EP_IN(COMPLETION_PENDING))
 
-/* How long a graceful disconnect waits: longer than any transport retries. */
+/* Time limit of a graceful disconnect: longer than the retries of any transport. */
 #define DRAIN_TIMEOUT	(60 * HZ)
 
 static void disconnect_gracefully(struct dat_ep *ep)
@@ -489,7 +497,7 @@ static void disconnect_gracefully(struct dat_ep *ep)
 	if (dat_ep_move(ep, EP_IN(CONNECTED),
 			DAT_EP_STATE_DISCONNECT_PENDING)) {
 		dat_ep_poll_start(ep);
-		/* Without it the last ones may complete and nobody know. */
+		/* The marker completes even if the last requests are unsignalled. */
 		if (!dat_workq_is_idle(&ep->sq))
 			dat_post_drain(ep);
 		ep->drain_deadline = jiffies + DRAIN_TIMEOUT;
@@ -499,12 +507,12 @@ static void disconnect_gracefully(struct dat_ep *ep)
 }
 
 /**
- * kdapl_ep_disconnect - end a connection, or the attempt to make one
+ * kdapl_ep_disconnect - disconnect, or stop an attempt to connect
  * @ep_handle: the EP
  * @disconnect_flags: DAT_CLOSE_ABRUPT_FLAG, or DAT_CLOSE_GRACEFUL_FLAG to
- *	complete first what was posted
+ *	complete posted requests first
  *
- * The end is told by DAT_CONNECTION_EVENT_DISCONNECTED on the connect EVD.
+ * kdapl reports the end as DAT_CONNECTION_EVENT_DISCONNECTED on the connect EVD.
  * Specification: dat_ep_disconnect().
  *
  * Context: process, may sleep.

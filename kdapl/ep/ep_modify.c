@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_modify.c - changing the parameters of an EP that has no connection yet
+ * ep_modify.c - changes the parameters of an EP that has no connection
+ *
+ * A change of PZ, EVDs or queue limits replaces the QP. Consumers call kdapl_ep_modify() in
+ * process context; ep->mutex serialises it with connect and accept. Either all changes
+ * take effect or none.
  */
 #include <linux/build_bug.h>
 #include <linux/kernel.h>
@@ -27,12 +31,12 @@
 #define ALL_FIELDS	(PZ_FIELDS | EVD_FIELDS | ATTR_FIELDS | \
 			 SPECIFIC_FIELDS | FIELD(COMM))
 
-/* Before a request for a connection, or before accepting one. */
+/* States before a connect request, or before a request is accepted. */
 #define EARLY_STATES	(EP_IN(UNCONNECTED) | EP_IN(RESERVED) | \
 			 EP_IN(PASSIVE_CONNECTION_PENDING) | \
 			 EP_IN(TENTATIVE_CONNECTION_PENDING) | \
 			 DAT_EP_UNCONFIGURED)
-/* An EP without a PZ has to get one, whoever has it. */
+/* An EP without a PZ must be able to get one, even if a service point uses the EP. */
 #define PZ_STATES	(EP_IN(UNCONNECTED) | \
 			 EP_IN(TENTATIVE_CONNECTION_PENDING) | \
 			 DAT_EP_UNCONFIGURED)
@@ -47,7 +51,7 @@ static DAT_RETURN check_state(struct dat_ep *ep, DAT_EP_PARAM_MASK mask)
 		allowed &= PZ_STATES;
 	if (mask & SPECIFIC_FIELDS)
 		allowed &= SPECIFIC_STATES;
-	/* Some posted with one flag and some with another: which is it? */
+	/* Receives posted before and after the change would have different flags. */
 	if (!(BIT(state) & allowed) ||
 	    (mask & ATTR(RECV_COMPLETION_FLAGS) &&
 	     !dat_workq_is_idle(&ep->rq)))
@@ -77,7 +81,7 @@ static const struct {
 #undef A
 };
 
-/* All of them are of one size. */
+/* merge_attr() copies each field as a u32. */
 static_assert(sizeof(DAT_QOS) == sizeof(u32) &&
 	      sizeof(DAT_COMPLETION_FLAGS) == sizeof(u32) &&
 	      sizeof(DAT_SEG_LENGTH) == sizeof(u32) &&
@@ -97,7 +101,7 @@ static DAT_RETURN merge_attr(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 			memcpy((void *)&wanted + attrs[i].offset,
 			       (const void *)from + attrs[i].offset,
 			       sizeof(u32));
-	/* That of its receives is the SRQ's. */
+	/* max_recv_iov of the receives is a property of the SRQ. */
 	if (ep->srq && mask & ATTR(MAX_RECV_IOV) && from->max_recv_iov &&
 	    from->max_recv_iov != ep->srq->max_iov)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
@@ -106,13 +110,13 @@ static DAT_RETURN merge_attr(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 	ret = dat_ep_attr_check(ep->obj.ia, &wanted, attr);
 	if (ep->srq)
 		attr->max_recv_iov = ep->srq->max_iov;
-	/* There it is the sixth argument. */
+	/* dat_ep_create() has the attributes as argument 6, this call as argument 3. */
 	if (DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER)
 		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	return ret;
 }
 
-/* There are no attributes of these kinds. */
+/* kdapl defines no transport-specific and no provider-specific attributes. */
 static DAT_RETURN check_specific(DAT_EP_PARAM_MASK mask,
 				 const DAT_EP_ATTR *attr)
 {
@@ -138,7 +142,7 @@ static bool needs_new_qp(const struct dat_ep *ep, const struct dat_ep_parts *p)
 	       b->max_rdma_write_iov != a->max_rdma_write_iov;
 }
 
-/* The objects of @p that are not those of @than. */
+/* Releases the objects of @p that are not in @than. */
 static void unget_parts(const struct dat_ep_parts *p,
 			const struct dat_ep_parts *than)
 {
@@ -154,7 +158,7 @@ static void unget_parts(const struct dat_ep_parts *p,
 	}
 }
 
-/* Private EVDs have no handle, as they have none in @param. */
+/* A private EVD has handle 0, and so matches DAT_HANDLE_NULL in @param. */
 static bool is_another(const struct dat_evd *evd, DAT_EVD_HANDLE handle)
 {
 	return !evd || evd->obj.handle != handle;
@@ -174,7 +178,7 @@ static DAT_RETURN get_evds(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 		p->connect_evd = NULL;
 		ret = dat_ep_get_connect_evd(ia, p, param->connect_evd_handle);
 	}
-	/* A private EVD has room for the completions of one EP with its limits. */
+	/* A private EVD is sized for one EP, so other limits need another EVD. */
 	if (p->recv_evd_is_private &&
 	    p->attr.max_recv_dtos != ep->attr.max_recv_dtos)
 		new_recv = true;
@@ -200,7 +204,7 @@ static DAT_RETURN get_evds(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 	return ret;
 }
 
-/* What @param names; what is the same is not taken a second time. */
+/* Gets the objects that @param names; unchanged objects are not referenced again. */
 static DAT_RETURN get_parts(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 			    const DAT_EP_PARAM *param, struct dat_ep_parts *p)
 {
@@ -216,7 +220,7 @@ static DAT_RETURN get_parts(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 	return ret ?: get_evds(ep, mask, param, p);
 }
 
-/* The device cannot take receives from one queue to another. */
+/* No device can move receives from one queue to another. */
 static DAT_RETURN remake_qp(struct dat_ep *ep, const struct dat_ep_parts *new)
 {
 	struct dat_ep_parts old = dat_ep_parts(ep);
@@ -235,7 +239,7 @@ static DAT_RETURN remake_qp(struct dat_ep *ep, const struct dat_ep_parts *new)
 	return ret;
 }
 
-/* Once it has a PZ it is like any other in its state. */
+/* With a PZ an unconfigured EP enters the corresponding configured state. */
 static void now_configured(struct dat_ep *ep)
 {
 	static const DAT_EP_STATE from_to[][2] = {
@@ -299,26 +303,30 @@ static DAT_RETURN modify(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 /**
  * kdapl_ep_modify - change parameters of an EP
  * @ep_handle: the EP
- * @ep_param_mask: DAT_EP_FIELD_* of what shall change: PZ, EVDs, COMM,
+ * @ep_param_mask: DAT_EP_FIELD_* of the parameters to change: PZ, EVDs, COMM,
  *	attributes
- * @ep_param: the new values; 0 in an attribute means what it means to
+ * @ep_param: the new values; 0 in an attribute has the meaning that it has for
  *	dat_ep_create()
  *
- * All of it is possible when the EP is UNCONNECTED. It is RESERVED, or PASSIVE_
- * or TENTATIVE_CONNECTION_PENDING: all but transport-specific and
- * provider-specific attributes; the PZ only if it is TENTATIVE_. An
- * unconfigured EP, which the provider has made, is configured when it has a PZ;
- * an EVD that it has not got by then is DAT_HANDLE_NULL to it.
+ * State of the EP and the parameters that may change:
  *
- * An EP with receives keeps its PZ, its EVDs of DTOs, its completion flags of
- * receives and the limits of its queues: no device carries receives over to
- * another queue.
+ * - UNCONNECTED: all.
+ * - RESERVED, PASSIVE_CONNECTION_PENDING: all except the PZ and transport-specific and
+ *   provider-specific attributes.
+ * - TENTATIVE_CONNECTION_PENDING: all except transport-specific and provider-specific
+ *   attributes.
  *
- * An SRQ stays for ever, and with it max_recv_iov, and on rxe the PZ
- * (DAT_INVALID_PARAMETER); its buffers are not the EP's, and stay posted. The
- * soft high watermark is set with dat_ep_set_watermark().
+ * The provider creates unconfigured EPs. Setting the PZ configures such an EP. An EVD
+ * that is not set by then is DAT_HANDLE_NULL.
  *
- * Either all changes or nothing. Specification: dat_ep_modify().
+ * An EP with posted receives keeps its PZ, its EVDs of DTOs, its completion flags of
+ * receives and the limits of its queues: no device moves receives to another queue.
+ *
+ * The SRQ never changes, nor does max_recv_iov with an SRQ, nor on rxe the PZ
+ * (DAT_INVALID_PARAMETER). The buffers of the SRQ stay posted. Use
+ * dat_ep_set_watermark() for the soft high watermark.
+ *
+ * Either all changes take effect or none. Specification: dat_ep_modify().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE (also: of a PZ or EVD in @ep_param),

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_parts.c - the objects that an EP is put together from
+ * ep_parts.c - the PZ, EVDs and SRQ of an EP, and the room that the EVDs reserve
+ *
+ * Creation, modification and shutdown of an EP call these functions in process context.
+ * They take and release uses of EVDs, create private EVDs, and keep the number of expected
+ * completions of each EVD.
  */
 #include "dev/ia.h"
 #include "ep/ep.h"
@@ -8,9 +12,10 @@
 #include "queue/srq.h"
 
 /**
- * dat_ep_parts - what an EP is put together from
- * @ep: the EP, whose mutex is held, or which nobody else knows
+ * dat_ep_parts - copy the parts of an EP
+ * @ep: the EP; its mutex is held, or it has no handle yet
  *
+ * Context: process.
  * Return: a copy; the EP keeps the references.
  */
 struct dat_ep_parts dat_ep_parts(const struct dat_ep *ep)
@@ -29,13 +34,15 @@ struct dat_ep_parts dat_ep_parts(const struct dat_ep *ep)
 }
 
 /**
- * dat_ep_set_parts - put an EP together
- * @ep: the EP, whose mutex is held, or which nobody else knows
- * @p: the parts; their references are the EP's now
+ * dat_ep_set_parts - set the parts of an EP
+ * @ep: the EP; its mutex is held, or it has no handle yet
+ * @p: the parts; their references pass to the EP
+ *
+ * Context: process.
  */
 void dat_ep_set_parts(struct dat_ep *ep, const struct dat_ep_parts *p)
 {
-	/* Calls that post look at it without the mutex. */
+	/* Calls that post read these fields without the mutex. */
 	WRITE_ONCE(ep->pz, p->pz);
 	WRITE_ONCE(ep->recv_evd, p->recv_evd);
 	WRITE_ONCE(ep->request_evd, p->request_evd);
@@ -47,11 +54,11 @@ void dat_ep_set_parts(struct dat_ep *ep, const struct dat_ep_parts *p)
 }
 
 /**
- * dat_ep_leave_evd - an EP feeds an EVD no more
+ * dat_ep_leave_evd - end the use of an EVD by an EP
  * @evd: the EVD, or NULL
- * @is_private: it is the EP's alone
+ * @is_private: the EVD belongs to the EP alone; it is shut down
  *
- * The memory stays: calls that found the EP before look at its EVDs yet.
+ * The reference remains: calls that found the EP before may still read its EVDs.
  *
  * Context: process, may sleep.
  */
@@ -66,9 +73,9 @@ void dat_ep_leave_evd(struct dat_evd *evd, bool is_private)
 }
 
 /**
- * dat_ep_unget_evd - dat_ep_leave_evd(), and give the reference back
+ * dat_ep_unget_evd - dat_ep_leave_evd(), and put the reference
  * @evd: the EVD, or NULL
- * @is_private: it is the EP's alone
+ * @is_private: the EVD belongs to the EP alone
  *
  * Context: process, may sleep.
  */
@@ -85,13 +92,13 @@ static void drop_event(DAT_PVOID instance_data, const DAT_EVENT *event,
 {
 }
 
-/* A bind takes two work requests, a graceful disconnect one. */
+/* A bind needs two work requests, a graceful disconnect one. */
 static u32 request_completions(const DAT_EP_ATTR *attr)
 {
 	return 2 * attr->max_request_dtos + 1;
 }
 
-/* Completions that nobody wants must leave the CQ all the same. */
+/* Completions must leave the CQ even if the consumer passed no EVD: drop their events. */
 static DAT_RETURN make_private_evd(struct dat_ia *ia, DAT_COUNT qlen,
 				   u32 completions, struct dat_evd **evdp)
 {
@@ -126,7 +133,7 @@ static DAT_RETURN use_evd(struct dat_ia *ia, DAT_EVD_HANDLE handle,
  * dat_ep_get_recv_evd - set the EVD of receives
  * @ia: the IA
  * @p: out: @p->recv_evd, used and referenced; not set if the call fails
- * @handle: what the consumer passed; DAT_HANDLE_NULL for a private one
+ * @handle: the consumer's handle; DAT_HANDLE_NULL for a private EVD
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
@@ -143,10 +150,10 @@ DAT_RETURN dat_ep_get_recv_evd(struct dat_ia *ia, struct dat_ep_parts *p,
 }
 
 /**
- * dat_ep_get_request_evd - set the EVD of all else that is posted
+ * dat_ep_get_request_evd - set the EVD of all other requests
  * @ia: the IA
  * @p: out: @p->request_evd, used and referenced; not set if the call fails
- * @handle: what the consumer passed; DAT_HANDLE_NULL for a private one
+ * @handle: the consumer's handle; DAT_HANDLE_NULL for a private EVD
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
@@ -168,7 +175,7 @@ DAT_RETURN dat_ep_get_request_evd(struct dat_ia *ia, struct dat_ep_parts *p,
  * dat_ep_get_connect_evd - set the EVD of connection events
  * @ia: the IA
  * @p: out: @p->connect_evd, used and referenced; not set if the call fails
- * @handle: what the consumer passed; DAT_HANDLE_NULL for none
+ * @handle: the consumer's handle; DAT_HANDLE_NULL for none
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
@@ -189,8 +196,8 @@ static bool is_solicited(const struct dat_ep_parts *p)
 }
 
 /**
- * dat_ep_add_streams - tell the EVDs of DTOs who feeds them, and how
- * @p: the EVDs and the completion flags; or an unconfigured EP's
+ * dat_ep_add_streams - add the streams of an EP to its EVDs of DTOs
+ * @p: the EVDs and the completion flags; no effect for an unconfigured EP
  *
  * Context: process.
  */
@@ -203,8 +210,8 @@ void dat_ep_add_streams(const struct dat_ep_parts *p)
 }
 
 /**
- * dat_ep_remove_streams - the reverse of dat_ep_add_streams()
- * @p: likewise
+ * dat_ep_remove_streams - undo dat_ep_add_streams()
+ * @p: the value passed to dat_ep_add_streams()
  *
  * Context: process.
  */
@@ -217,10 +224,10 @@ void dat_ep_remove_streams(const struct dat_ep_parts *p)
 }
 
 /**
- * dat_ep_begin_flush - the QP will be failed: nobody solicits what it flushes
- * @ep: the EP, configured; only whoever ended its connection calls this
+ * dat_ep_begin_flush - let all receives notify before the QP is failed
+ * @ep: the EP, configured; only the task that ended its connection calls this
  *
- * To be notified of that all the same is up to devices, and not all do it.
+ * The peer does not solicit flushed receives, and not all devices notify for them.
  *
  * Context: process.
  */
@@ -233,12 +240,12 @@ void dat_ep_begin_flush(struct dat_ep *ep)
 	dat_evd_add_stream(ep->recv_evd, false);
 	dat_evd_remove_stream(ep->recv_evd, true);
 	ep->flushing = true;
-	/* Those that came without being solicited are told of as well. */
+	/* Run the upcalls of receives that arrived unsolicited before. */
 	dat_evd_schedule_upcall(ep->recv_evd);
 }
 
 /**
- * dat_ep_end_flush - the EP has a new QP
+ * dat_ep_end_flush - undo dat_ep_begin_flush() for a new QP
  * @ep: the EP, after dat_ep_begin_flush() or not
  *
  * Context: process.
@@ -252,7 +259,7 @@ void dat_ep_end_flush(struct dat_ep *ep)
 	dat_evd_add_stream(ep->recv_evd, true);
 }
 
-/* Completions that @p can have, beyond those that @than has on the same EVD. */
+/* Completions of @p beyond those that @than has reserved on the same EVD. */
 static u32 beyond(const struct dat_evd *evd, u32 completions,
 		  const struct dat_evd *than_evd, u32 than)
 {
@@ -287,11 +294,10 @@ static void unexpect_receives(const struct dat_ep_parts *p,
 }
 
 /**
- * dat_ep_expect - let the EVDs of DTOs expect what an EP can have outstanding
- * @p: the EVDs, and how much can be posted
- * @than: what the EP is put together from so far: nothing of that is
- *	outstanding, so its room is taken over where the EVDs are the same; or all
- *	zero
+ * dat_ep_expect - reserve room in the EVDs of DTOs for the completions of an EP
+ * @p: the EVDs, and the queue limits
+ * @than: the current parts of the EP, all zero for a new EP. Nothing of them is
+ *	outstanding, so their reserved room is reused on the same EVDs.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES as dat_evd_expect().
@@ -300,7 +306,7 @@ DAT_RETURN dat_ep_expect(const struct dat_ep_parts *p,
 			 const struct dat_ep_parts *than)
 {
 	u32 requests = requests_beyond(p, than);
-	/* Only the first call can have the CQ replaced. */
+	/* Only the first of two calls can replace the CQ, so it reserves for both. */
 	u32 more = p->recv_evd == p->request_evd ? requests : 0;
 	DAT_RETURN ret;
 
@@ -318,9 +324,9 @@ DAT_RETURN dat_ep_expect(const struct dat_ep_parts *p,
 }
 
 /**
- * dat_ep_unexpect - the reverse of dat_ep_expect()
- * @p: as for dat_ep_expect(); or an unconfigured EP's, which expects nothing
- * @than: what the EP is put together from instead; or all zero
+ * dat_ep_unexpect - undo dat_ep_expect()
+ * @p: the value passed to dat_ep_expect(); no effect for an unconfigured EP
+ * @than: the parts that replace @p; all zero for none
  *
  * Context: process, may sleep.
  */

@@ -134,7 +134,7 @@ void dat_workq_keep(struct dat_workq *wq)
 		kept->slots = wq->slots;
 	wq->slots = NULL;
 	spin_unlock_bh(&wq->lock);
-		/* Without memory for the list entry the slots leak: a CQE may name them. */
+		/* Without a list entry the slots leak: a CQE may name them. */
 	if (!kept)
 		return;
 	spin_lock(&kept_lock);

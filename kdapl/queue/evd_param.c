@@ -2,7 +2,7 @@
 /*
  * evd_param.c - queries an EVD and changes its size
  *
- * A resize replaces the ring, and the CQ if no EP feeds the EVD. evd->size_lock serialises
+ * A resize replaces the ring, and the CQ if no EP feeds the EVD. size_lock serialises
  * the calls. Consumers call both functions in process context.
  */
 #include <linux/kernel.h>

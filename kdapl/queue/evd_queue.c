@@ -2,7 +2,7 @@
 /*
  * evd_queue.c - the queue of an EVD: a ring and, behind it, a CQ
  *
- * Completions wait in the CQ until a dequeue or an upcall takes them. All other events wait
+ * Completions wait in the CQ until a dequeue or an upcall takes them. Other events wait
  * in the ring. Events in the ring are older than completions in the CQ. evd->lock guards
  * both. Consumers dequeue in process or softirq context; the other layers post events and
  * collect completions.
@@ -20,7 +20,7 @@ static bool ring_is_full(const struct dat_evd *evd)
 }
 
 /*
- * Reports once that events are lost. Other EVDs report on the asynchronous EVD of their IA.
+ * Reports a loss of events once. Other EVDs report on the asynchronous EVD of their IA.
  * That EVD has a spare entry for its own losses. The spare entry is free when it is
  * needed, because each dequeue makes room for one more event.
  */

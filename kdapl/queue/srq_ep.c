@@ -2,8 +2,8 @@
 /*
  * srq_ep.c - the EPs that are attached to an SRQ, and their EVDs
  *
- * A completion names the QP that took a buffer. The SRQ looks up the EP by this QP. An EVD
- * of the EPs must hold as many completions as the SRQ has buffers. EPs call the functions in
+ * A completion names the QP that took a buffer. The SRQ looks up the EP by the QP. An EVD
+ * of the EPs must hold as many completions as the SRQ has buffers. EPs call these in
  * process context; completions look up their EP in any context.
  */
 #include <linux/hash.h>

@@ -3,7 +3,7 @@
  * srq_reclaim.c - finds and flushes buffers of an SRQ that a device has lost
  *
  * When a connection ends while a message arrives, rxe of Linux 6.12 does not complete the
- * buffer of this message. But rxe takes buffers in the order posted, one at a time for each
+ * buffer of this message. But rxe takes buffers in posting order, one at a time for each
  * QP, and can report each buffer that it takes. A taken buffer is lost if no live QP can
  * still have it, because each has completed a later one. This file flushes lost buffers.
  * Device events call it in process or softirq context, completions under the SRQ's lock.

@@ -168,7 +168,7 @@ static void evd_helper_work(struct work_struct *work)
 
 static void evd_queue_work(struct dat_evd *evd)
 {
-	/* A work item that runs an upcall processes no event before the upcall returns. */
+	/* A work item that runs an upcall processes no event until the upcall returns. */
 	if (evd->policy == DAT_UPCALL_MANY && atomic_read(&evd->works))
 		evd_call_helper(evd);
 	evd_work_begin(evd);
@@ -332,7 +332,7 @@ static void evd_wait_for_upcalls(struct dat_evd *evd)
 		irq_poll_disable(&evd->iop);
 		irq_poll_enable(&evd->iop);
 		/*
-		 * An interrupt of the CQ while irq_poll was disabled has scheduled nothing,
+		 * An interrupt of the CQ with irq_poll disabled has scheduled nothing,
 		 * and no other follows until the CQ is armed again.
 		 */
 		if (READ_ONCE(evd->watchers))
