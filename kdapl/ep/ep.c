@@ -2,9 +2,9 @@
 /*
  * ep.c - creates, queries and frees endpoints
  *
- * An EP owns a QP, its send and receive slots, at most one connection, and uses of its PZ,
+ * An EP owns a QP, its queue slots, at most one connection, and uses of its PZ,
  * EVDs and SRQ. Consumers create and free EPs in process context and may query the status
- * in softirq. The removal of a device calls ep_shutdown() too.
+ * in softirq. The removal of a device shuts EPs down.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -65,7 +65,7 @@ static void ep_shutdown(struct dat_object *obj)
 				    EP_IN(DISCONNECT_PENDING),
 				DAT_EP_STATE_DISCONNECTED);
 	mutex_unlock(&ep->mutex);
-	/* A consumer that frees the EP needs no event. Removal of the device needs one. */
+	/* An event is needed when the device is removed, not when the EP is freed. */
 	if (obj->ia->unplugged && connected)
 		dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_BROKEN);
 	if (obj->ia->unplugged && connecting)
@@ -77,7 +77,7 @@ static void ep_shutdown(struct dat_object *obj)
 	mutex_lock(&ep->mutex);
 	swap(id, ep->cm_id);
 	if (id && connected) {
-		/* Before the disconnect: siw drops outstanding reads when it disconnects. */
+		/* Fail the QP first: a disconnect lets siw drop outstanding reads. */
 		dat_ep_fail_qp(ep);
 		rdma_disconnect(id);
 	}

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * ep.h - endpoints
+ * ep.h - endpoints: attributes, QP, connection and their life cycle
+ *
+ * ep/ implements the EP up to its QP and the end of its connection; cm/ establishes
+ * connections.
  */
 #ifndef _KDAPL_EP_H
 #define _KDAPL_EP_H
@@ -23,23 +26,22 @@ struct dat_srq;
 #define DAT_MAX_PRIVATE_DATA	56
 
 /*
- * How often the transport tries again before a connection is BROKEN. One less
- * than the most, as rxe takes 7 to mean for ever, and would never tell of a
- * peer that has vanished.
+ * Transport retries before a connection is BROKEN. One less than the maximum 7: rxe
+ * retries for ever with 7, and would never report that the peer has disappeared.
  */
 #define DAT_EP_RETRIES	6
 
-/* What a peer may send at most. */
+/* Private data that a peer may send, in bytes. */
 #define DAT_PRIVATE_DATA_BUF	256
 
 /**
- * struct dat_watermarks - how many receive buffers an EP may have
- * @soft: more than that are an event, while @soft_armed
- * @hard: more than that end the connection
- * @soft_armed: the event has not come since @soft was set
- * @trap: the lower of those that matter
- * @watching: the receive EVD looks at its completions for our sake
- * @work: tells the consumer of @soft
+ * struct dat_watermarks - limits for the receive buffers of an EP
+ * @soft: more buffers cause an event, while @soft_armed
+ * @hard: more buffers break the connection
+ * @soft_armed: the event has not been reported since @soft was set
+ * @trap: the lower of the active limits
+ * @watching: the EP watches its receive EVD, see dat_evd_watch()
+ * @work: reports @soft to the consumer
  *
  * Guarded by the lock of the receive EVD if the EP has an SRQ, else by that of
  * the receive queue.
@@ -54,16 +56,16 @@ struct dat_watermarks {
 };
 
 /**
- * struct dat_ep_parts - what of an EP can be changed before it has a connection
- * @pz: its PZ, used; NULL if it is unconfigured
- * @recv_evd: EVD of receives; a private one if the consumer wants none
- * @request_evd: EVD of everything else that is posted; likewise
+ * struct dat_ep_parts - the parts of an EP that can change while it has no connection
+ * @pz: its PZ, used; NULL if the EP is unconfigured
+ * @recv_evd: EVD of receives; a private one if the consumer passed none
+ * @request_evd: EVD of all other requests; a private one if the consumer passed none
  * @connect_evd: EVD of connection events, or NULL
- * @recv_evd_is_private: the consumer did not give @recv_evd
- * @request_evd_is_private: the consumer did not give @request_evd
- * @srq: where it takes its receive buffers from, used, or NULL; never changes
- * @attr: what the EP can do
- * @flushing: it is notified of all receives, solicited or not
+ * @recv_evd_is_private: the consumer did not pass @recv_evd
+ * @request_evd_is_private: the consumer did not pass @request_evd
+ * @srq: SRQ of the EP, used, or NULL; never changes
+ * @attr: attributes of the EP
+ * @flushing: all receives notify, solicited or not
  */
 struct dat_ep_parts {
 	struct dat_pz *pz;
@@ -79,69 +81,70 @@ struct dat_ep_parts {
 
 /**
  * struct dat_ep - an endpoint
- * @obj: head
- * @pz: its PZ, used; NULL if the EP is unconfigured, and then it has no EVDs
- *	for DTOs and no QP either
- * @recv_evd: EVD of receives; a private one if the consumer wants none
- * @request_evd: EVD of everything else that is posted; likewise
+ * @obj: object head
+ * @pz: its PZ, used; NULL if the EP is unconfigured: it then has no EVDs for
+ *	DTOs and no QP
+ * @recv_evd: EVD of receives; a private one if the consumer passed none
+ * @request_evd: EVD of all other requests; a private one if the consumer passed none
  * @connect_evd: EVD of connection events, or NULL
- * @recv_evd_is_private: the consumer did not give @recv_evd
- * @request_evd_is_private: the consumer did not give @request_evd
- * @srq: where it takes its receive buffers from, used; NULL for @rq
- * @srq_ep: its attachment to @srq
- * @watermarks: how many receive buffers it may have
- * @attr: what the EP can do
+ * @recv_evd_is_private: the consumer did not pass @recv_evd
+ * @request_evd_is_private: the consumer did not pass @request_evd
+ * @srq: SRQ that supplies the receive buffers, used; NULL if @rq does
+ * @srq_ep: attachment to @srq
+ * @watermarks: limits for receive buffers
+ * @attr: attributes
  * @reset_mutex: serialises calls of dat_ep_reset()
- * @mutex: serialises connect, accept, disconnect, changes and the EP's end
+ * @mutex: serialises connect, accept, disconnect, changes and shutdown of the EP
  * @state_lock: guards @state
- * @state: where in its life the EP is
+ * @state: state of the EP
  * @qp: the QP
- * @qp_bytes: what the EP is charged for it and its queues, until it is destroyed
- * @slot_bytes: what it is charged for the slots of @sq and @rq
- * @cm_id: its connection; made under @mutex
- * @old_id: an id that @timeout_work destroys. Its handler may drive @qp until this is
+ * @qp_bytes: bytes charged for @qp and its queues, until @qp is destroyed
+ * @slot_bytes: bytes charged for the slots of @sq and @rq
+ * @cm_id: id of the connection; set under @mutex
+ * @old_id: an id that @timeout_work destroys. Its handler may modify @qp until this is
  *	NULL; a change to NULL wakes up waiters of this variable.
  * @sq: sends, RDMA, binds
  * @rq: receives
- * @error_work: ends a broken connection; see dat_ep_break_soon()
- * @notify_work: tells rdma_cm that data has come
- * @failed: a DTO has failed, or the device said so, before the connection ended
+ * @error_work: disconnects a broken connection; see dat_ep_break_soon()
+ * @notify_work: reports to rdma_cm that data has arrived
+ * @failed: a DTO has failed, or the device reported an error, before the connection
+ *	ended
  * @qp_failed: the QP is in the error state for good
- * @flushing: its connection has ended: it is notified of all receives, solicited
- *	or not
+ * @flushing: the connection has ended: all receives notify, solicited or not
  * @again_work: calls @connect_again
  * @connect_again: tries to connect from another local port; set by dat_ep_connect()
- * @port_tries: how often it has
+ * @port_tries: attempts by @connect_again
  * @tos: type of service of the connection
- * @drain_work: ends a connection gracefully
- * @settle_work: reports the end of a connection when its queues have been flushed
+ * @drain_work: completes a graceful disconnect
+ * @settle_work: reports the end of a connection when its queues are flushed
  * @dreq_work: disconnects a broken connection: see DAT_QUIRK_LATE_ANSWERS
  * @idle_wq: woken up when nothing is outstanding, and when the end was reported
  * @settle_deadline: when @settle_work stops waiting for completions, in jiffies
  * @end_number: the event that @settle_work is to report; 0 for none. Guarded by
  *	@state_lock
- * @end_may_be_broken: if a DTO fails until then, the event is another
- * @ending: from the end of a connection until it has been reported; likewise
- * @watching: the EVDs of DTOs process completions for the sake of @idle_wq
- * @dreq_owed: @dreq_work is to run yet; under @mutex
+ * @end_may_be_broken: report BROKEN instead if a DTO fails before the report
+ * @ending: the connection has ended, and the end has not been reported; guarded by
+ *	@state_lock
+ * @watching: the EVDs of DTOs process completions at once, for @idle_wq
+ * @dreq_owed: @dreq_work has yet to run; under @mutex
  * @late_answers: DAT_QUIRK_LATE_ANSWERS
  * @timeout_work: ends an attempt to connect
  * @drain_deadline: when @drain_work gives up, in jiffies
- * @linger_owed: the peer may believe that it is connected, and has to be
- *	told of the end; changes under the handler lock of @cm_id
- * @passive: connects by accepting
- * @heard: the peer has sent something, while it was COMPLETION_PENDING
+ * @linger_owed: the peer may still consider itself connected, so the id must linger
+ *	until the peer is notified; changes under the handler lock of @cm_id
+ * @passive: the EP connects by accepting
+ * @heard: the peer has sent data while the EP was COMPLETION_PENDING
  * @iwarp: the transport is iWARP, which connects and disconnects QPs itself
  * @has_atomics: the device has atomic operations
  * @fences_reads: an RDMA read may have a fence
- * @all_memory_lkey: what opens all of memory to requests on @qp
- * @comm: the consumer's, for dat_ep_query()
+ * @all_memory_lkey: lkey that gives requests on @qp access to all of memory
+ * @comm: the consumer's value, for dat_ep_query()
  * @conn: parameters of the connection
- * @out_data: private data that goes to the peer
- * @in_data: private data that came from the peer
+ * @out_data: private data for the peer
+ * @in_data: private data from the peer
  * @in_data_len: bytes of @in_data
  * @remote_addr: address of the peer, as far as it is known
- * @local_qual: of a request: the connection qualifier that the peer named
+ * @local_qual: for a connection request: connection qualifier that the peer named
  */
 struct dat_ep {
 	struct dat_object obj;
@@ -212,7 +215,7 @@ static inline struct dat_ep *to_ep(struct dat_object *obj)
 	return container_of(obj, struct dat_ep, obj);
 }
 
-/* On iWARP it is up to TCP to deliver it. */
+/* On iWARP TCP reports the end to the peer, so the id need not linger. */
 static inline void dat_ep_owe_linger(struct dat_ep *ep)
 {
 	ep->linger_owed = !ep->iwarp;
@@ -286,7 +289,7 @@ const char *dat_ep_state_name(DAT_EP_STATE state);
 				 EP_IN(UNCONFIGURED_PASSIVE) | \
 				 EP_IN(UNCONFIGURED_TENTATIVE))
 
-/* A service point or a connection request has it. */
+/* A service point or a connection request uses the EP. */
 #define DAT_EP_RESERVED_STATES		(EP_IN(RESERVED) | \
 					 EP_IN(UNCONFIGURED_RESERVED) | \
 					 EP_IN(PASSIVE_CONNECTION_PENDING) | \
@@ -300,7 +303,7 @@ DAT_RETURN dat_ep_srq_join(struct dat_ia *ia, struct dat_ep_parts *p,
 			   DAT_SRQ_HANDLE handle);
 bool dat_ep_srq_is_quiet(const struct dat_ep *ep, unsigned int waited_ms);
 
-/* ep_end.c */
+/* ep_disconnect.c */
 void dat_ep_disconnect_init(struct dat_ep *ep);
 void dat_ep_disconnect_cancel(struct dat_ep *ep);
 void dat_ep_dto_failed(struct dat_object *obj, enum ib_wc_status status);

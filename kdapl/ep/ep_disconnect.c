@@ -241,7 +241,7 @@ static void ep_settle(struct dat_ep *ep, DAT_EVENT_NUMBER number,
 		return;
 	}
 	dat_ep_poll_start(ep);
-	/* The last unsignalled requests may have succeeded: a marker completes after them. */
+	/* A marker completes after requests that succeeded unsignalled. */
 	if (!dat_workq_is_idle(&ep->sq))
 		dat_post_drain(ep);
 	if (!try_report_end(ep))

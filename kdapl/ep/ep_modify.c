@@ -2,7 +2,7 @@
 /*
  * ep_modify.c - changes the parameters of an EP that has no connection
  *
- * A change of PZ, EVDs or queue limits replaces the QP. Consumers call kdapl_ep_modify() in
+ * A change of PZ, EVDs or queue limits replaces the QP. Consumers call it in
  * process context; ep->mutex serialises it with connect and accept. Either all changes
  * take effect or none.
  */

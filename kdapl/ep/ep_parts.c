@@ -3,7 +3,7 @@
  * ep_parts.c - the PZ, EVDs and SRQ of an EP, and the room that the EVDs reserve
  *
  * Creation, modification and shutdown of an EP call these functions in process context.
- * They take and release uses of EVDs, create private EVDs, and keep the number of expected
+ * They take and release uses of EVDs, create private EVDs, and count the expected
  * completions of each EVD.
  */
 #include "dev/ia.h"

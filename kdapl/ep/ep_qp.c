@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_qp.c - the queue pair of an EP
+ * ep_qp.c - creates, connects and destroys the queue pair of an EP
+ *
+ * Owns the QP and the slots of both queues. Creation, modification, reset and shutdown of an
+ * EP call these functions in process context. QP events arrive in any context.
  */
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -19,8 +22,8 @@
 #define FLUSH_TIMEOUT		(5 * HZ)
 
 /*
- * No completion wakes up the waiter if an EVD is full, or for buffers of an SRQ with
- * DAT_QUIRK_NO_LAST_WQE: the interval of the check.
+ * Interval of the check while waiting for a flush. No completion wakes up the waiter if an
+ * EVD is full, or for buffers of an SRQ with DAT_QUIRK_NO_LAST_WQE.
  */
 #define FLUSH_INTERVAL		msecs_to_jiffies(8)
 
@@ -49,7 +52,7 @@ static void qp_event(struct ib_event *event, void *context)
 	}
 }
 
-/* Receives may be posted before there is a connection; INIT allows them. */
+/* Consumers may post receives before the connection is established; INIT allows this. */
 static int qp_to_init(struct dat_ep *ep, struct ib_qp *qp)
 {
 	struct ib_qp_attr attr = {
@@ -62,7 +65,7 @@ static int qp_to_init(struct dat_ep *ep, struct ib_qp *qp)
 	if (dat_dev_has_atomics(qp->device))
 		attr.qp_access_flags |= IB_ACCESS_REMOTE_ATOMIC;
 
-	/* iWARP's QPs take receives from the start, and have no partitions. */
+	/* iWARP QPs accept receives in every state, and have no partitions. */
 	if (ep->iwarp)
 		return ib_modify_qp(qp, &attr,
 				    IB_QP_STATE | IB_QP_ACCESS_FLAGS);
@@ -71,8 +74,8 @@ static int qp_to_init(struct dat_ep *ep, struct ib_qp *qp)
 }
 
 /*
- * Caches the properties of the device that posts depend on. A post may come after the
- * removal of the device, so it must not follow a pointer to it.
+ * Caches the properties of the device that posts depend on. A consumer may post after the
+ * removal of the device, so a post must not follow a pointer to the device.
  */
 static void cache_caps(struct dat_ep *ep, const struct ib_qp *qp)
 {
@@ -92,7 +95,7 @@ static struct ib_qp *qp_make(struct dat_ep *ep, const struct dat_ep_parts *p)
 		.send_cq = p->request_evd->cq,
 		.recv_cq = p->recv_evd->cq,
 		.cap = {
-			/* A bind takes two, a graceful disconnect one. */
+			/* A bind needs two work requests, a graceful disconnect one. */
 			.max_send_wr = 2 * attr->max_request_dtos + 1,
 			.max_recv_wr = attr->max_recv_dtos,
 			.max_send_sge = max3(attr->max_request_iov,
@@ -123,7 +126,7 @@ static struct ib_qp *qp_make(struct dat_ep *ep, const struct dat_ep_parts *p)
 	return qp;
 }
 
-/* What the QP and its queues take. */
+/* Bytes of the QP and its queues. */
 static size_t qp_bytes(const struct dat_ep_parts *p)
 {
 	const DAT_EP_ATTR *attr = &p->attr;
@@ -139,8 +142,8 @@ static size_t qp_bytes(const struct dat_ep_parts *p)
 }
 
 /**
- * dat_ep_qp_create - make the QP of an EP, and the slots of its queues
- * @ep: the EP; it has no connection. A QP that it has is flushed and freed.
+ * dat_ep_qp_create - create the QP of an EP, and the slots of its queues
+ * @ep: the EP; it has no connection. An existing QP is flushed and destroyed.
  * @p: PZ, EVDs and attributes of the new QP
  *
  * Nothing can be posted until dat_ep_qp_start().
@@ -168,7 +171,7 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
 	if (!sq || !rq)
 		goto free;
 	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
-	/* A QP that replaces another takes over its charge. */
+	/* A QP that replaces another keeps the charge of the old one. */
 	if (!ep->qp && !dat_object_charge_hca(&ep->obj, DAT_HCA_OBJECT, 1))
 		goto free;
 	qp = qp_make(ep, p);
@@ -189,7 +192,7 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
 			       ep->qp);
 	dat_workq_set(&ep->sq, sq, max_send + 1);
 	dat_workq_set(&ep->rq, rq, max_recv);
-	/* The last slot of the send queue is the disconnect's. */
+	/* The last slot of the send queue is reserved for dat_post_drain(). */
 	ep->sq.max = max_send;
 	ep->sq.unordered = dat_dev_quirks(qp->device) & DAT_QUIRK_UNORDERED;
 	return DAT_SUCCESS;
@@ -213,8 +216,8 @@ static void workq_use(struct dat_workq *wq, struct ib_qp *qp)
 
 /**
  * dat_ep_qp_start - allow posting
- * @ep: the EP, from dat_ep_qp_create(), with the PZ and EVDs of its QP; its mutex
- *	is held, or nobody else knows it
+ * @ep: the EP, from dat_ep_qp_create(), with the PZ and EVDs of its QP; its mutex is
+ *	held, or it has no handle yet
  *
  * Context: process.
  */
@@ -226,10 +229,11 @@ void dat_ep_qp_start(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_is_idle - has all that was posted completed?
+ * dat_ep_is_idle - have all posted requests and receives completed?
  * @ep: the EP
  *
- * What came from an SRQ is dat_ep_srq_is_quiet()'s. Context: any.
+ * For buffers of an SRQ see dat_ep_srq_is_quiet(). Context: any.
+ * Return: true if so.
  */
 bool dat_ep_is_idle(const struct dat_ep *ep)
 {
@@ -242,7 +246,7 @@ static void wait_for_flush(struct dat_ep *ep)
 	bool quiet;
 
 	for (;;) {
-		/* Asked first: what is there by then is drained. */
+		/* Check before the drain, so that the drain includes their completions. */
 		quiet = dat_ep_srq_is_quiet(ep, jiffies_to_msecs(jiffies - begin));
 		dat_ep_drain(ep);
 		if ((dat_ep_is_idle(ep) && quiet) ||
@@ -266,12 +270,12 @@ static void reap(struct dat_ep *ep, struct dat_workq *wq, struct dat_evd *evd,
 }
 
 /**
- * dat_ep_qp_destroy - flush and free the QP
+ * dat_ep_qp_destroy - flush and destroy the QP
  * @ep: the EP, which has no connection any more
  *
- * Waits until everything that was posted has completed, so that nothing looks
- * at the slots afterwards. If the device loses completions, destroying the QP stops the
- * device; the slots, which a late completion might name, are kept.
+ * Waits until all posted requests have completed, so that the device names no slot
+ * afterwards. If the device loses completions, destroying the QP stops the device. The
+ * slots are then kept, because a late completion may name them.
  *
  * Context: process, may sleep.
  */
@@ -283,8 +287,8 @@ void dat_ep_qp_destroy(struct dat_ep *ep)
 		return;
 	dat_ep_fail_qp(ep);
 	/*
-	 * The last ones may have succeeded without a completion. A QP in the
-	 * error state gives one for whatever is posted now.
+	 * The last requests may have succeeded unsignalled. A QP in the error state
+	 * completes the marker that is posted now.
 	 */
 	if (!dat_workq_is_idle(&ep->sq))
 		dat_post_drain(ep);
@@ -307,11 +311,11 @@ void dat_ep_qp_destroy(struct dat_ep *ep)
 }
 
 /**
- * dat_ep_qp_connect - take the QP to RTR and RTS, as the connection demands
+ * dat_ep_qp_connect - move the QP to RTR and RTS with the attributes of a connection
  * @ep: the EP
  * @id: the connection
  *
- * On iWARP the connection does that itself.
+ * On iWARP the connection itself moves the QP.
  *
  * Context: process, may sleep; the lock of @id's handler is held.
  * Return: 0 or a negative errno.
@@ -337,7 +341,7 @@ int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id)
 			attr.max_dest_rd_atomic = ep->conn.responder_resources;
 		if (ep->passive && steps[i] == IB_QPS_RTS)
 			attr.max_rd_atomic = ep->conn.initiator_depth;
-		/* The peer may have asked for more. */
+		/* The peer may have requested more retries. */
 		if (mask & IB_QP_RETRY_CNT)
 			attr.retry_cnt = min_t(u8, attr.retry_cnt,
 					       DAT_EP_RETRIES);

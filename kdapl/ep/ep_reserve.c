@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_reserve.c - EPs in the hands of service points and connection requests
+ * ep_reserve.c - EPs that a service point or a connection request uses
+ *
+ * A service point reserves a consumer's EP or creates one for the consumer. The request
+ * takes the EP over, and accept or reject releases it. cm/ calls these functions in process
+ * context.
  */
 #include "dev/ia.h"
 #include "ep/ep.h"
 
 /**
  * dat_ep_reserve - reserve a consumer's EP for a service point
- * @ia: the IA that it must be of
- * @handle: what the consumer passed
+ * @ia: the IA of the service point; the EP must belong to it
+ * @handle: the consumer's handle
  * @epp: out: the EP, RESERVED, used and referenced, for dat_ep_unreserve()
  *
  * Context: process, may sleep.
@@ -45,14 +49,14 @@ put:
 }
 
 /**
- * dat_ep_provide - make an EP for a consumer who wants the provider's
+ * dat_ep_provide - create an EP for a consumer that passes none
  * @ia: the IA
  * @state: UNCONFIGURED_RESERVED or UNCONFIGURED_TENTATIVE
- * @reads_in: RDMA reads that the peer wants to have outstanding
+ * @reads_in: RDMA reads that the peer requests to have outstanding
  * @reads_out: RDMA reads that the peer can serve
  * @epp: out: the EP, used and referenced, for dat_ep_unreserve()
  *
- * It has neither PZ nor EVDs: dat_ep_modify() gives them.
+ * The EP has neither PZ nor EVDs: the consumer sets them with dat_ep_modify().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR.
@@ -76,7 +80,7 @@ DAT_RETURN dat_ep_provide(struct dat_ia *ia, DAT_EP_STATE state, u8 reads_in,
 	ret = dat_ep_attr_check(ia, &wanted, &ep->attr);
 	if (ret)
 		goto put;
-	/* Before anybody can name it, let alone free it. */
+	/* Before the EP is published: then a consumer can try to free it. */
 	dat_object_use_get(&ep->obj);
 	kref_get(&ep->obj.ref);
 	ret = dat_object_publish(&ep->obj);
@@ -93,12 +97,12 @@ put:
 }
 
 /**
- * dat_ep_set_peer - remember who wants to connect to an EP
+ * dat_ep_set_peer - set the address of the peer that requests a connection
  * @ep: the EP, whose mutex the caller holds
  * @peer: address of the peer; NULL if there is none any more
  * @qual: connection qualifier that the peer has named
  *
- * Once the EP has an id, that one knows better. Context: process.
+ * Once the EP has an id, dat_ep_query() reads the address from the id. Context: process.
  */
 void dat_ep_set_peer(struct dat_ep *ep, const struct sockaddr_storage *peer,
 		     DAT_CONN_QUAL qual)
@@ -112,7 +116,7 @@ void dat_ep_set_peer(struct dat_ep *ep, const struct sockaddr_storage *peer,
 }
 
 /**
- * dat_ep_now_pending - the request has come that an EP is reserved for
+ * dat_ep_now_pending - move a reserved EP to the pending state when its request arrives
  * @ep: the EP of an RSP
  * @peer: address of the peer
  * @qual: connection qualifier of the RSP
@@ -125,7 +129,7 @@ bool dat_ep_now_pending(struct dat_ep *ep, const struct sockaddr_storage *peer,
 {
 	bool ok;
 
-	/* dat_ep_modify() may just be configuring it. */
+	/* Under the mutex, because dat_ep_modify() may be configuring the EP. */
 	mutex_lock(&ep->mutex);
 	ok = dat_ep_move(ep, EP_IN(RESERVED),
 			 DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) ||
@@ -138,9 +142,9 @@ bool dat_ep_now_pending(struct dat_ep *ep, const struct sockaddr_storage *peer,
 }
 
 /**
- * dat_ep_unreserve - a service point or connection request gives its EP back
+ * dat_ep_unreserve - end the use of an EP by a service point or connection request
  * @ep: the EP; the reference remains the caller's
- * @is_ours: it came from dat_ep_provide(), and goes
+ * @is_ours: the EP came from dat_ep_provide(), and is destroyed
  *
  * Context: process, may sleep; the caller holds a live reference to the IA.
  */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_reset.c - making a disconnected EP fit for another connection
+ * ep_reset.c - resets a disconnected EP for another connection
+ *
+ * A reset replaces the QP and lets the old id linger. Consumers call kdapl_ep_reset() in
+ * process context.
  */
 #include <linux/kernel.h>
 #include <linux/wait_bit.h>
@@ -10,20 +13,20 @@
 #include "dev/ia.h"
 #include "ep/ep.h"
 
-/* A new QP: its number is none that the old peer may still be sending to. */
+/* Replaces the QP: the old peer may still send to the number of the old QP. */
 static DAT_RETURN replace_qp(struct dat_ep *ep)
 {
 	struct dat_ep_parts parts = dat_ep_parts(ep);
 	struct rdma_cm_id *id = NULL;
 	DAT_RETURN ret;
 
-	/* Its handlers look at the EP, and on iWARP it holds the QP. */
+	/* Handlers of the id access the EP, and on iWARP the id holds the QP. */
 	swap(id, ep->cm_id);
 	if (id)
 		dat_linger(id, ep->obj.owner->user, &ep->linger_owed,
 			   ep->dreq_owed);
 	ep->dreq_owed = false;
-	/* That of the old connection comes before all of the next. */
+	/* The end of the old connection must be reported before events of the next. */
 	dat_ep_wait_disconnected(ep);
 	ret = dat_ep_qp_create(ep, &parts);
 	if (ret)
@@ -39,9 +42,9 @@ static DAT_RETURN replace_qp(struct dat_ep *ep)
 }
 
 /*
- * Takes the mutex when no handler of an id that the EP has given up can run: it may
- * be driving the QP that is to be replaced. Not by waiting under the mutex, as on
- * iWARP it may take as long as TCP tries to connect.
+ * Takes the mutex when no handler of ep->old_id can run any more: the handler may still
+ * modify the QP that is to be replaced. The wait is not under the mutex: on iWARP it may
+ * last until TCP stops trying to connect.
  */
 static void lock_when_unattended(struct dat_ep *ep)
 {
@@ -72,7 +75,7 @@ static DAT_RETURN ep_reset(struct dat_ep *ep)
 	if (ret || state == DAT_EP_STATE_UNCONNECTED)
 		return ret;
 
-	/* The works are about the old connection, and take the mutex. */
+	/* The work items belong to the old connection, and take the mutex. */
 	dat_ep_disconnect_cancel(ep);
 	mutex_lock(&ep->mutex);
 	if (dat_ep_move(ep, EP_IN(DISCONNECTED), DAT_EP_STATE_UNCONNECTED)) {
@@ -84,12 +87,12 @@ static DAT_RETURN ep_reset(struct dat_ep *ep)
 }
 
 /**
- * kdapl_ep_reset - make a DISCONNECTED EP UNCONNECTED again
- * @ep_handle: the EP, DISCONNECTED or UNCONNECTED; the latter stays as it is,
- *	with its receives
+ * kdapl_ep_reset - reset a DISCONNECTED EP to UNCONNECTED
+ * @ep_handle: the EP, DISCONNECTED or UNCONNECTED; an UNCONNECTED EP does not change and
+ *	keeps its receives
  *
- * What was posted is flushed, and its events are dequeued as usual: those that
- * the EVD has room for. Specification: dat_ep_reset().
+ * kdapl flushes posted requests. The consumer dequeues their events as usual, as far as
+ * the EVD has room for them. Specification: dat_ep_reset().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE,
@@ -106,9 +109,9 @@ DAT_RETURN kdapl_ep_reset(DAT_EP_HANDLE ep_handle)
 				  DAT_INVALID_HANDLE_EP, &ret);
 	if (!obj)
 		return ret;
-	/* It must not be freed while the mutex is not held. */
+	/* The use keeps the EP from being freed while the mutex is released. */
 	if (dat_object_use_get(obj)) {
-		/* One at a time, or it cancels works of the next connection. */
+		/* A second call would cancel work items of the next connection. */
 		mutex_lock(&to_ep(obj)->reset_mutex);
 		ret = ep_reset(to_ep(obj));
 		mutex_unlock(&to_ep(obj)->reset_mutex);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_srq.c - EPs that receive from an SRQ: creation, and the end of their QPs
+ * ep_srq.c - EPs that receive from an SRQ: creation, and the flush of their QPs
+ *
+ * Consumers create the EPs in process context. ep_qp.c asks before it destroys a QP
+ * whether the QP has completed all buffers that it took from the SRQ.
  */
 #include <linux/kernel.h>
 
@@ -12,8 +15,8 @@
 #include "queue/srq.h"
 
 /*
- * How long a QP in the error state may take to complete the buffers that it has
- * taken, in milliseconds, where the device does not say when it has.
+ * Time in milliseconds that a QP in the error state may need to complete the buffers that
+ * it has taken. For devices that do not report the last one.
  */
 #define QUIET_MS	5
 
@@ -23,7 +26,7 @@
  * @pz: the PZ
  *
  * Context: any.
- * Return: false if the device wants both to be of the same PZ.
+ * Return: false if the device requires both to be of the same PZ.
  */
 bool dat_ep_srq_suits(const struct dat_srq *srq, const struct dat_pz *pz)
 {
@@ -32,15 +35,15 @@ bool dat_ep_srq_suits(const struct dat_srq *srq, const struct dat_pz *pz)
 }
 
 /**
- * dat_ep_srq_join - let a new EP use an SRQ
+ * dat_ep_srq_join - look up the SRQ of a new EP, and use it
  * @ia: the IA
- * @p: the EP's PZ and attributes; out: @p->srq, used and referenced; not set if
- *	the call fails
- * @handle: what the consumer passed
+ * @p: PZ and attributes of the EP; out: @p->srq, used and referenced; not set if the
+ *	call fails
+ * @handle: the consumer's handle
  *
  * Context: any.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (the device
- * wants the SRQ to be of the EP's PZ).
+ * requires the SRQ to be of the EP's PZ).
  */
 DAT_RETURN dat_ep_srq_join(struct dat_ia *ia, struct dat_ep_parts *p,
 			   DAT_SRQ_HANDLE handle)
@@ -68,12 +71,12 @@ put:
 }
 
 /**
- * dat_ep_srq_is_quiet - has a QP completed all buffers that it had taken?
+ * dat_ep_srq_is_quiet - has a QP completed all buffers that it has taken?
  * @ep: the EP; its QP is in the error state
- * @waited_ms: how long it has been, in milliseconds
+ * @waited_ms: time since the QP entered the error state, in milliseconds
  *
  * Context: any.
- * Return: true if no more will complete.
+ * Return: true if no more buffers will complete.
  */
 bool dat_ep_srq_is_quiet(const struct dat_ep *ep, unsigned int waited_ms)
 {
@@ -85,24 +88,24 @@ bool dat_ep_srq_is_quiet(const struct dat_ep *ep, unsigned int waited_ms)
 }
 
 /**
- * kdapl_ep_create_with_srq - make an endpoint that receives from an SRQ
+ * kdapl_ep_create_with_srq - create an endpoint that receives from an SRQ
  * @ia_handle: the IA
- * @pz_handle: its PZ; on rxe that of the SRQ, elsewhere any
+ * @pz_handle: PZ of the EP; on rxe that of the SRQ, on other devices any
  * @recv_evd_handle: EVD for completions of receives, or DAT_HANDLE_NULL
- * @request_evd_handle: EVD for completions of all else that is posted, or
+ * @request_evd_handle: EVD for completions of all other requests, or
  *	DAT_HANDLE_NULL
  * @connect_evd_handle: EVD for connection events, or DAT_HANDLE_NULL
  * @srq_handle: the SRQ
- * @ep_attributes: wishes, see dat_ep_attr_check(), not NULL; max_recv_iov does
- *	not matter. srq_soft_hw is the soft high watermark, 0 and DAT_HW_DEFAULT
- *	for none.
+ * @ep_attributes: requested attributes, see dat_ep_attr_check(), not NULL;
+ *	max_recv_iov has no effect. srq_soft_hw is the soft high watermark, 0 and
+ *	DAT_HW_DEFAULT for none.
  * @ep_handle: out: the handle; the EP is UNCONNECTED
  *
  * Specification: dat_ep_create_with_srq().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (also: the PZ
- * is not that of the SRQ, and the device cannot do that),
+ * is not that of the SRQ, and the device does not support this),
  * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the
  * device is removed).
  */
@@ -124,7 +127,7 @@ DAT_RETURN kdapl_ep_create_with_srq(DAT_IA_HANDLE ia_handle,
 	if (!ep_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
 	attr = *ep_attributes;
-	/* That of its receives is the SRQ's. */
+	/* max_recv_iov of the receives is a property of the SRQ. */
 	attr.max_recv_iov = 0;
 	if (!attr.srq_soft_hw)
 		attr.srq_soft_hw = DAT_HW_DEFAULT;
@@ -133,7 +136,7 @@ DAT_RETURN kdapl_ep_create_with_srq(DAT_IA_HANDLE ia_handle,
 	ret = dat_ep_make(ia_handle, pz_handle, recv_evd_handle,
 			  request_evd_handle, connect_evd_handle, &srq_handle,
 			  &attr, ep_handle);
-	/* Attributes stand one further to the right here. */
+	/* The attributes are argument 6 of dat_ep_create(), and argument 7 here. */
 	if (ret == DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6))
 		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
 	return ret;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_watermark.c - how many receive buffers an EP has, and may have
+ * ep_watermark.c - counts and limits the receive buffers of an EP
  *
- * An EP of its own has those that were posted on it and have not completed. One
- * with an SRQ has those that it has taken and the consumer has not dequeued;
- * while there are watermarks, the EVD puts completions into its ring as they
- * come, where they can be counted.
+ * An EP without SRQ has the buffers that were posted and have not completed. An EP with
+ * SRQ has the buffers that it took and that the consumer has not dequeued. While such an
+ * EP has a watermark, the EVD moves completions to its ring on arrival, where they are
+ * counted. Consumers set watermarks in process context; posts and completions check them.
  */
 #include <linux/kernel.h>
 
@@ -16,9 +16,10 @@
 #include "queue/srq.h"
 
 /**
- * dat_watermark_is_valid - can this be a high watermark?
+ * dat_watermark_is_valid - is a value a valid high watermark?
  * @watermark: the watermark
  *
+ * Context: any.
  * Return: true if it is a number of buffers, or DAT_WATERMARK_INFINITE.
  */
 bool dat_watermark_is_valid(DAT_COUNT watermark)
@@ -31,15 +32,15 @@ static spinlock_t *watermark_lock(struct dat_ep *ep)
 	return ep->srq ? &ep->recv_evd->lock : &ep->rq.lock;
 }
 
-/* The watermark that the next buffer may exceed. Infinite is the highest. */
+/* Sets the number of buffers above which check() must run. Infinite is the highest. */
 static void set_trap(struct dat_ep *ep)
 {
 	struct dat_watermarks *w = &ep->watermarks;
 
 	w->trap = min(w->soft_armed ? (u32)w->soft : U32_MAX, (u32)w->hard);
 	/*
-	 * A queue that seems full costs those nothing that have no watermark.
-	 * With an SRQ it is always full.
+	 * The post path already checks for a full queue. So a lower rq.max catches the
+	 * watermark without cost for EPs that have none. With an SRQ rq is always full.
 	 */
 	ep->rq.max = ep->srq ? 0 : min_t(u32, ep->attr.max_recv_dtos, w->trap);
 }
@@ -73,7 +74,7 @@ static void watermark_work(struct work_struct *work)
 }
 
 /**
- * dat_watermarks_took - an EP has taken a buffer from its SRQ
+ * dat_watermarks_took - check the watermarks when an EP has taken a buffer of its SRQ
  * @obj: the EP
  *
  * Context: any; the lock of the receive EVD is held, and the event of the
@@ -88,12 +89,12 @@ void dat_watermarks_took(struct dat_object *obj)
 }
 
 /**
- * dat_watermarks_slot - a slot beyond a watermark
+ * dat_watermarks_slot - get a slot although rq.max is reached, and check the watermarks
  * @ep: the EP; the lock of its receive queue is held
  *
  * Context: any.
- * Return: the slot, as from dat_workq_slot(); NULL if the queue is really full,
- * or the EP has an SRQ.
+ * Return: the slot, as from dat_workq_slot(); NULL if the queue has max_recv_dtos
+ * receives, or the EP has an SRQ.
  */
 struct dat_dto *dat_watermarks_slot(struct dat_ep *ep)
 {
@@ -115,6 +116,7 @@ struct dat_dto *dat_watermarks_slot(struct dat_ep *ep)
  * @ep: the EP
  *
  * Context: process.
+ * Return: true if so.
  */
 bool dat_watermarks_exceeded(struct dat_ep *ep)
 {
@@ -128,7 +130,7 @@ bool dat_watermarks_exceeded(struct dat_ep *ep)
 	return exceeded;
 }
 
-/* Watches the receive EVD if there is a reason to. */
+/* Watches the receive EVD while @reason is true, see dat_evd_watch(). */
 static void watch(struct dat_ep *ep, bool reason)
 {
 	struct dat_watermarks *w = &ep->watermarks;
@@ -162,8 +164,10 @@ static void set_watermarks(struct dat_ep *ep, DAT_COUNT soft, DAT_COUNT hard)
 }
 
 /**
- * dat_watermarks_init - a new EP has no watermarks
+ * dat_watermarks_init - initialise a new EP without watermarks
  * @ep: the EP
+ *
+ * Context: process.
  */
 void dat_watermarks_init(struct dat_ep *ep)
 {
@@ -175,8 +179,10 @@ void dat_watermarks_init(struct dat_ep *ep)
 
 /**
  * dat_watermarks_preset - set the soft high watermark of a new EP
- * @ep: the EP, which nobody else knows and which has no QP
- * @soft: the watermark
+ * @ep: the EP; it has no handle and no QP yet
+ * @soft: the watermark, see dat_watermark_is_valid()
+ *
+ * Context: process.
  */
 void dat_watermarks_preset(struct dat_ep *ep, DAT_COUNT soft)
 {
@@ -185,11 +191,11 @@ void dat_watermarks_preset(struct dat_ep *ep, DAT_COUNT soft)
 }
 
 /**
- * dat_watermarks_start - an EP has got a QP, an empty receive queue and a
- *	receive EVD
- * @ep: the EP; its mutex is held, or nobody else knows it
+ * dat_watermarks_start - activate the watermarks for a new QP
+ * @ep: the EP, with a QP, an empty receive queue and a receive EVD; its mutex is held, or
+ *	it has no handle yet
  *
- * The watermarks are those that it had before. Context: process.
+ * The watermarks do not change. Context: process.
  */
 void dat_watermarks_start(struct dat_ep *ep)
 {
@@ -200,7 +206,7 @@ void dat_watermarks_start(struct dat_ep *ep)
 }
 
 /**
- * dat_watermarks_stop - an EP is about to lose its receive EVD
+ * dat_watermarks_stop - stop watching the receive EVD before it is replaced
  * @ep: the EP; its mutex is held
  *
  * Context: process.
@@ -211,14 +217,14 @@ void dat_watermarks_stop(struct dat_ep *ep)
 }
 
 /**
- * dat_watermarks_end - an EP has no buffers any more
+ * dat_watermarks_end - stop the watermarks of an EP that has no buffers any more
  * @ep: the EP, without QP
  *
  * Context: process, may sleep.
  */
 void dat_watermarks_end(struct dat_ep *ep)
 {
-	/* Whoever sets them after this sees that there is no QP any more. */
+	/* kdapl_ep_set_watermark() checks for a QP under the same mutex. */
 	mutex_lock(&ep->mutex);
 	watch(ep, false);
 	mutex_unlock(&ep->mutex);
@@ -226,18 +232,18 @@ void dat_watermarks_end(struct dat_ep *ep)
 }
 
 /**
- * kdapl_ep_set_watermark - ask to be told when an EP has many receive buffers
+ * kdapl_ep_set_watermark - limit the receive buffers of an EP
  * @ep_handle: the EP, in any state
- * @soft_high_watermark: the event comes once, when the EP has more than that,
- *	at once if it has; or DAT_WATERMARK_INFINITE
- * @hard_high_watermark: the connection is BROKEN when the EP has more than
- *	that; or DAT_WATERMARK_INFINITE
+ * @soft_high_watermark: buffers, at least 0. kdapl reports an event once, when the EP has
+ *	more buffers; at once if it already has. DAT_WATERMARK_INFINITE for no event.
+ * @hard_high_watermark: buffers, at least 0. The connection is BROKEN when the EP has
+ *	more buffers. DAT_WATERMARK_INFINITE for no limit.
  *
- * The buffers of an EP with an SRQ are those that it has taken from the SRQ and
- * the consumer has not dequeued; of one without, those that were posted and
- * have not completed. The event is DAT_ASYNC_ERROR_EP_BROKEN on the
- * asynchronous EVD, with the handle of the EP and the reason
- * DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT; the EP stays as it is. Specification:
+ * An EP with an SRQ has the buffers that it has taken from the SRQ and that the consumer
+ * has not dequeued. An EP without SRQ has the buffers that were posted and have not
+ * completed. The event is DAT_ASYNC_ERROR_EP_BROKEN on the asynchronous EVD, with the
+ * handle of the EP and the reason DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT. The event does not
+ * change the EP. Specification:
  * dat_ep_set_watermark().
  *
  * Context: process, may sleep.
@@ -264,10 +270,10 @@ DAT_RETURN kdapl_ep_set_watermark(DAT_EP_HANDLE ep_handle,
 	ep = to_ep(obj);
 
 	mutex_lock(&ep->mutex);
-	/* An unconfigured one has none. */
+	/* An unconfigured EP has no receive EVD. */
 	if (ep->recv_evd)
 		dat_evd_collect(ep->recv_evd);
-	/* Unless it has just been freed: then it must not watch its EVD. */
+	/* An EP with SRQ but without QP is being freed, and must not watch its EVD. */
 	if (ep->qp || !ep->srq)
 		set_watermarks(ep, soft_high_watermark, hard_high_watermark);
 	mutex_unlock(&ep->mutex);
@@ -276,18 +282,18 @@ DAT_RETURN kdapl_ep_set_watermark(DAT_EP_HANDLE ep_handle,
 }
 
 /**
- * kdapl_ep_recv_query - how many receive buffers an EP has
+ * kdapl_ep_recv_query - query the number of receive buffers of an EP
  * @ep_handle: the EP
  * @nbufs_allocated: out: buffers that have not completed; may be NULL
- * @bufs_alloc_span: out: messages that can be received into them; may be NULL
+ * @bufs_alloc_span: out: messages that these buffers can receive; may be NULL
  *
- * Which buffers of an SRQ a message is just coming into is known to nobody but
- * the device: for a connected EP with an SRQ both are DAT_VALUE_UNKNOWN.
+ * Only the device can tell which buffers of an SRQ a message is just arriving into. So for
+ * a connected EP with an SRQ both values are DAT_VALUE_UNKNOWN.
  * Specification: dat_ep_recv_query().
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INTERNAL_ERROR (the device has
- * gone).
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INTERNAL_ERROR (the device is
+ * removed).
  */
 DAT_RETURN kdapl_ep_recv_query(DAT_EP_HANDLE ep_handle,
 			       DAT_COUNT *nbufs_allocated,
