@@ -2,7 +2,7 @@
 /*
  * ep_qp.c - creates, connects and destroys the queue pair of an EP
  *
- * Owns the QP and the slots of both queues. Creation, modification, reset and shutdown of an
+ * Owns the QP and the slots of both queues. Creation, change, reset and shutdown of an
  * EP call these functions in process context. QP events arrive in any context.
  */
 #include <linux/jiffies.h>
@@ -22,7 +22,7 @@
 #define FLUSH_TIMEOUT		(5 * HZ)
 
 /*
- * Interval of the check while waiting for a flush. No completion wakes up the waiter if an
+ * Interval of the check while waiting for a flush. No completion wakes it up if an
  * EVD is full, or for buffers of an SRQ with DAT_QUIRK_NO_LAST_WQE.
  */
 #define FLUSH_INTERVAL		msecs_to_jiffies(8)
@@ -246,7 +246,7 @@ static void wait_for_flush(struct dat_ep *ep)
 	bool quiet;
 
 	for (;;) {
-		/* Check before the drain, so that the drain includes their completions. */
+		/* Check first, so that the drain includes the completions. */
 		quiet = dat_ep_srq_is_quiet(ep, jiffies_to_msecs(jiffies - begin));
 		dat_ep_drain(ep);
 		if ((dat_ep_is_idle(ep) && quiet) ||

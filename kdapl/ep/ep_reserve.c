@@ -3,7 +3,7 @@
  * ep_reserve.c - EPs that a service point or a connection request uses
  *
  * A service point reserves a consumer's EP or creates one for the consumer. The request
- * takes the EP over, and accept or reject releases it. cm/ calls these functions in process
+ * takes the EP over, and accept or reject releases it. cm/ calls these in process
  * context.
  */
 #include "dev/ia.h"

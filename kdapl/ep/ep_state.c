@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_state.c - the states of an EP, and how it moves from one to another
+ * ep_state.c - reads and changes the state of an EP
+ *
+ * ep->state_lock serialises changes. Posts read the state without the lock. ep/ and
+ * cm/ call these functions, in any context.
  */
 #include "dev/ia.h"
 #include "ep/ep.h"
 
 /**
- * dat_ep_state - the state that an EP is in
+ * dat_ep_state - read the state of an EP
  * @ep: the EP
  *
  * Context: any.
+ * Return: the state.
  */
 DAT_EP_STATE dat_ep_state(struct dat_ep *ep)
 {
@@ -20,10 +24,10 @@ DAT_EP_STATE dat_ep_state(struct dat_ep *ep)
  * dat_ep_move - move an EP to another state
  * @ep: the EP
  * @from: EP_IN() of the states that it may be in
- * @to: the state that it shall be in
+ * @to: the new state
  *
  * Context: process or softirq.
- * Return: false if it is in none of @from; nothing has changed then.
+ * Return: false if the EP is in none of @from; nothing has changed then.
  */
 bool dat_ep_move(struct dat_ep *ep, unsigned int from, DAT_EP_STATE to)
 {
@@ -38,11 +42,12 @@ bool dat_ep_move(struct dat_ep *ep, unsigned int from, DAT_EP_STATE to)
 }
 
 /**
- * dat_ep_heard - a receive has completed while the EP was COMPLETION_PENDING
+ * dat_ep_heard - handle a receive that completes while the EP is COMPLETION_PENDING
  * @obj: the EP
  *
- * A peer that sends is connected. The message that says so comes another way, and
- * may be overtaken: the transport is told, and meanwhile the consumer may answer.
+ * A peer that sends is connected, but its last message of the set-up may arrive later or
+ * be lost. A work item reports the receive to rdma_cm. Meanwhile the consumer may post
+ * requests.
  *
  * Context: any.
  */
@@ -51,7 +56,7 @@ void dat_ep_heard(struct dat_object *obj)
 	struct dat_ep *ep = to_ep(obj);
 
 	spin_lock_bh(&ep->state_lock);
-	/* Nothing is queued once it has left that state: see dat_ep_disconnect_cancel(). */
+	/* After that state no work may be queued: see dat_ep_disconnect_cancel(). */
 	if (ep->state == DAT_EP_STATE_COMPLETION_PENDING && !ep->heard) {
 		WRITE_ONCE(ep->heard, true);
 		queue_work(dat_wq(&ep->obj), &ep->notify_work);
@@ -96,9 +101,10 @@ static const u8 state_subtype[] = {
 };
 
 /**
- * dat_ep_state_error - what a call returns that a state does not allow
+ * dat_ep_state_error - the return value of a call that a state does not allow
  * @state: the state
  *
+ * Context: any.
  * Return: DAT_INVALID_STATE, with the state as subtype.
  */
 DAT_RETURN dat_ep_state_error(DAT_EP_STATE state)
@@ -126,7 +132,7 @@ static const char *const state_names[] = {
 };
 
 /**
- * dat_ep_state_name - what a state is called
+ * dat_ep_state_name - the name of a state
  * @state: the state
  *
  * Context: any.

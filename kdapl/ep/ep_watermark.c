@@ -287,7 +287,7 @@ DAT_RETURN kdapl_ep_set_watermark(DAT_EP_HANDLE ep_handle,
  * @nbufs_allocated: out: buffers that have not completed; may be NULL
  * @bufs_alloc_span: out: messages that these buffers can receive; may be NULL
  *
- * Only the device can tell which buffers of an SRQ a message is just arriving into. So for
+ * Only the device can tell which buffers of an SRQ messages are arriving in. So for
  * a connected EP with an SRQ both values are DAT_VALUE_UNKNOWN.
  * Specification: dat_ep_recv_query().
  *

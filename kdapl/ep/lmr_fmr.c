@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr_fmr.c - posting the registration and the invalidation of an LMR
+ * lmr_fmr.c - posts fast registrations and invalidations of LMRs on an EP
+ *
+ * An LMR of dat_lmr_allocate() has two slots with one MR each, see mem/. lmr->fmr->lock
+ * guards them. Consumers post in process or softirq context.
  */
 #include "base/calls.h"
 #include "dev/device.h"
@@ -17,7 +20,7 @@
 #define INVALIDATE_FLAGS	(FMR_FLAGS | \
 				 DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG)
 
-/* The QP does nothing any more, but flush: writes no byte to nowhere. */
+/* The QP only flushes: post a zero-length Write as a NOP, to generate a completion. */
 static DAT_RETURN post_nop(struct dat_ep *ep, struct dat_post *post)
 {
 	struct ib_rdma_wr nop = { .wr.opcode = IB_WR_RDMA_WRITE };
@@ -27,8 +30,8 @@ static DAT_RETURN post_nop(struct dat_ep *ep, struct dat_post *post)
 }
 
 /*
- * An invalidation goes in front for the sake of DAT_QUIRK_INVALIDATE_FIRST, of
- * the key that is dead already.
+ * With DAT_QUIRK_INVALIDATE_FIRST an invalidation of the dead key precedes the
+ * registration.
  */
 static DAT_RETURN post_fmr(struct dat_ep *ep, struct dat_post *post,
 			   const struct dat_fmr_slot *slot, int access)
@@ -52,11 +55,11 @@ static DAT_RETURN post_fmr(struct dat_ep *ep, struct dat_post *post,
 }
 
 /*
- * Verbs have a fence that waits for RDMA reads, and none that waits for all
- * else. But a peer answers a read after it has carried out what came before, so
- * a fenced invalidation behind a read of nothing waits for everything. iWARP
- * goes on to the next request when the one before is done with the memory, and
- * who has DAT_QUIRK_INVALIDATE_FIRST fences all invalidations.
+ * A verbs fence waits for RDMA reads, but not for other requests. A peer answers a read
+ * after it has executed all earlier requests. So a fenced invalidation behind a
+ * zero-length read waits for all of them. iWARP begins a request after the previous one no
+ * longer uses the memory. Devices with DAT_QUIRK_INVALIDATE_FIRST fence all
+ * invalidations. Both need no read.
  */
 static DAT_RETURN post_invalidate(struct dat_ep *ep, struct dat_post *post,
 				  const struct dat_fmr_slot *slot)
@@ -115,7 +118,7 @@ static void show_memory(struct dat_fmr *fmr, unsigned int i,
 	mem->lkey = slot->mr->lkey;
 	mem->rkey = slot->mr->rkey;
 	WRITE_ONCE(lmr->rkey, mem->rkey);
-	/* Whoever finds the context finds the memory; pairs with use_lmr(). */
+	/* A reader that sees the new lkey must see the memory; pairs with use_lmr(). */
 	smp_store_release(&lmr->lkey, mem->lkey);
 }
 
@@ -124,7 +127,7 @@ static DAT_RETURN in_use(void)
 	return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
 }
 
-/* The lock is held. */
+/* Registers @mem. fmr->lock is held. */
 static DAT_RETURN register_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 				  struct dat_fmr_memory *mem,
 				  struct dat_post *post)
@@ -132,7 +135,7 @@ static DAT_RETURN register_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 	struct dat_fmr_slot *slot;
 	DAT_RETURN ret;
 
-	/* Also if the RMRs are bound to what it was before. */
+	/* Also refuse while RMRs are bound to the previous memory. */
 	if (fmr->current_slot != DAT_FMR_NO_SLOT ||
 	    atomic_read(&fmr->lmr->obj.users) > 0)
 		return in_use();
@@ -160,7 +163,7 @@ static DAT_RETURN register_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 	return DAT_SUCCESS;
 }
 
-/* The lock is held. */
+/* Invalidates the registration. fmr->lock is held. */
 static DAT_RETURN invalidate_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 				    struct dat_post *post)
 {
@@ -173,7 +176,7 @@ static DAT_RETURN invalidate_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 		return DAT_ERROR(DAT_INVALID_STATE,
 				 DAT_INVALID_STATE_LMR_FREE);
 	slot = &fmr->slots[fmr->current_slot];
-	/* Only one send queue puts it behind the registration. */
+	/* Only on the same send queue is it ordered behind the registration. */
 	if (atomic_read(&lmr->obj.users) > 0 ||
 	    (slot->pending && slot->ep != &ep->obj))
 		return in_use();
@@ -185,7 +188,7 @@ static DAT_RETURN invalidate_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 	}
 
 	WRITE_ONCE(lmr->lkey, 0);
-	/* Either a bind sees the context go, or this sees its use. */
+	/* Either a bind sees lkey 0, or this function sees the use of the bind. */
 	smp_mb();
 	post->bind = fmr->current_slot;
 	ret = atomic_read(&lmr->obj.users) > 0 ?
@@ -200,14 +203,14 @@ static DAT_RETURN invalidate_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 	return DAT_SUCCESS;
 }
 
-/* With @mem the LMR is registered, without it is invalidated. */
+/* Registers the LMR if @mem is not NULL, else invalidates it. */
 static DAT_RETURN try_post(struct dat_lmr *lmr, struct dat_ep *ep,
 			   struct dat_fmr_memory *mem, struct dat_post *post)
 {
 	DAT_RETURN ret;
 
 	spin_lock_bh(&lmr->fmr->lock);
-	/* A freed LMR has been claimed; it may have no MRs any more. */
+	/* The LMR may be freed: the claim makes users negative, and the MRs may be gone. */
 	if (atomic_read(&lmr->obj.users) < 0)
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 	else if (lmr->obj.is_down)
@@ -257,7 +260,7 @@ static DAT_RETURN post_on_ep(DAT_LMR_HANDLE lmr_handle,
 	post->lmr = lmr;
 	ret = try_post(lmr, ep, mem, post);
 	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES) {
-		/* What was posted before may be done, and nobody have looked. */
+		/* Earlier requests may have completed without being processed: process them. */
 		dat_ep_collect(ep);
 		ret = try_post(lmr, ep, mem, post);
 	}
@@ -267,37 +270,39 @@ unlock_rcu:
 }
 
 /**
- * kdapl_lmr_fmr - register memory by posting
- * @lmr_handle: an LMR from dat_lmr_allocate() that has no memory: it is new, or
- *	has been invalidated
+ * kdapl_lmr_fmr - post a fast registration of memory
+ * @lmr_handle: an LMR from dat_lmr_allocate() without memory: new or invalidated
  * @mem_type: DAT_MEM_TYPE_VIRTUAL: kmalloc() or vmalloc() memory, from for_va
- *	to the end of the last page; DAT_MEM_TYPE_PLATFORM: likewise of a
+ *	to the end of the last page; DAT_MEM_TYPE_PLATFORM: the same of a
  *	&struct dat_platform_region; DAT_MEM_TYPE_PHYSICAL: for_physical are the
  *	physical addresses of pages; DAT_MEM_TYPE_PHYSICAL_VAR_PAGES: for_array
  *	are those of larger pages; DAT_MEM_TYPE_IA: for_ia is a DMA address
  * @region_description: the memory
- * @num_pages: its pages; in all no more than the LMR was allocated for
- * @mem_privileges: what it may be used for
- * @va_type: DAT_VA_TYPE_VA: triplets address it by the consumer's addresses, or
- *	by the address of its first page if that has no other;
- *	DAT_VA_TYPE_ZB: by offsets from its first byte, which begins a page
- * @ep_handle: the EP to post it on, CONNECTED or DISCONNECTED; of the same PZ
- * @user_cookie: comes back in the completion event
+ * @num_pages: pages of the memory; at most the number that the LMR was allocated for
+ * @mem_privileges: permitted accesses, DAT_MEM_PRIV_*
+ * @va_type: DAT_VA_TYPE_VA: triplets use the consumer's addresses, or the address of
+ *	the first page for memory that has no other;
+ *	DAT_VA_TYPE_ZB: triplets use offsets from the first byte, which begins a page
+ * @ep_handle: the EP to post on, CONNECTED or DISCONNECTED; of the same PZ
+ * @user_cookie: reported in the completion event
  * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, _UNSIGNALLED_FLAG,
  *	_BARRIER_FENCE_FLAG
  * @lmr_context: out: for local buffers of DTOs, and for binds
  * @rmr_context: out: for a peer; 0 without remote privileges; may be NULL
  *
- * The contexts can be used at once for what is posted behind it on the same EP,
- * and everywhere when it has completed, with a DTO event whose operation is
- * DAT_DTO_LMR_FMR, on the EP's request EVD. The memory must stay until the
- * LMR's invalidation has completed successfully, or dat_lmr_free() has
- * returned. Of a registration that fails the LMR has no memory either.
+ * Requests posted later on the same EP can use the contexts at once. All other uses must
+ * wait for the completion: a DTO event with the operation DAT_DTO_LMR_FMR on the EP's
+ * request EVD. The memory must remain allocated until the invalidation of the LMR has
+ * completed successfully, or dat_lmr_free() has returned. This also holds for a
+ * registration that fails; the LMR then has no memory.
  *
- * On a DISCONNECTED EP it is flushed at once and changes nothing.
+ * On a DISCONNECTED EP the registration is flushed at once and changes nothing.
  *
- * An LMR can be registered behind its own invalidation. Two of either can be
- * under way, a third finds no MR.
+ * An LMR can be registered behind its own invalidation. Two registrations or
+ * invalidations of an LMR can be outstanding; a third finds no MR.
+ *
+ * Specification: dat_lmr_fmr(), kDAPL. kdat.h of DAT 2.0 does not declare the contexts
+ * as pointers; kdat_redirection.h does.
  *
  * Specification: dat_lmr_fmr(), kDAPL; kdat.h of DAT 2.0 forgets that the
  * contexts come out through pointers, kdat_redirection.h has them.
@@ -305,7 +310,7 @@ unlock_rcu:
  * Context: process or softirq; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE (also: the LMR is not from
  * dat_lmr_allocate()), DAT_INVALID_PARAMETER, DAT_INVALID_STATE (of the EP, or
- * the LMR has memory, or RMRs are bound to what it had),
+ * the LMR has memory, or RMRs are bound to its previous memory),
  * DAT_PROTECTION_VIOLATION (LMR and EP are not in the same PZ),
  * DAT_MODEL_NOT_SUPPORTED, DAT_INSUFFICIENT_RESOURCES (the send queue is full,
  * or both MRs busy), DAT_INTERNAL_ERROR (the device is removed).
@@ -358,24 +363,25 @@ DAT_RETURN kdapl_lmr_fmr(DAT_LMR_HANDLE lmr_handle,
 }
 
 /**
- * kdapl_lmr_invalidate - end the registration of memory by posting
+ * kdapl_lmr_invalidate - post an invalidation of a fast registration
  * @lmr_handle: an LMR that dat_lmr_fmr() has registered
- * @ep_handle: the EP to post it on, CONNECTED or DISCONNECTED; of the same PZ,
- *	and that of the registration if that has not completed
- * @user_cookie: comes back in the completion event
+ * @ep_handle: the EP to post on, CONNECTED or DISCONNECTED; of the same PZ. If the
+ *	registration has not completed: the EP of the registration.
+ * @user_cookie: reported in the completion event
  * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, _UNSIGNALLED_FLAG,
  *	_BARRIER_FENCE_FLAG; _LMR_INVALIDATE_FENCE_FLAG to wait until all
- *	requests that were posted on the EP before it have completed
+ *	requests that were posted on the EP before have completed
  *
- * Without the fence it may overtake them on some devices, and they fail.
+ * Without the last flag the invalidation may overtake earlier requests on some devices,
+ * and these requests fail.
  *
- * The lmr_context can no longer be posted. When it has completed, with a DTO
- * event whose operation is DAT_DTO_LMR_INVALIDATE, peers cannot use the
- * rmr_context, and the memory belongs to the consumer again. If it fails, that
- * is only so after dat_lmr_free().
+ * From the call on the lmr_context cannot be posted. The completion is a DTO event with
+ * the operation DAT_DTO_LMR_INVALIDATE. After the completion peers cannot use the
+ * rmr_context, and the memory belongs to the consumer again. If the invalidation fails,
+ * this holds only after dat_lmr_free().
  *
- * On a DISCONNECTED EP it is flushed at once and changes nothing; another EP of
- * the PZ, or dat_lmr_free(), does it then.
+ * On a DISCONNECTED EP the invalidation is flushed at once and changes nothing. Use
+ * another EP of the PZ, or dat_lmr_free().
  *
  * Specification: dat_lmr_invalidate(), kDAPL.
  *
@@ -384,9 +390,9 @@ DAT_RETURN kdapl_lmr_fmr(DAT_LMR_HANDLE lmr_handle,
  * dat_lmr_allocate()), DAT_INVALID_PARAMETER, DAT_INVALID_STATE (of the EP;
  * DAT_INVALID_STATE_LMR_FREE: the LMR has no memory, or a peer has invalidated
  * it; DAT_INVALID_STATE_LMR_IN_USE: an RMR is bound to it, or its registration
- * is under way on another EP), DAT_PROTECTION_VIOLATION (LMR and EP are not in
+ * is outstanding on another EP), DAT_PROTECTION_VIOLATION (LMR and EP are not in
  * the same PZ), DAT_INSUFFICIENT_RESOURCES (the send queue is full, or a fence
- * takes an RDMA read and the EP was made for none), DAT_INTERNAL_ERROR (the
+ * needs an RDMA read and the EP has max_rdma_read_out 0), DAT_INTERNAL_ERROR (the
  * device is removed).
  */
 DAT_RETURN kdapl_lmr_invalidate(DAT_LMR_HANDLE lmr_handle,

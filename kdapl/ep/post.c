@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * post.c - posting DTOs
+ * post.c - posts sends, RDMA reads and writes, and receives
+ *
+ * The hot path of an EP: look up the EP, check its state and the segments, post. All under
+ * RCU, without a lock but that of the queue. Consumers call it in process or softirq
+ * context.
  */
 #include <linux/slab.h>
 
@@ -14,13 +18,13 @@
 			 DAT_COMPLETION_UNSIGNALLED_FLAG | \
 			 DAT_COMPLETION_BARRIER_FENCE_FLAG)
 
-/* Nothing is wrong with a request that dat_iov_check() has looked at. */
+/* Did dat_iov_check() accept the segments, with or without a copy? */
 static bool passed(DAT_RETURN ret)
 {
 	return likely(!ret) || dat_iov_needs_copy(ret);
 }
 
-/* The segments that hold so many bytes, the last one cut. */
+/* Cuts the segments to @length bytes. Returns the number of segments. */
 static int cut_iov(struct ib_sge *iov, u32 length)
 {
 	int num;
@@ -33,11 +37,11 @@ static int cut_iov(struct ib_sge *iov, u32 length)
 }
 
 /**
- * dat_post_copied - post a request that needs segments of our own
+ * dat_post_copied - post a request with a copy of its segments
  * @ep: the EP, as for dat_post_dto()
- * @post: what it is
- * @wr: the work request: its segments need dat_iov_copy(), or it is a read that does
- *	not fill them
+ * @post: the request
+ * @wr: the work request. Either its segments need dat_iov_copy(), or it is a read that is
+ *	shorter than its segments.
  *
  * Context: process or softirq.
  * Return: as dat_post_dto(), DAT_INSUFFICIENT_RESOURCES.
@@ -131,10 +135,10 @@ post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 /**
  * kdapl_ep_post_send - send a message
  * @ep_handle: the EP, CONNECTED or DISCONNECTED
- * @num_segments: segments in @local_iov
- * @local_iov: the message; may be forgotten when the call returns, but the
- *	memory that it describes belongs to the device until completion
- * @user_cookie: comes back in the completion event
+ * @num_segments: segments in @local_iov, at most max_request_iov
+ * @local_iov: the message. The caller may reuse the array when the call returns. The
+ *	memory of the segments belongs to the device until completion.
+ * @user_cookie: reported in the completion event
  * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, _UNSIGNALLED_FLAG,
  *	_SOLICITED_WAIT_FLAG, _BARRIER_FENCE_FLAG
  *
@@ -158,19 +162,18 @@ DAT_RETURN kdapl_ep_post_send(DAT_EP_HANDLE ep_handle,
 }
 
 /**
- * kdapl_ep_post_send_with_invalidate - send a message and close a window
+ * kdapl_ep_post_send_with_invalidate - send a message and invalidate a context of the peer
  * @ep_handle: the EP, CONNECTED or DISCONNECTED
- * @num_segments: segments in @local_iov
- * @local_iov: where the data is
- * @user_cookie: comes back in the completion event
+ * @num_segments: segments in @local_iov, at most max_request_iov
+ * @local_iov: the message, see dat_ep_post_send()
+ * @user_cookie: reported in the completion event
  * @completion_flags: as for dat_ep_post_send()
- * @invalidate_flag: DAT_FALSE makes it a dat_ep_post_send()
- * @rmr_context: a context of the peer's, in the PZ of its EP
+ * @invalidate_flag: DAT_TRUE; with DAT_FALSE the call is dat_ep_post_send()
+ * @rmr_context: a context of the peer, in the PZ of the peer's EP
  *
- * When the peer gets its event, DAT_DTO_RECEIVE_WITH_INVALIDATE, the context is
- * dead: an RMR is bound to nothing, an LMR of dat_lmr_allocate() has no memory,
- * and any other LMR is of no further use. If the peer has no such context, its
- * device ends the connection.
+ * When the peer receives its event, DAT_DTO_RECEIVE_WITH_INVALIDATE, the context is
+ * invalid: an RMR is unbound, an LMR of dat_lmr_allocate() has no memory, and any other
+ * LMR can only be freed. If the peer has no such context, its device disconnects.
  *
  * Specification: dat_ep_post_send_with_invalidate(), DAT 2.0.
  *
@@ -199,7 +202,7 @@ static DAT_RETURN length_error(void)
 	return DAT_ERROR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
 }
 
-/* All that is here goes there. */
+/* The remote segment must hold all local data. */
 static DAT_RETURN check_write(const struct dat_ep *ep, u32 length,
 			      const DAT_RMR_TRIPLET *remote)
 {
@@ -209,7 +212,7 @@ static DAT_RETURN check_write(const struct dat_ep *ep, u32 length,
 	return DAT_SUCCESS;
 }
 
-/* All that is there comes here, where there may be more room. */
+/* The local segments must hold the whole remote segment; they may be larger. */
 static DAT_RETURN check_read(const struct dat_ep *ep, u32 length,
 			     const DAT_RMR_TRIPLET *remote, bool reserved)
 {
@@ -219,7 +222,7 @@ static DAT_RETURN check_read(const struct dat_ep *ep, u32 length,
 	if (unlikely(!ep->attr.max_rdma_read_out))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_CREDITS);
-	/* The peer is told the key of what it answers to. */
+	/* On iWARP a read request names the local key, and this key is not for peers. */
 	if (unlikely(reserved && ep->iwarp))
 		return DAT_ERROR(DAT_PROTECTION_VIOLATION,
 				 DAT_PROTECTION_WRITE);
@@ -287,7 +290,7 @@ post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 
 	post.length = read ? remote->segment_length : local;
 	if (unlikely(read && !post.length)) {
-		/* iWARP's reads have one segment, no more and no less. */
+		/* A read of iWARP has exactly one segment. */
 		wr.wr.sg_list = &nothing;
 		wr.wr.num_sge = ep->iwarp;
 		copied = false;
@@ -304,10 +307,10 @@ unlock:
 /**
  * kdapl_ep_post_rdma_write - write into memory of the peer
  * @ep_handle: the EP, CONNECTED or DISCONNECTED
- * @num_segments: segments in @local_iov
- * @local_iov: where the data is
- * @user_cookie: comes back in the completion event
- * @remote_buffer: where the data goes; at least as long
+ * @num_segments: segments in @local_iov, at most max_rdma_write_iov
+ * @local_iov: the data, see dat_ep_post_send()
+ * @user_cookie: reported in the completion event
+ * @remote_buffer: destination at the peer; at least as long as the data
  * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, _UNSIGNALLED_FLAG,
  *	_BARRIER_FENCE_FLAG
  *
@@ -330,11 +333,11 @@ DAT_RETURN kdapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
 /**
  * kdapl_ep_post_rdma_read - read from memory of the peer
  * @ep_handle: the EP, CONNECTED or DISCONNECTED, with max_rdma_read_out > 0
- * @num_segments: segments in @local_iov
- * @local_iov: where the data goes, from the first segment on; what is left over
- *	is not touched
- * @user_cookie: comes back in the completion event
- * @remote_buffer: where the data is, all of which is read; no longer than
+ * @num_segments: segments in @local_iov, at most max_rdma_read_iov
+ * @local_iov: destination, filled from the first segment on; bytes beyond the data do
+ *	not change
+ * @user_cookie: reported in the completion event
+ * @remote_buffer: source at the peer; kdapl reads all of it; at most as long as
  *	@local_iov
  * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, _UNSIGNALLED_FLAG,
  *	_BARRIER_FENCE_FLAG
@@ -375,19 +378,19 @@ static noinline DAT_RETURN post_recv_copied(struct dat_ep *ep,
 }
 
 /**
- * kdapl_ep_post_recv - give a buffer for a message
- * @ep_handle: the EP, in any state; but an unconfigured one takes none, nor does
- *	iWARP while a connection ends
- * @num_segments: segments in @local_iov
- * @local_iov: the buffer
- * @user_cookie: comes back in the completion event
+ * kdapl_ep_post_recv - post a buffer for a message
+ * @ep_handle: the EP, in any state, except an unconfigured EP, and except on iWARP an EP
+ *	whose connection is ending
+ * @num_segments: segments in @local_iov, at most max_recv_iov
+ * @local_iov: the buffer, see dat_ep_post_send()
+ * @user_cookie: reported in the completion event
  * @completion_flags: DAT_COMPLETION_UNSIGNALLED_FLAG
  *
  * Specification: dat_ep_post_recv().
  *
  * Context: process or softirq; does not sleep.
  * Return: as dat_ep_post_send(), except that DAT_INVALID_STATE means: the EP
- * receives from an SRQ, see dat_srq_post_recv(), or takes none in its state.
+ * receives from an SRQ, see dat_srq_post_recv(), or takes no receives in its state.
  */
 DAT_RETURN kdapl_ep_post_recv(DAT_EP_HANDLE ep_handle,
 			      DAT_COUNT num_segments,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * post.h - putting work requests on the queues of an EP
+ * post.h - posting of work requests to the queues of an EP
+ *
+ * post*.c, lmr_fmr.c and rmr_bind.c build work requests; post_queue.c posts them.
  */
 #ifndef _KDAPL_POST_H
 #define _KDAPL_POST_H
@@ -15,13 +17,13 @@ struct ib_recv_wr;
 struct ib_send_wr;
 
 /**
- * struct dat_post - what is posted, apart from the work requests
- * @op: what it is
- * @flags: as the consumer gave them
- * @cookie: the consumer's
+ * struct dat_post - a request, apart from its work requests
+ * @op: operation, DAT_DTOS or DAT_IB_DTO_*
+ * @flags: the consumer's completion flags
+ * @cookie: the consumer's cookie
  * @length: bytes of all segments
- * @rmr: of a bind, or NULL
- * @lmr: of a DAT_DTO_LMR_FMR or _INVALIDATE
+ * @rmr: the RMR of a bind, or NULL
+ * @lmr: the LMR of a DAT_DTO_LMR_FMR or _INVALIDATE
  * @bind: as in &struct dat_dto
  */
 struct dat_post {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * post_ib.c - posting what InfiniBand has more than DAT
+ * post_ib.c - posts requests of the InfiniBand extensions: immediate data and atomics
+ *
+ * Consumers call these functions in process or softirq context. The file owns no state.
  */
 #include <linux/align.h>
 
@@ -15,7 +17,7 @@
 			 DAT_COMPLETION_UNSIGNALLED_FLAG | \
 			 DAT_COMPLETION_BARRIER_FENCE_FLAG)
 
-/* What an atomic operation changes, and fetches. */
+/* Bytes that an atomic operation changes, and fetches. */
 #define ATOMIC_SIZE	sizeof(u64)
 
 static DAT_RETURN not_supported(void)
@@ -23,7 +25,7 @@ static DAT_RETURN not_supported(void)
 	return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 }
 
-/* The EP, whose state allows requests; in an RCU read-side section. */
+/* Looks up an EP whose state allows requests; in an RCU read-side section. */
 static struct dat_ep *peek_ep(DAT_EP_HANDLE handle, DAT_RETURN *ret)
 {
 	struct dat_object *obj = dat_object_lookup(handle, DAT_HANDLE_TYPE_EP);
@@ -45,19 +47,19 @@ static DAT_RETURN post_checked(struct dat_ep *ep, const struct dat_post *post,
 }
 
 /**
- * dat_ib_post_rdma_write_immed - write into memory of the peer, and tell it
+ * dat_ib_post_rdma_write_immed - write into memory of the peer, with immediate data
  * @ep_handle: the EP, CONNECTED or DISCONNECTED
- * @num_segments: segments in @local_iov
- * @local_iov: where the data is
- * @user_cookie: comes back in the completion event
- * @remote_buffer: where the data goes; at least as long
- * @immediate_data: what the peer is told, in the order of its bytes here: so
- *	does libdaplofa, with which it must go together
+ * @num_segments: segments in @local_iov, at most max_rdma_write_iov
+ * @local_iov: the data, see dat_ep_post_send()
+ * @user_cookie: reported in the completion event
+ * @remote_buffer: destination at the peer; at least as long as the data
+ * @immediate_data: value reported to the peer, with its bytes in the order of local
+ *	memory: libdaplofa does the same, and kdapl must interoperate with it
  * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, _UNSIGNALLED_FLAG,
  *	_BARRIER_FENCE_FLAG, _SOLICITED_WAIT_FLAG
  *
- * It takes a receive of the peer's, whose buffer stays as it is, and both get a
- * DAT_IB_DTO_EVENT. Specification: dat_ib_post_rdma_write_immed().
+ * The write completes one receive of the peer without changing its buffer. Both sides
+ * receive a DAT_IB_DTO_EVENT. Specification: dat_ib_post_rdma_write_immed().
  *
  * Context: process or softirq; does not sleep.
  * Return: as dat_ep_post_rdma_write(), DAT_MODEL_NOT_SUPPORTED (iWARP).
@@ -129,7 +131,7 @@ static DAT_RETURN check_atomic(const struct dat_ep *ep, u32 length,
 	return DAT_SUCCESS;
 }
 
-/* @arg is the number of @local_iov among the arguments of the call. */
+/* @arg is the position of @local_iov among the arguments of the exported call. */
 static DAT_RETURN post_atomic(DAT_EP_HANDLE ep_handle, struct ib_atomic_wr *wr,
 			      DAT_DTOS op, DAT_LMR_TRIPLET *local_iov,
 			      DAT_DTO_COOKIE user_cookie,
@@ -182,17 +184,17 @@ unlock:
 }
 
 /**
- * dat_ib_post_fetch_and_add - add to a number of the peer's
+ * dat_ib_post_fetch_and_add - atomically add to a number in memory of the peer
  * @ep_handle: the EP, CONNECTED or DISCONNECTED, with max_rdma_read_out > 0
- * @add_value: how much
- * @local_iov: eight bytes, for what the number was before
- * @user_cookie: comes back in the completion event
- * @remote_buffer: where the number is, eight bytes aligned to as many; with
+ * @add_value: the number to add
+ * @local_iov: 8 bytes, which receive the previous number
+ * @user_cookie: reported in the completion event
+ * @remote_buffer: the number at the peer: 8 bytes, aligned to 8 bytes; with
  *	DAT_IB_MEM_PRIV_REMOTE_ATOMIC
  * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, _UNSIGNALLED_FLAG,
  *	_BARRIER_FENCE_FLAG
  *
- * Numbers are in the byte order of their hosts. Specification:
+ * Each number is in the byte order of its host. Specification:
  * dat_ib_post_fetch_and_add().
  *
  * Context: process or softirq; does not sleep.
@@ -217,14 +219,14 @@ DAT_RETURN dat_ib_post_fetch_and_add(DAT_EP_HANDLE ep_handle,
 EXPORT_SYMBOL_GPL(dat_ib_post_fetch_and_add);
 
 /**
- * dat_ib_post_cmp_and_swap - replace a number of the peer's, if it is a certain one
+ * dat_ib_post_cmp_and_swap - atomically compare and replace a number of the peer
  * @ep_handle: as for dat_ib_post_fetch_and_add()
- * @compare_value: what the number must be
- * @swap_value: what it becomes then
- * @local_iov: as for dat_ib_post_fetch_and_add(), like all that follow
- * @user_cookie: likewise
- * @remote_buffer: likewise
- * @completion_flags: likewise
+ * @compare_value: replace the number only if it has this value
+ * @swap_value: the new number
+ * @local_iov: as for dat_ib_post_fetch_and_add()
+ * @user_cookie: as for dat_ib_post_fetch_and_add()
+ * @remote_buffer: as for dat_ib_post_fetch_and_add()
+ * @completion_flags: as for dat_ib_post_fetch_and_add()
  *
  * Specification: dat_ib_post_cmp_and_swap().
  *

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * post_queue.c - putting work requests on the queues of an EP
+ * post_queue.c - posts work requests to the queues of an EP
+ *
+ * Takes a slot for each request, posts under the lock of the queue and raises the head of
+ * the ring. The other files of ep/ call it in process or softirq context, in an RCU
+ * read-side section.
  */
 #include "dev/ia.h"
 #include "ep/ep.h"
@@ -14,8 +18,8 @@ static DAT_RETURN queue_full(void)
 }
 
 /*
- * Why the device did not take a work request. On iWARP a connection that is
- * just ending, which we have yet to be told, takes none, not even to flush it.
+ * Converts the error of a post. On iWARP a QP whose connection is ending refuses requests,
+ * even to flush them. The event of the end may not have arrived yet.
  */
 static DAT_RETURN not_taken(int err)
 {
@@ -29,7 +33,7 @@ static DAT_RETURN device_removed(void)
 	return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 }
 
-/* The device has been removed, or the EP is unconfigured, or is being changed. */
+/* The device is removed, or the EP is unconfigured, or dat_ep_modify() is changing it. */
 static DAT_RETURN no_qp(struct dat_ep *ep)
 {
 	if (ep->obj.ia->unplugged)
@@ -41,11 +45,11 @@ static DAT_RETURN no_qp(struct dat_ep *ep)
  * dat_post_check_state - may requests be posted in the EP's state?
  * @ep: the EP
  *
- * Removal of the device leaves every EP DISCONNECTED, the unconfigured ones as well,
- * which have neither PZ nor QP.
+ * Removal of the device leaves every EP DISCONNECTED, including unconfigured EPs, which
+ * have neither PZ nor QP.
  *
  * Context: any.
- * Return: DAT_SUCCESS, DAT_INVALID_STATE or DAT_INTERNAL_ERROR (the device has been
+ * Return: DAT_SUCCESS, DAT_INVALID_STATE or DAT_INTERNAL_ERROR (the device is
  * removed).
  */
 DAT_RETURN dat_post_check_state(struct dat_ep *ep)
@@ -63,12 +67,12 @@ DAT_RETURN dat_post_check_state(struct dat_ep *ep)
 }
 
 /**
- * dat_post_allows - was the EP made for these flags?
+ * dat_post_allows - do the attributes of an EP permit completion flags?
  * @ep: the EP
- * @flags: of a request
+ * @flags: completion flags of a request
  *
  * Context: any.
- * Return: false if they ask for silence that the EP was not made for.
+ * Return: false for DAT_COMPLETION_UNSIGNALLED_FLAG on an EP without that attribute.
  */
 bool dat_post_allows(const struct dat_ep *ep, DAT_COMPLETION_FLAGS flags)
 {
@@ -77,14 +81,14 @@ bool dat_post_allows(const struct dat_ep *ep, DAT_COMPLETION_FLAGS flags)
 		       DAT_COMPLETION_UNSIGNALLED_FLAG;
 }
 
-/* Reads are answered in the order posted, so one needs no fence behind others. */
+/* Peers answer reads in the order posted, so a read needs no fence behind reads. */
 static bool can_fence(const struct dat_ep *ep, const struct ib_send_wr *wr)
 {
 	return wr->opcode != IB_WR_RDMA_READ ||
 	       ep->fences_reads;
 }
 
-/* What the device has to know of the flags; false if the EP takes them not. */
+/* Sets the send flags for the device; false if the EP does not permit the flags. */
 static bool apply_flags(const struct dat_ep *ep, const struct dat_post *post,
 			struct ib_send_wr *first, struct ib_send_wr *last)
 {
@@ -136,8 +140,8 @@ post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 	if (first != last)
 		first->wr_id = last->wr_id | DAT_DTO_WR_FIRST;
 	/*
-	 * Now and then one must complete, or no slot is ever given back; and a
-	 * bind must, to give its old window back.
+	 * Signal a request now and then: without completions no slot is freed. A bind
+	 * is always signalled: its completion frees the old window.
 	 */
 	if (!dto->suppress || dto->rmr || wq->unsignalled >= wq->max / 2)
 		last->send_flags |= IB_SEND_SIGNALED;
@@ -148,7 +152,7 @@ post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 			ret = not_taken(err);
 			goto unlock;
 		}
-		/* Half a bind cannot be taken back; it ends with the EP. */
+		/* Half a bind cannot be undone: break the connection. */
 		dat_ep_dto_failed(&ep->obj, IB_WC_GENERAL_ERR);
 	}
 	if (last->send_flags & IB_SEND_SIGNALED)
@@ -164,16 +168,16 @@ unlock:
 /**
  * dat_post_send_queue - post a request
  * @ep: the EP; the caller has checked its state
- * @post: what it is
+ * @post: the request
  * @first: first of one or two work requests, with opcode and operands
- * @last: last of them
+ * @last: last of one or two work requests
  *
- * Context: process or softirq; the EP's memory is tied to the caller's RCU
- * read-side section.
- * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (flags that the EP was not made
- * for), DAT_INVALID_STATE (the connection is ending),
- * DAT_INSUFFICIENT_RESOURCES (queue full), DAT_INTERNAL_ERROR (the device has
- * gone).
+ * Context: process or softirq; the caller's RCU read-side section keeps the EP's
+ * memory.
+ * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (flags that the EP's attributes do not
+ * permit), DAT_INVALID_STATE (the connection is ending),
+ * DAT_INSUFFICIENT_RESOURCES (queue full), DAT_INTERNAL_ERROR (the device is
+ * removed).
  */
 DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 			       struct ib_send_wr *first,
@@ -188,10 +192,10 @@ DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 }
 
 /**
- * dat_post_drain - post something that completes after all that was posted
+ * dat_post_drain - post a marker that completes after all posted requests
  * @ep: the EP
  *
- * It makes no event. Context: process or softirq.
+ * The marker is a zero-length Write without event. Context: process or softirq.
  * Return: false if it could not be posted.
  */
 bool dat_post_drain(struct dat_ep *ep)
@@ -207,7 +211,7 @@ bool dat_post_drain(struct dat_ep *ep)
 	bool ok = false;
 
 	spin_lock_bh(&wq->lock);
-	/* No DTO follows, so it may have the slot that they must leave. */
+	/* The marker is the last request, so it may take the slot reserved for it. */
 	wq->max++;
 	dto = wq->qp ? dat_workq_slot(wq) : NULL;
 	wq->max--;
@@ -224,14 +228,14 @@ bool dat_post_drain(struct dat_ep *ep)
 }
 
 /**
- * dat_post_dto - post a request of one work request, even if the queue is full
- *	only because nobody has looked
+ * dat_post_dto - post a request of one work request; processes completions if the queue
+ * is full
  * @ep: the EP; the caller has checked its state
- * @post: what it is
+ * @post: the request
  * @wr: the work request, with opcode and operands
  *
- * Context: bottom halves are off; the EP's memory is tied to the caller's RCU read-side
- * section.
+ * Context: bottom halves are off; the caller's RCU read-side section keeps the EP's
+ * memory.
  * Return: as dat_post_send_queue().
  */
 DAT_RETURN dat_post_dto(struct dat_ep *ep, const struct dat_post *post,
@@ -241,7 +245,7 @@ DAT_RETURN dat_post_dto(struct dat_ep *ep, const struct dat_post *post,
 
 	if (likely(ret != queue_full()))
 		return ret;
-	/* With all completions suppressed nobody looks how far it has come. */
+	/* With all completions suppressed the consumer does not dequeue: process them. */
 	dat_evd_collect(ep->request_evd);
 	return post_send_queue(ep, post, wr, wr);
 }
@@ -250,12 +254,12 @@ DAT_RETURN dat_post_dto(struct dat_ep *ep, const struct dat_post *post,
  * dat_post_recv_queue - post a receive
  * @ep: the EP
  * @wr: the work request
- * @user_cookie: the consumer's
- * @completion_flags: as the consumer gave them
+ * @user_cookie: the consumer's cookie
+ * @completion_flags: the consumer's flags
  * @length: bytes of all segments
  *
  * Context: as dat_post_dto().
- * Return: as dat_post_send_queue(); DAT_INVALID_STATE also: it receives from an
+ * Return: as dat_post_send_queue(); DAT_INVALID_STATE also: the EP receives from an
  * SRQ.
  */
 DAT_RETURN dat_post_recv_queue(struct dat_ep *ep, struct ib_recv_wr *wr,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * post_read_to_rmr.c - posting reads into memory that is open to peers
+ * post_read_to_rmr.c - posts RDMA reads whose destination is an RMR
+ *
+ * Consumers call it in process or softirq context. The file owns no state.
  */
 #include "base/calls.h"
 #include "ep/ep.h"
@@ -26,21 +28,21 @@ static DAT_RETURN check_read(const struct dat_ep *ep, u32 length,
 /**
  * kdapl_ep_post_rdma_read_to_rmr - read from memory of the peer into a window
  * @ep_handle: the EP, CONNECTED or DISCONNECTED, with max_rdma_read_out > 0
- * @local_iov: where the data goes: part of a bound RMR, or of an LMR by its
- *	rmr_context, with DAT_MEM_PRIV_REMOTE_WRITE_FLAG
- * @user_cookie: comes back in the completion event
- * @remote_buffer: where the data is, all of which is read; no longer than
+ * @local_iov: destination: part of a bound RMR, or of an LMR by its rmr_context,
+ *	with DAT_MEM_PRIV_REMOTE_WRITE_FLAG
+ * @user_cookie: reported in the completion event
+ * @remote_buffer: source at the peer; kdapl reads all of it; at most as long as
  *	@local_iov
  * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, _UNSIGNALLED_FLAG,
  *	_BARRIER_FENCE_FLAG
  *
  * The RMR must stay bound until the read has completed. A bind, an unbind or a
- * dat_lmr_invalidate() that closes its memory may be posted behind the read only with
+ * dat_lmr_invalidate() of its memory may be posted behind the read only with
  * DAT_COMPLETION_BARRIER_FENCE_FLAG.
  *
- * On iWARP the peer gets to know the context that it answers to, so it should
- * be one that is meant for it; rdma_read_lmr_rmr_context_exposure tells.
- * Specification: dat_ep_post_rdma_read_to_rmr(), DAT 2.0.
+ * On iWARP the read request contains the context of the destination, so use a context that
+ * the peer may have. The provider attribute rdma_read_lmr_rmr_context_exposure reports
+ * this. Specification: dat_ep_post_rdma_read_to_rmr(), DAT 2.0.
  *
  * Context: process or softirq; does not sleep.
  * Return: as dat_ep_post_send().
@@ -86,7 +88,7 @@ kdapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 	ret = dat_post_check_state(ep);
 	if (!ret && !dat_post_allows(ep, completion_flags))
 		ret = bad_flags;
-	/* With a length of zero the rest of a triplet has no meaning. */
+	/* With a length of 0 the other fields of a triplet have no meaning. */
 	if (!ret && local_iov->segment_length)
 		ret = dat_remote_check(ep->obj.ia, ep->pz, local_iov,
 				       DAT_MEM_PRIV_REMOTE_WRITE_FLAG, &lkey);

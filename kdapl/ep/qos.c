@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * qos.c - qualities of service, as the network knows them
+ * qos.c - maps the qualities of service of DAT to the type of service of packets
+ *
+ * Used when an EP is created, modified or connected.
  */
 #include "ep/ep.h"
 
-/* The service classes of RFC 4594 that go by these names, and their DSCP. */
+/* Service classes of RFC 4594 for the qualities of DAT, by their DSCP. */
 #define TOS(dscp)	((dscp) << 2)
 #define CS1		8
 #define AF11		10
@@ -12,14 +14,14 @@
 #define EF		46
 
 /**
- * dat_qos_tos - the type of service of a quality of service
+ * dat_qos_tos - convert a quality of service to a type of service
  * @qos: the quality; one of DAT_QOS_*
- * @tos: out: for rdma_set_service_type()
+ * @tos: out: type of service for rdma_set_service_type()
  *
- * What becomes of it is up to the network: nobody promises anything.
+ * The network decides how to treat the packets; kdapl guarantees nothing.
  *
  * Context: any.
- * Return: false if there is no such quality.
+ * Return: false if @qos is not one of DAT_QOS_*.
  */
 bool dat_qos_tos(DAT_QOS qos, u8 *tos)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * rmr_bind.c - binding an RMR to a part of an LMR
+ * rmr_bind.c - binds an RMR to a part of an LMR
  *
- * A bind invalidates the open window and then registers the idle one, both on
- * the EP's send queue. What is posted after it starts after it; a peer that
- * learns the new context from a Send finds the window open.
+ * A bind invalidates the open window and then registers the idle one, both on the EP's send
+ * queue. Requests posted later start later, so a peer that learns the new context from a
+ * Send finds the window open. Consumers bind in process or softirq context. rmr->lock
+ * guards the windows.
  */
 #include "base/calls.h"
 #include "dev/device.h"
@@ -23,13 +24,13 @@
 #define PRIV_FLAGS	(DAT_MEM_PRIV_ALL_FLAG | DAT_IB_MEM_PRIV_REMOTE_ATOMIC)
 
 /**
- * struct bind - what the consumer wants
- * @lmr: the LMR; DAT_HANDLE_NULL for the one that the triplet names
- * @triplet: the part of it
- * @privileges: what peers may do
- * @va_type: how peers count
- * @cookie: comes back in the event
- * @flags: DAT_COMPLETION_*
+ * struct bind - arguments of a bind
+ * @lmr: the LMR; DAT_HANDLE_NULL for the LMR that the triplet names
+ * @triplet: the part of the LMR; segment_length 0 to unbind
+ * @privileges: permitted accesses of peers
+ * @va_type: how peers address the window, DAT_VA_TYPE_*
+ * @cookie: reported in the event
+ * @flags: completion flags, DAT_COMPLETION_*
  */
 struct bind {
 	DAT_LMR_HANDLE lmr;
@@ -53,7 +54,7 @@ static int window_access(DAT_MEM_PRIV_FLAGS privileges)
 	return access;
 }
 
-/* A peer may do to a window what the consumer may do to the LMR. */
+/* A window may permit a peer only what the LMR permits locally. */
 static DAT_RETURN check_privileges(const struct dat_lmr *lmr,
 				   DAT_MEM_PRIV_FLAGS privileges)
 {
@@ -98,9 +99,9 @@ static DAT_RETURN no_window(void)
 /*
  * Posts the bind @new, the unbind @old, or both. rmr->lock is held.
  *
- * The invalidation goes first, for the sake of DAT_QUIRK_INVALIDATE_FIRST. With
- * nothing to invalidate such a device is given the dead key of the window that
- * is to be bound; others would not like that.
+ * The invalidation precedes the registration, for DAT_QUIRK_INVALIDATE_FIRST. If there is
+ * nothing to invalidate, such a device gets the dead key of the window to be bound. Other
+ * devices would fail such an invalidation.
  */
 static DAT_RETURN post_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 			    unsigned int new, unsigned int old,
@@ -110,7 +111,7 @@ static DAT_RETURN post_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 			 DAT_QUIRK_INVALIDATE_FIRST;
 	struct ib_reg_wr reg = { .wr.opcode = IB_WR_REG_MR };
 	struct ib_send_wr inv = { .opcode = IB_WR_LOCAL_INV };
-	/* Nothing is bound and nothing shall be: writes no byte to nowhere. */
+	/* Unbinding an unbound RMR: post a zero-length Write as a NOP, for a completion. */
 	struct ib_rdma_wr nop = { .wr.opcode = IB_WR_RDMA_WRITE };
 	struct ib_send_wr *last = &nop.wr, *first = &nop.wr;
 	struct dat_post post = {
@@ -142,12 +143,12 @@ static DAT_RETURN post_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 	return dat_post_send_queue(ep, &post, first, last);
 }
 
-/* What posting has registered it may have invalidated since it was found. */
+/* A fast registration may have been invalidated since the look-up of the LMR. */
 static bool use_lmr(struct dat_lmr *lmr, const DAT_LMR_TRIPLET *triplet)
 {
 	if (!dat_object_use_get(&lmr->obj))
 		return false;
-	/* Pairs with what makes the memory of a new registration known. */
+	/* Pairs with show_memory(), which publishes the memory of a new registration. */
 	if (smp_load_acquire(&lmr->lkey) == triplet->lmr_context &&
 	    dat_lmr_covers(lmr, triplet->virtual_address,
 			   triplet->segment_length))
@@ -156,7 +157,7 @@ static bool use_lmr(struct dat_lmr *lmr, const DAT_LMR_TRIPLET *triplet)
 	return false;
 }
 
-/* A connection that is gone opens the RMR to nobody. */
+/* The scope of an RMR ends with the connection of the EP that it is bound on. */
 static bool is_bound_elsewhere(const struct dat_rmr *rmr,
 			       const struct dat_ep *ep)
 {
@@ -169,7 +170,7 @@ static bool is_bound_elsewhere(const struct dat_rmr *rmr,
 	return obj && dat_ep_state(to_ep(obj)) == DAT_EP_STATE_CONNECTED;
 }
 
-/* What peers shall call the first byte of the window. */
+/* The address by which peers access the first byte of the window. */
 static u64 window_address(const struct bind *bind)
 {
 	return bind->va_type == DAT_VA_TYPE_ZB ? 0 :
@@ -200,10 +201,10 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 
 	if (unlikely(is_bound_elsewhere(rmr, ep)))
 		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
-	/* Only one send queue puts this bind behind the one before. */
+	/* Only on the same send queue is this bind ordered behind the previous one. */
 	if (rmr->outstanding && rmr->bind_ep != &ep->obj)
 		return no_window();
-	/* A QP in the error state does nothing, so no window is touched. */
+	/* A QP in the error state executes nothing, so the windows remain. */
 	if (flushed) {
 		*context = 0;
 		lmr = NULL;
@@ -240,7 +241,7 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 		w->lmr = lmr;
 		w->triplet = *bind->triplet;
 		w->address = window_address(bind);
-		/* By what a zero-based LMR calls them, peers count from 0 too. */
+		/* The window of a zero-based LMR is zero-based for peers, too: see va_type. */
 		w->va_type = bind->va_type == DAT_VA_TYPE_ZB ? DAT_VA_TYPE_ZB :
 							       lmr->va_type;
 		w->privileges = bind->privileges & DAT_MEM_PRIV_REMOTE_FLAGS;
@@ -265,7 +266,7 @@ static DAT_RETURN try_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 	DAT_RETURN ret;
 
 	spin_lock_bh(&rmr->lock);
-	/* A freed RMR has been claimed; it may have no MRs any more. */
+	/* A freed RMR has been claimed; its MRs may be destroyed. */
 	if (atomic_read(&rmr->obj.users) < 0)
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
 	else if (rmr->obj.is_down)
@@ -276,7 +277,7 @@ static DAT_RETURN try_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 	return ret;
 }
 
-/* In an RCU read-side section. */
+/* Looks up EP and LMR, and binds. In an RCU read-side section. */
 static DAT_RETURN bind_peeked(struct dat_rmr *rmr, DAT_EP_HANDLE ep_handle,
 			      const struct bind *bind, DAT_RMR_CONTEXT *context)
 {
@@ -302,7 +303,7 @@ static DAT_RETURN bind_peeked(struct dat_rmr *rmr, DAT_EP_HANDLE ep_handle,
 
 	ret = try_bind(rmr, ep, lmr, bind, context);
 	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES) {
-		/* What was posted before may be done, and nobody have looked. */
+		/* Earlier requests may have completed without being processed: process them. */
 		dat_ep_collect(ep);
 		ret = try_bind(rmr, ep, lmr, bind, context);
 	}
@@ -333,7 +334,7 @@ static DAT_RETURN do_bind(DAT_RMR_HANDLE rmr_handle, DAT_EP_HANDLE ep_handle,
 	return ret;
 }
 
-/* From the arguments of DAT 1.2's call to those of DAT 2.0's. */
+/* Converts argument numbers of the call of DAT 1.2 to those of DAT 2.0. */
 static DAT_RETURN later_argument(DAT_RETURN ret)
 {
 	switch (ret) {
@@ -351,34 +352,34 @@ static DAT_RETURN later_argument(DAT_RETURN ret)
 }
 
 /**
- * kdapl_rmr_bind - open a part of an LMR to peers
+ * kdapl_rmr_bind - bind an RMR to a part of an LMR
  * @rmr_handle: the RMR
- * @lmr_handle: the LMR, the one that @lmr_triplet names; ignored by an unbind
+ * @lmr_handle: the LMR that @lmr_triplet names; ignored by an unbind
  * @lmr_triplet: the part; a segment_length of 0 unbinds the RMR
  * @mem_privileges: DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
  *	the local flags have no effect
- * @va_type: DAT_VA_TYPE_VA: peers address it as triplets do, or DAT_VA_TYPE_ZB:
- *	by offsets from its first byte, which must begin a page
- * @ep_handle: the EP to post it on, CONNECTED or DISCONNECTED
- * @user_cookie: comes back in the completion event
+ * @va_type: DAT_VA_TYPE_VA: peers use the addresses of triplets; DAT_VA_TYPE_ZB:
+ *	peers use offsets from the first byte, which must begin a page
+ * @ep_handle: the EP to post on, CONNECTED or DISCONNECTED
+ * @user_cookie: reported in the completion event
  * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG,
  *	DAT_COMPLETION_UNSIGNALLED_FLAG (if the EP has it in its request
  *	completion flags), DAT_COMPLETION_BARRIER_FENCE_FLAG
  * @rmr_context: out: the new context, undefined after an unbind
  *
- * Posts the bind; its completion is an event on the EP's request EVD, after
- * which the former context is dead, and stays so. What is posted on the EP after it
- * does not start before it has completed. A bind or unbind that closes the destination
- * of an earlier dat_ep_post_rdma_read_to_rmr() needs DAT_COMPLETION_BARRIER_FENCE_FLAG:
- * without it the window may close before the data have come, and the read fails.
+ * Posts the bind. Its completion is an event on the EP's request EVD. After the event the
+ * previous context is invalid for good. Requests posted later on the EP start after the
+ * bind has completed. A bind or unbind of the destination of an earlier
+ * dat_ep_post_rdma_read_to_rmr() needs DAT_COMPLETION_BARRIER_FENCE_FLAG. Without the
+ * flag the window may close before the data arrive, and the read fails.
  *
- * On a DISCONNECTED EP the bind is flushed at once and changes nothing. If one
- * fails that was posted before the connection broke, the RMR is bound to
- * nothing and its former context is dead as well.
+ * On a DISCONNECTED EP the bind is flushed at once and changes nothing. If a bind fails
+ * that was posted before the connection broke, the RMR is unbound and its previous
+ * context is invalid.
  *
- * An RMR has two windows. One bind can be under way behind another, if both go
- * to the same EP; a further one finds no window until the device has carried
- * out the first. Nor does a bind for which contexts have to be renewed yet, see
+ * An RMR has two windows. One bind can be outstanding behind another, if both are posted
+ * on the same EP. A third bind finds no window until the device has executed the first.
+ * A bind also finds no window while its contexts are yet to be renewed, see
  * dat_rmr_renew().
  *
  * In DAT 1.2 the call has neither @lmr_handle nor @va_type: with seven arguments
@@ -388,7 +389,7 @@ static DAT_RETURN later_argument(DAT_RETURN ret)
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (also: the
  * range is not within that LMR), DAT_INVALID_STATE, DAT_PRIVILEGES_VIOLATION,
  * DAT_PROTECTION_VIOLATION (RMR, LMR and EP are not in the same PZ, or the RMR
- * is of dat_rmr_create_for_ep() and bound on another EP),
+ * is of dat_rmr_create_for_ep() and bound on another EP that is connected),
  * DAT_INSUFFICIENT_RESOURCES (the send queue is full, or both windows busy),
  * DAT_MODEL_NOT_SUPPORTED (DAT_VA_TYPE_ZB in the middle of a page),
  * DAT_INTERNAL_ERROR (the device is removed).
@@ -421,18 +422,18 @@ DAT_RETURN kdapl_rmr_bind(DAT_RMR_HANDLE rmr_handle,
 }
 
 /**
- * kdapl_rmr_bind_1_2 - dat_rmr_bind() as DAT 1.2 has it
+ * kdapl_rmr_bind_1_2 - bind an RMR with the arguments of DAT 1.2
  * @rmr_handle: the RMR
  * @lmr_triplet: the part of the LMR that its lmr_context names
  * @mem_privileges: as for dat_rmr_bind()
- * @ep_handle: the EP to post it on
- * @user_cookie: comes back in the completion event
+ * @ep_handle: the EP to post on, as for dat_rmr_bind()
+ * @user_cookie: reported in the completion event
  * @completion_flags: as for dat_rmr_bind()
- * @rmr_context: out: the new context
+ * @rmr_context: out: the new context, undefined after an unbind
  *
- * Consumers call it dat_rmr_bind(). Peers address the window as triplets do. A
- * foreign provider gets DAT_HANDLE_NULL for the LMR. Specification:
- * dat_rmr_bind(), DAT 1.2.
+ * Consumers call this function as dat_rmr_bind(). Peers use the addresses of triplets. A
+ * foreign provider gets DAT_HANDLE_NULL for the LMR. Specification: dat_rmr_bind(),
+ * DAT 1.2.
  *
  * Context: process or softirq; does not sleep.
  * Return: as dat_rmr_bind().
