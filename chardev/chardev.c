@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * chardev.c - /dev/dat: opening, closing, and the way in
+ * chardev.c - file operations of /dev/dat
+ *
+ * Registers the misc device and owns a struct dat_file for each open file. Open,
+ * release, ioctl and mmap run in process context and may sleep. Ioctls continue in
+ * ioctl.c, mmap in uevd.c.
  */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
@@ -45,7 +49,7 @@ static int dat_release(struct inode *inode, struct file *filp)
 	unsigned long index;
 
 	dat_files_del(file);
-	/* Devices first let go of the memory; then it is unpinned. */
+	/* A device stops using memory when its IA is closed. Unpin the memory after. */
 	dat_for_each_uobj(file, index, uobj) {
 		if (uobj->type == DAT_HANDLE_TYPE_IA)
 			dat_ia_close(uobj->khandle, DAT_CLOSE_ABRUPT_FLAG);
@@ -86,7 +90,7 @@ static struct miscdevice dat_miscdev = {
 };
 
 /**
- * dat_chardev_init - make /dev/dat appear
+ * dat_chardev_init - register /dev/dat
  *
  * Return: 0 or a negative errno.
  */
@@ -112,7 +116,7 @@ exit_ushare:
 }
 
 /**
- * dat_chardev_exit - make /dev/dat disappear; nobody has it open
+ * dat_chardev_exit - unregister /dev/dat; no file may be open
  */
 void dat_chardev_exit(void)
 {

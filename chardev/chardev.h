@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * chardev.h - /dev/dat, as the rest of the module sees it
+ * chardev.h - interface of /dev/dat to the rest of the module
  */
 #ifndef _CHARDEV_CHARDEV_H
 #define _CHARDEV_CHARDEV_H

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * charge.c - bounds the memory that an open file and its user can cause
+ * charge.c - limits the memory that an open file and its user can allocate
  *
- * Two counters in bytes: one of each file, one of each user that has files open.
- * kdapl charges them for what objects cost (dat_ia_set_account()), /dev/dat for
- * its own structures and the rings. Pinned memory is charged elsewhere: pin.c.
- * The counters outlive the file, until all that they count has been freed.
+ * Owns two byte counters: one per open file, one per user with open files. kdapl
+ * charges them for the memory of objects (dat_ia_set_account()). /dev/dat charges
+ * them for its own structures and for rings. pin.c charges pinned memory separately.
+ * The counters outlive the file until all charged memory is freed.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -19,11 +19,11 @@
 #include "limits.h"
 
 /**
- * struct dat_charged_user - a user that has files open
- * @node: in users
- * @ref: one of each of its files' counters; guarded by users_lock
- * @uid: who it is
- * @bytes: what its files have been charged for
+ * struct dat_charged_user - a user with open files
+ * @node: in the list users
+ * @ref: one for the counters of each file of the user; guarded by users_lock
+ * @uid: the user's id
+ * @bytes: bytes charged to all files of the user
  */
 struct dat_charged_user {
 	struct list_head node;
@@ -105,11 +105,11 @@ static bool charge_both(struct dat_ucharge *charge, size_t bytes)
 /**
  * dat_charge - charge a file and its user for memory
  * @charge: the counters
- * @bytes: how much
- * @gfp: whether it may wait for objects that are being freed
+ * @bytes: bytes to charge
+ * @gfp: whether the call may wait for objects that are being freed
  *
- * Context: as @gfp says.
- * Return: false if that is beyond a limit; nothing is charged then.
+ * Context: depends on @gfp.
+ * Return: true; false beyond a limit, then nothing is charged.
  */
 bool dat_charge(struct dat_ucharge *charge, size_t bytes, gfp_t gfp)
 {
@@ -119,9 +119,9 @@ bool dat_charge(struct dat_ucharge *charge, size_t bytes, gfp_t gfp)
 }
 
 /**
- * dat_uncharge - the reverse of dat_charge()
+ * dat_uncharge - reverse dat_charge()
  * @charge: the counters
- * @bytes: how much
+ * @bytes: bytes to uncharge
  *
  * Context: any.
  */
@@ -164,10 +164,10 @@ static const struct dat_account_ops account_ops = {
 };
 
 /**
- * dat_ucharge_open - counters for a file that the current process opens
+ * dat_ucharge_open - create the counters of a file that the current process opens
  *
  * Context: process, may sleep.
- * Return: the counters, for dat_ucharge_put(), or NULL.
+ * Return: the counters, for dat_ucharge_put(), or NULL without memory.
  */
 struct dat_ucharge *dat_ucharge_open(void)
 {
@@ -199,7 +199,7 @@ void dat_ucharge_get(struct dat_ucharge *charge)
 }
 
 /**
- * dat_ucharge_put - give a reference back
+ * dat_ucharge_put - drop a reference
  * @charge: the counters
  *
  * Context: any.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * charge.h - how much memory an open file and its user can cause
+ * charge.h - limits the memory that an open file and its user can allocate
  */
 #ifndef _CHARDEV_CHARGE_H
 #define _CHARDEV_CHARGE_H
@@ -13,12 +13,12 @@
 struct dat_charged_user;
 
 /**
- * struct dat_ucharge - what an open file is charged for
- * @account: for dat_ia_set_account()
- * @ref: one of the file, one of each IA and of each ring
- * @bytes: how much
- * @user: who opened it, and is charged as well
- * @is_privileged: the limit of the user does not bound it
+ * struct dat_ucharge - memory counters of an open file
+ * @account: passed to dat_ia_set_account()
+ * @ref: one for the file, one for each IA and for each ring
+ * @bytes: bytes charged to the file
+ * @user: the user that opened the file; charged for the same bytes
+ * @is_privileged: the user's limit does not apply
  */
 struct dat_ucharge {
 	struct dat_account account;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * compat.h - what differs between the kernels that the module builds for
+ * compat.h - differences between the supported kernels
  */
 #ifndef _CHARDEV_COMPAT_H
 #define _CHARDEV_COMPAT_H
@@ -9,9 +9,9 @@
 #include <linux/version.h>
 
 /*
- * Before 6.2 a read-only pin of memory that nobody has written to yet pins the
- * zero page or the page cache, and the device goes on to read that after the
- * process has written. Breaking the sharing first is what ib_umem did.
+ * Before Linux 6.2 a read-only pin of untouched memory pins the zero page or the page
+ * cache. After the process writes, the device still reads the old page. A forced write
+ * pin breaks the sharing first, as ib_umem did.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define DAT_PIN_TO_READ		(FOLL_WRITE | FOLL_FORCE)

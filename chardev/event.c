@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * event.c - from an event of the kernel API to one in a process's ring
+ * event.c - translates events of the kernel API to events of a process's ring
+ *
+ * dat_uevd_upcall() is the upcall of every EVD of /dev/dat. It runs in process context
+ * or softirq, replaces kernel handles by user handles and pushes the event to the ring.
  */
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -29,9 +32,9 @@ static void translate_bind(const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data,
 }
 
 /*
- * The private data belongs to the EP and would go with it. Returns false if the
- * EP has gone and nobody need know: to free it has ended this stream of events.
- * In an EVD that takes completions this may have happened before it went, as
+ * The private data is copied here because the kernel frees it with the EP. Returns false
+ * if the EP is freed: freeing the EP has ended this stream of events. An EVD that also
+ * takes completions keeps such an event: it may have happened before the free, because
  * dat_ioctl_ep_free() cannot wait for softirq.
  */
 static bool translate_connection(struct dat_uevd *evd,
@@ -72,8 +75,8 @@ static void reject_worker(struct work_struct *work)
 }
 
 /*
- * A request that the process cannot be told of. If there is not even memory
- * to reject it, it is rejected with its IA.
+ * Rejects a request that cannot be reported to the process. Without memory for the
+ * work item, closing the IA rejects the request.
  */
 static void reject_later(DAT_CR_HANDLE cr)
 {
@@ -87,8 +90,8 @@ static void reject_later(DAT_CR_HANDLE cr)
 }
 
 /*
- * The EP that the kernel has for the request, unless the process knows it: then
- * it has to get to know it. Returns false if it cannot.
+ * Allocates a user handle for the EP that the kernel created for the request, unless the
+ * process has one. Returns false if that fails.
  */
 static bool tell_of_ep(struct dat_uevd *evd, DAT_CR_HANDLE kcr,
 		       struct dat_ucr *cr)
@@ -127,7 +130,7 @@ static void push_cr(struct dat_uevd *evd,
 	if (data->truncate_flag)
 		event->flags |= DAT_DEV_EVENT_TRUNCATED;
 	dat_uobj_publish(&cr->uobj, data->cr_handle);
-	/* Published first: the process may answer as soon as it sees it. */
+	/* Publish first: the process may answer as soon as it sees the event. */
 	if (dat_uevd_push(evd, event))
 		return;
 	uobj = dat_uobj_get(evd->uobj.file, event->cr, DAT_HANDLE_TYPE_CR);
@@ -144,7 +147,7 @@ reject:
  * dat_uevd_upcall - the upcall of every EVD of a process
  * @instance_data: the &struct dat_uevd
  * @kevent: the event
- * @more_events: not of interest
+ * @more_events: ignored
  *
  * Context: process or softirq.
  */

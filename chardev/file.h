@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * file.h - an open /dev/dat, and the objects that belong to it
+ * file.h - struct dat_file, an open /dev/dat, and the objects that it owns
  */
 #ifndef _CHARDEV_FILE_H
 #define _CHARDEV_FILE_H
@@ -26,19 +26,19 @@ struct file;
 /**
  * struct dat_file - an open /dev/dat
  * @filp: the file itself
- * @objects: everything made through it, by user handle; the xarray's lock is
- *	taken from upcalls
- * @recent: of these, what is found at once
- * @next_handle: where the search for a free handle begins
- * @kept_handle: withdrawn last, and its slot kept; or 0
+ * @objects: all objects created through the file, by user handle; upcalls take
+ *	the lock of the xarray
+ * @recent: lookup cache in front of @objects
+ * @next_handle: start of the search for a free handle
+ * @kept_handle: last withdrawn handle, whose slot is kept; or 0
  * @num_objects: entries in @objects that are in use
- * @charge: the memory that it is charged for
- * @pinned_bytes: memory that LMRs keep pinned, in pages
+ * @charge: counters of the memory charged to the file
+ * @pinned_bytes: bytes of the pages that LMRs keep pinned
  * @node: in the list of open files
- * @pid: process that opened it
- * @comm: what that was called
+ * @pid: process that opened the file
+ * @comm: name of that process
  * @ends: held for writing while an IA is closed, for reading by other ioctls
- *	that make or free objects
+ *	that create or free objects
  */
 struct dat_file {
 	struct file *filp;
@@ -56,16 +56,16 @@ struct dat_file {
 };
 
 /**
- * struct dat_uobj - what a process knows by a handle
- * @ref: one of the table, one of each ioctl that uses it
- * @type: its type
+ * struct dat_uobj - an object with a user handle
+ * @ref: one for the table, one for each ioctl that uses the object
+ * @type: type of the object
  * @handle: the process's handle
  * @khandle: the kernel's handle; its consumer context is @handle
  * @file: the file
- * @ia: the IA it belongs to, referenced; NULL for an IA
+ * @ia: the object's IA, referenced; NULL for an IA
  * @context: the process's consumer context
- * @release: frees it, where more than memory is to be freed; may sleep
- * @bytes: what the file is charged for the structure
+ * @release: frees what the object owns beside its structure; may sleep; or NULL
+ * @bytes: bytes charged to the file for the structure
  * @rcu: for the release
  */
 struct dat_uobj {
@@ -83,9 +83,9 @@ struct dat_uobj {
 
 /**
  * struct dat_uia - an IA
- * @uobj: head
- * @async_evd: its asynchronous EVD; goes with the IA
- * @max_lmr: the largest LMR, in bytes
+ * @uobj: base object
+ * @async_evd: asynchronous EVD of the IA; freed with the IA
+ * @max_lmr: largest LMR in bytes
  */
 struct dat_uia {
 	struct dat_uobj uobj;
@@ -95,9 +95,9 @@ struct dat_uia {
 
 /**
  * struct dat_uep - an EP
- * @uobj: head
+ * @uobj: base object
  * @private_data_len: bytes of @private_data
- * @private_data: what the peer sent when it accepted or rejected
+ * @private_data: private data from the peer's accept or reject
  */
 struct dat_uep {
 	struct dat_uobj uobj;
@@ -138,12 +138,12 @@ u32 dat_uobj_user_handle(DAT_HANDLE khandle);
 u32 dat_uep_made(struct dat_file *file, struct dat_uia *ia,
 		 DAT_EP_HANDLE khandle);
 
-/* Each @uobj has to be put; upcalls may remove others meanwhile. */
+/* The loop body must put each @uobj. Upcalls may remove other objects meanwhile. */
 #define dat_for_each_uobj(file, index, uobj)				\
 	for ((index) = 0; ((uobj) = dat_uobj_next(file, &(index)));	\
 	     (index)++)
 
-/* The ioctls, each in the file of its object; the op table is in ioctl.c. */
+/* Each ioctl is in the source file of its object. The op table is in ioctl.c. */
 long dat_ioctl(struct dat_file *file, unsigned int cmd, unsigned long arg);
 
 int dat_ioctl_ia_open(struct dat_file *file, void *arg);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ioctl.c - the table of ioctls, and how their structures are carried
+ * ioctl.c - table of ioctls of /dev/dat; copies their structures in and out
+ *
+ * dat_ioctl() checks the number and size, copies the structure in, takes dat_file.ends
+ * as the table requires and calls the function in the file of the object. It runs in
+ * process context and may sleep.
  */
 #include <linux/nospec.h>
 #include <linux/uaccess.h>
@@ -52,10 +56,10 @@ union dat_ioctl_arg {
 	struct dat_dev_ia_list ia_list;
 };
 
-/* How an ioctl stands to dat_file.ends. */
+/* How an ioctl takes dat_file.ends. */
 enum dat_ioctl_lock {
-	LOCK_READ,	/* objects do not vanish under it */
-	LOCK_WRITE,	/* makes them vanish */
+	LOCK_READ,	/* objects must not be removed meanwhile */
+	LOCK_WRITE,	/* removes objects */
 	LOCK_NONE,	/* blocks for long, or must be fast */
 };
 
@@ -85,7 +89,7 @@ struct dat_ioctl_op {
 	}
 
 static const struct dat_ioctl_op dat_ioctl_ops[] = {
-	/* It may wait for modprobe; until it is through there is nothing to close. */
+	/* Loading a provider may take long. Until it finishes, no IA can be closed. */
 	OP(DAT_DEV_IA_OPEN, dat_dev_ia_open, async_ring_entries, ia_open, NONE),
 	OP(DAT_DEV_IA_CLOSE, dat_dev_ia_close, flags, ia_close, WRITE),
 	OP(DAT_DEV_IA_QUERY, dat_dev_ia_query, rdma_write_for_rdma_read_req,
@@ -171,9 +175,8 @@ static const struct dat_ioctl_op dat_ioctl_ops[] = {
 };
 
 /*
- * The wait for the lock is killable. A call that holds the lock may wait for a page,
- * and its process decides for how long. Other processes that share the file must be
- * able to end.
+ * Wait killably. The lock holder may wait for a page for as long as its process decides.
+ * Other processes that share the file must be able to exit.
  */
 static int call_op(struct dat_file *file, const struct dat_ioctl_op *op,
 		   void *arg)
@@ -207,20 +210,20 @@ static noinline int carry_out(struct dat_file *file,
 
 	if (usize < op->min_size)
 		return -EINVAL;
-	/* Nobody's structure is that large; do not look through all of it. */
+	/* No structure is that large. Do not scan all of it for non-zero bytes. */
 	if (usize > PAGE_SIZE)
 		return -E2BIG;
 	ret = copy_struct_from_user(&karg, op->size, uarg, usize);
 	if (ret)
 		return ret;
-	/* Nothing shall happen that the process could not be told of. */
+	/* Check before the call that the result can be copied out. */
 	if (copy_to_user(uarg, &karg, min(op->size, usize)))
 		return -EFAULT;
 
 	ret = call_op(file, op, &karg);
 	if (ret)
 		return ret;
-	/* It is in the same place in all of them. */
+	/* Every structure has its result at the same offset. */
 	*result = karg.free.result;
 	if (copy_to_user(uarg, &karg, min(op->size, usize)))
 		return -EFAULT;
@@ -228,8 +231,8 @@ static noinline int carry_out(struct dat_file *file,
 }
 
 /*
- * The same for what is called for each DTO, with the structure as it is today: it
- * moves no byte more than it must.
+ * Fast path of the post ioctl, called for each DTO: copies only the members that the
+ * current structure needs.
  */
 static int carry_out_post(struct dat_file *file,
 			  struct dat_dev_post __user *uarg, DAT_RETURN *result)
@@ -251,11 +254,11 @@ static int carry_out_post(struct dat_file *file,
 }
 
 /**
- * dat_ioctl_name - what an ioctl is called
- * @nr: its number, less than DAT_NUM_IOCTLS
+ * dat_ioctl_name - return the name of an ioctl
+ * @nr: number of the ioctl, less than DAT_NUM_IOCTLS
  *
  * Context: any.
- * Return: its name, in lower case.
+ * Return: the name in lower case.
  */
 const char *dat_ioctl_name(unsigned int nr)
 {
@@ -263,10 +266,10 @@ const char *dat_ioctl_name(unsigned int nr)
 }
 
 /**
- * dat_ioctl - carry out an ioctl of /dev/dat
+ * dat_ioctl - execute an ioctl of /dev/dat
  * @file: the file
- * @cmd: which
- * @arg: address of its structure
+ * @cmd: the ioctl command
+ * @arg: user address of the command's structure
  *
  * Context: process, may sleep.
  * Return: 0 or a negative errno, see <linux/dat.h>.
@@ -283,7 +286,7 @@ long dat_ioctl(struct dat_file *file, unsigned int cmd, unsigned long arg)
 	static_assert(ARRAY_SIZE(dat_ioctl_ops) == DAT_NUM_IOCTLS);
 	if (nr >= ARRAY_SIZE(dat_ioctl_ops))
 		return -ENOTTY;
-	/* No function pointer from behind the table, not even in speculation. */
+	/* Load no function pointer from behind the table, even speculatively. */
 	nr = array_index_nospec(nr, ARRAY_SIZE(dat_ioctl_ops));
 	op = &dat_ioctl_ops[nr];
 	if (op->cmd != cmd)

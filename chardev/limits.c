@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * limits.c - bounds on what an open file and a user can have, as parameters of the
- * module
+ * limits.c - module parameters that limit an open file and a user
  *
- * They are looked at when something is made: what there is already stays.
+ * Code that creates objects or charges memory reads the limits, from any context.
+ * A change applies to new objects only. Existing objects remain.
  */
 #include <linux/bits.h>
 #include <linux/kernel.h>
@@ -12,7 +12,7 @@
 
 #include "limits.h"
 
-/* Of all memory of the host, where the administrator does not say. */
+/* Default limits: 1/8 and 1/4 of the host's memory. */
 #define FILE_PART	8
 #define USER_PART	4
 
@@ -22,10 +22,10 @@ static unsigned long limits[] = {
 	[DAT_LIMIT_USER_BYTES] = 0,
 };
 
-/* The administrator has set it; 0 is a limit. */
+/* Set by the administrator. 0 is a valid limit. */
 static bool is_set[ARRAY_SIZE(limits)];
 
-/* Up to what sums and sizes cannot overflow. */
+/* Largest limit for which sums and sizes cannot overflow. */
 #define MOST	(LONG_MAX / 4)
 
 static int limit_set(const char *val, const struct kernel_param *kp)
@@ -83,11 +83,11 @@ void dat_limits_init(void)
 }
 
 /**
- * dat_limit - how much of something can be had now
- * @which: of what
+ * dat_limit - return the current value of a limit
+ * @which: the limit
  *
  * Context: any.
- * Return: the limit.
+ * Return: the limit, in the unit of @which.
  */
 unsigned long dat_limit(enum dat_limit which)
 {

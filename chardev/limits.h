@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * limits.h - bounds on what an open file and a user can have
+ * limits.h - limits of an open file and a user
  */
 #ifndef _CHARDEV_LIMITS_H
 #define _CHARDEV_LIMITS_H
 
 /**
- * enum dat_limit - what is bounded
- * @DAT_LIMIT_OBJECTS: objects of all types together, of a file
- * @DAT_LIMIT_FILE_BYTES: memory that a file is charged for
- * @DAT_LIMIT_USER_BYTES: memory that all files of a user are charged for
+ * enum dat_limit - limits
+ * @DAT_LIMIT_OBJECTS: objects of all types per file
+ * @DAT_LIMIT_FILE_BYTES: bytes of memory charged to a file
+ * @DAT_LIMIT_USER_BYTES: bytes of memory charged to all files of a user
  */
 enum dat_limit {
 	DAT_LIMIT_OBJECTS,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * pin.c - pins memory of a process and charges it for that
+ * pin.c - pins memory of a process and charges it
  *
- * The charge goes to mm->pinned_vm and is held against RLIMIT_MEMLOCK, as
- * ib_umem does for memory that is registered by way of verbs. Who has many
- * processes shall not have many times as much: it goes to the user as well,
- * beside what io_uring and others count there.
+ * Charges mm->pinned_vm up to RLIMIT_MEMLOCK, as ib_umem does for verbs. A user must not
+ * get more memory by starting more processes, so user->locked_vm is charged up to the
+ * same limit. io_uring and others share that counter. The ioctls of LMRs call it, in
+ * process context.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -38,7 +38,7 @@ static bool charge_user(struct user_struct *user, unsigned long num_pages,
 	return false;
 }
 
-/* Whoever may exceed the limit costs no user anything. */
+/* With CAP_IPC_LOCK no limit applies and the user is not charged. */
 static bool charge(struct dat_pin *pin)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
@@ -64,16 +64,16 @@ static void uncharge_user(struct dat_pin *pin)
 	put_cred(pin->cred);
 }
 
-/* As many as a page has room for. */
+/* As many page pointers as fit into one page. */
 #define BATCH		(PAGE_SIZE / sizeof(struct page *))
 
-/* No driver of a device that registers memory takes less than a GiB. */
+/* Every driver that registers memory accepts segments of 1 GiB. */
 #define MAX_SEGMENT	(SZ_1G - BATCH * PAGE_SIZE)
 
-/* Shorter runs of pages, and some longer ones, are left for the table's code. */
+/* Shorter runs, and some longer ones, are merged by the sg table code. */
 #define LONG_RUN	16
 
-/* How many have been pinned, which may be fewer than were asked for, or an errno. */
+/* Returns the number of pinned pages, which may be less than @num, or an errno. */
 static int pin_some(unsigned long start, unsigned long num, unsigned int *flags,
 		    bool writable, struct page **pages)
 {
@@ -83,14 +83,14 @@ static int pin_some(unsigned long start, unsigned long num, unsigned int *flags,
 		return -EINTR;
 	ret = pin_user_pages_fast(start, num, *flags, pages);
 	if (ret == -EFAULT && !writable && *flags & DAT_PIN_TO_READ) {
-		/* Shared and read-only: there is no sharing to break. */
+		/* Shared and read-only: there is no copy-on-write to break. */
 		*flags = FOLL_LONGTERM;
 		ret = pin_user_pages_fast(start, num, *flags, pages);
 	}
 	return ret ?: -EFAULT;
 }
 
-/* May all be in one segment? There are kinds of memory, and models, where not. */
+/* Whether one segment may hold all pages. Some memory types and models forbid it. */
 static bool is_one_piece(struct page *first, unsigned int num)
 {
 	return !is_zone_device_page(first) &&
@@ -99,8 +99,8 @@ static bool is_one_piece(struct page *first, unsigned int num)
 }
 
 /*
- * How many pages there are up to the first of a long run, and how many follow it.
- * Looks in steps of a long run, so that what is scattered costs next to nothing.
+ * Returns the number of pages before the first long run, and its length in @follow.
+ * Searches in steps of a long run, so that scattered pages add little work.
  */
 static unsigned int find_run(struct page **pages, unsigned int num,
 			     unsigned int *follow)
@@ -123,9 +123,8 @@ static unsigned int find_run(struct page **pages, unsigned int num,
 }
 
 /*
- * Adds pages to the table, behind which @left more will come; unpins them if that
- * fails. In a huge page nothing has to look at each of them: its first page is
- * added, and the segment grows by the rest.
+ * Appends pages to the table. @left more pages will follow. Unpins the pages on error.
+ * For a long run appends its first page only and extends the segment by the others.
  */
 static int append_pages(struct dat_pin *pin, struct page **pages,
 			unsigned int num, unsigned long left)
@@ -135,7 +134,7 @@ static int append_pages(struct dat_pin *pin, struct page **pages,
 
 	for (; num; num -= n + follow, pages += n + follow) {
 		n = find_run(pages, num, &follow);
-		/* It counts in unsigned int how much room will be needed. */
+		/* The table counts the remaining pages in unsigned int. */
 		err = sg_alloc_append_table_from_pages(&pin->table, pages, n, 0,
 						       (unsigned long)n
 								  << PAGE_SHIFT,
@@ -186,7 +185,7 @@ static void unpin_all(struct dat_pin *pin, bool dirty)
 	sg_free_append_table(&pin->table);
 }
 
-/* From whole pages to what was asked for. */
+/* Trims the table from whole pages to the requested range. */
 static void cut_ends(struct dat_pin *pin, u64 address, u64 length)
 {
 	struct scatterlist *first = pin->table.sgt.sgl, *last = pin->table.prv;
@@ -199,15 +198,15 @@ static void cut_ends(struct dat_pin *pin, u64 address, u64 length)
 
 /**
  * dat_pin - pin memory of the current process
- * @pin: to be filled in
- * @address: where it begins
- * @length: bytes, not 0; it does not wrap around
- * @writable: it will be written to
+ * @pin: out: the pinned range
+ * @address: user address of the first byte
+ * @length: bytes, not 0; the range must not wrap around
+ * @writable: the device will write to the memory
  *
  * Context: process, may sleep.
- * Return: 0, -EFAULT (not all of it is memory, or not writable), -EDQUOT
- * (RLIMIT_MEMLOCK, for the process or for its user), -ENOMEM, -EINTR, or
- * another of pin_user_pages_fast().
+ * Return: 0, -EFAULT (part of the range is not mapped or not writable), -EDQUOT
+ * (RLIMIT_MEMLOCK of the process or of its user), -ENOMEM, -EINTR, or
+ * another error of pin_user_pages_fast().
  */
 int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 {
@@ -221,13 +220,13 @@ int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 	pin->num_pages = num_pages;
 	pin->writable = writable;
 	pin->is_charged = true;
-	/* What tables count in. */
+	/* Tables count pages in int. */
 	if (num_pages > INT_MAX)
 		return -ENOMEM;
 	if (!charge(pin))
 		return -EDQUOT;
 	ret = -EFAULT;
-	/* To force a pin is not to overlook that it must not be read. */
+	/* A forced pin does not check that the process may read the memory. */
 	if (!writable && DAT_PIN_TO_READ &&
 	    fault_in_readable(u64_to_user_ptr(address), length))
 		goto uncharge;
@@ -253,10 +252,10 @@ uncharge:
 }
 
 /**
- * dat_pin_uncharge - somebody else charges the process for these pages
- * @pin: as dat_pin() left it
+ * dat_pin_uncharge - stop charging the process because the device charges it
+ * @pin: filled in by dat_pin()
  *
- * Its user goes on being charged.
+ * The user stays charged.
  * Context: any.
  */
 void dat_pin_uncharge(struct dat_pin *pin)
@@ -267,8 +266,8 @@ void dat_pin_uncharge(struct dat_pin *pin)
 }
 
 /**
- * dat_unpin - the reverse of dat_pin(), by whatever process
- * @pin: as dat_pin() left it
+ * dat_unpin - reverse dat_pin(); any process may call it
+ * @pin: filled in by dat_pin()
  *
  * Context: process, may sleep.
  */

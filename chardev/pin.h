@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * pin.h - memory of a process, kept in place
+ * pin.h - pinned memory of a process
  */
 #ifndef _CHARDEV_PIN_H
 #define _CHARDEV_PIN_H
@@ -12,13 +12,13 @@ struct cred;
 
 /**
  * struct dat_pin - a pinned range
- * @mm: the address space that is charged; its structure is kept
+ * @mm: the charged address space; its structure is referenced
  * @cred: referenced credentials of the charged user; NULL if no limit applies. Early
  *	6.1 kernels do not export free_uid(), so the user itself cannot be referenced.
  * @table: the pages, in order, from the first byte to the last
- * @num_pages: how many
- * @writable: they may have been written to
- * @is_charged: @mm is charged for them
+ * @num_pages: number of pages
+ * @writable: the device may have written to the pages
+ * @is_charged: @mm is charged for the pages
  */
 struct dat_pin {
 	struct mm_struct *mm;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * trace.h - tracepoints: what goes wrong for processes
+ * trace.h - tracepoints of /dev/dat: failed ioctls and ring overflows
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kdapl
@@ -63,7 +63,7 @@ TRACE_EVENT(dat_ring_overflow,
 
 #endif /* _CHARDEV_TRACE_H */
 
-/* From the top of the module's tree, which is among the directories. */
+/* Relative to the top of the module's tree, which is an include directory. */
 #undef TRACE_INCLUDE_PATH
 #define TRACE_INCLUDE_PATH chardev
 #undef TRACE_INCLUDE_FILE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * uaddr.h - addresses as they cross the ioctl
+ * uaddr.h - converts socket addresses to their ioctl form
  */
 #ifndef _CHARDEV_UADDR_H
 #define _CHARDEV_UADDR_H
@@ -11,9 +11,9 @@
 #include <linux/dat.h>
 
 /**
- * dat_uaddr_to_user - make an address ready for a process
- * @addr: the address; anything but IPv4 and IPv6 becomes AF_UNSPEC
- * @uaddr: out
+ * dat_uaddr_to_user - convert an address to its ioctl form
+ * @addr: the address; every family except IPv4 and IPv6 becomes AF_UNSPEC
+ * @uaddr: out: the converted address
  */
 static inline void dat_uaddr_to_user(const DAT_SOCK_ADDR *addr,
 				     struct dat_dev_addr *uaddr)
