@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ucno.c - CNOs: triggered by EVDs, waited for
+ * ucno.c - CNOs of processes
+ *
+ * EVDs trigger a CNO. Threads, poll() and one agent wait for the trigger. The kernel API
+ * has no CNOs, so all of their state is here. Triggers come from upcalls in process
+ * context or softirq; all other calls run in process context.
  */
 #include <linux/hrtimer.h>
 #include <linux/poll.h>
@@ -9,14 +13,14 @@
 #include "usimple.h"
 
 /**
- * dat_ucno_use - an EVD will trigger the CNO
+ * dat_ucno_use - reference the CNO that an EVD will trigger
  * @file: the file
- * @handle: what the process passed
+ * @handle: user handle of the CNO
  * @ia: the IA of the EVD
  *
  * Context: any.
- * Return: the CNO, for dat_ucno_unuse(); NULL if there is none by that handle,
- * of that IA.
+ * Return: the CNO, for dat_ucno_unuse(); NULL if @ia has no CNO with this
+ * handle.
  */
 struct dat_ucno *dat_ucno_use(struct dat_file *file, u32 handle,
 			      const struct dat_uia *ia)
@@ -44,7 +48,7 @@ static void wake(struct dat_ucno *cno)
 	wake_up_interruptible_poll(&cno->wq, EPOLLIN | EPOLLRDNORM);
 }
 
-/* The agent is told once, and then is the agent no more. */
+/* Notifies the agent once. take_as_agent() then removes the agent. */
 static void tell_agent(struct dat_ucno *cno, u32 evd)
 {
 	if (!cno->agent || cno->is_agent_due)
@@ -54,9 +58,9 @@ static void tell_agent(struct dat_ucno *cno, u32 evd)
 }
 
 /**
- * dat_ucno_unuse - the reverse of dat_ucno_use()
+ * dat_ucno_unuse - reverse dat_ucno_use()
  * @cno: the CNO
- * @is_end: the EVD has been freed; if it was the last one, nobody waits any more
+ * @is_end: the EVD has been freed; if it was the last one, all waiters return
  *
  * Context: process.
  */
@@ -73,9 +77,9 @@ void dat_ucno_unuse(struct dat_ucno *cno, bool is_end)
 }
 
 /**
- * dat_ucno_trigger - tell one who waits, or the next one who will
+ * dat_ucno_trigger - wake one waiter, or the next one to wait
  * @cno: the CNO
- * @evd: handle of the EVD that has an event
+ * @evd: user handle of the EVD that has an event
  *
  * Context: any; the EVD's lock is held.
  */
@@ -92,7 +96,7 @@ void dat_ucno_trigger(struct dat_ucno *cno, u32 evd)
 }
 
 /**
- * dat_ucno_kill - the CNO or its IA has been freed
+ * dat_ucno_kill - wake all waiters because the CNO or its IA has been freed
  * @cno: the CNO
  *
  * Context: process.
@@ -157,7 +161,7 @@ int dat_ioctl_cno_query(struct dat_file *file, void *arg)
 	return 0;
 }
 
-/* One of those that wait takes the trigger; all of them learn of the end. */
+/* One waiter takes the trigger. A freed CNO or last EVD ends the wait of all waiters. */
 static bool take(struct dat_ucno *cno, u32 deserted, u32 *evd)
 {
 	bool is_over = true;
@@ -266,7 +270,7 @@ int dat_ioctl_cno_set_agent(struct dat_file *file, void *arg)
 		p->result = DAT_SUCCESS;
 	}
 	spin_unlock_bh(&cno->lock);
-	/* The one before it waits no longer. */
+	/* Wakes the previous agent, which returns. */
 	wake(cno);
 	dat_uobj_put(&cno->uobj);
 	return 0;

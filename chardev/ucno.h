@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * ucno.h - a CNO: one place to wait for several EVDs
+ * ucno.h - CNOs of processes: wait for several EVDs at once
  */
 #ifndef _CHARDEV_UCNO_H
 #define _CHARDEV_UCNO_H
@@ -10,23 +10,23 @@
 
 #include "file.h"
 
-/* The kernel API has no CNOs, and so no type. */
+/* The kernel API has no CNOs and no handle type for them. */
 #define DAT_UOBJ_CNO	((DAT_HANDLE_TYPE)DAT_DEV_HANDLE_TYPE_CNO)
 
 /**
  * struct dat_ucno - a CNO
- * @uobj: head
- * @lock: guards all below; taken from upcalls, inside that of an EVD
- * @is_triggered: nobody has been told of the last trigger yet
- * @is_agent_due: nor has the agent
- * @is_dead: it or its IA has been freed
- * @evd: which EVD that was; 0 if there are none any more
- * @agent_evd: the same for the agent
- * @agent: the agent's number; 0 if there is none
- * @evds: EVDs that trigger it
- * @waiters: threads that wait
- * @deserted: how often its last EVD has been freed
- * @wq: those that wait or poll, and the agent
+ * @uobj: base object
+ * @lock: guards all fields below; upcalls take it inside the lock of an EVD
+ * @is_triggered: no waiter has taken the last trigger yet
+ * @is_agent_due: the agent has not taken its trigger yet
+ * @is_dead: the CNO or its IA has been freed
+ * @evd: user handle of the EVD that triggered; 0 if all EVDs have been freed
+ * @agent_evd: as @evd, for the agent
+ * @agent: the agent's number; 0 without an agent
+ * @evds: number of EVDs that trigger the CNO
+ * @waiters: number of waiting threads
+ * @deserted: how many times the last EVD has been freed
+ * @wq: threads that wait or poll, and the agent
  */
 struct dat_ucno {
 	struct dat_uobj uobj;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ucr.c - the ioctls of CRs
+ * ucr.c - ioctls of CRs: query, accept, hand off, reject
+ *
+ * event.c publishes a CR when its request arrives. These ioctls answer the request and
+ * remove the handle. They run in process context.
  */
 #include "uaddr.h"
 #include "usimple.h"
 #include "usp.h"
 
 /**
- * dat_ucr_remove_ep - the request has gone, and the EP that came with it
+ * dat_ucr_remove_ep - remove the EP that came with a request that has ended
  * @cr: the CR, referenced
  *
  * Context: process or softirq.
@@ -33,7 +36,7 @@ int dat_ioctl_cr_query(struct dat_file *file, void *arg)
 
 	if (p->__reserved)
 		return -EOPNOTSUPP;
-	/* The parameters' memory may go with the CR, but not before this. */
+	/* RCU keeps the memory of the parameters until they are copied. */
 	rcu_read_lock();
 	p->result = dat_cr_query(dat_uobj_khandle(file, p->cr,
 						  DAT_HANDLE_TYPE_CR),
@@ -128,7 +131,7 @@ int dat_ioctl_cr_reject(struct dat_file *file, void *arg)
 	return 0;
 }
 
-/* The same of DAT 2.0 */
+/* dat_cr_reject() of DAT 2.0, with private data */
 int dat_ioctl_cr_reject_with_data(struct dat_file *file, void *arg)
 {
 	struct dat_dev_cr_accept *p = arg;

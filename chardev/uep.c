@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uep.c - the ioctls of EPs, but for those of connections
+ * uep.c - ioctls of EPs, except connect and disconnect (uep_connect.c)
+ *
+ * Also allocates a handle for an EP that the kernel created for a request
+ * (dat_uep_made(), from upcalls).
  */
 #include "uaddr.h"
 #include "uep_attr.h"
 #include "usimple.h"
 
 /**
- * dat_uep_made - a handle for an EP that the kernel has made for a request
+ * dat_uep_made - publish an EP that the kernel created for a request
  * @file: the file
- * @ia: its IA
- * @khandle: the EP, which has none
+ * @ia: the IA of the EP
+ * @khandle: the EP, which has no user handle
  *
- * It has no queues yet. Context: process or softirq.
- * Return: the handle, 0 for want of memory or room.
+ * The EP has no queues yet. Context: process or softirq.
+ * Return: the user handle; 0 without memory or beyond a limit.
  */
 u32 dat_uep_made(struct dat_file *file, struct dat_uia *ia,
 		 DAT_EP_HANDLE khandle)
@@ -102,7 +105,7 @@ int dat_ioctl_ep_modify(struct dat_file *file, void *arg)
 
 	if (p->__reserved || p->attr.__reserved)
 		return -EOPNOTSUPP;
-	/* There is no room for it here, and DAT 1.2 does not know it. */
+	/* The structure has no room for the address, and DAT 1.2 has no such field. */
 	p->result = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (p->mask & DAT_EP_FIELD_COMM)
 		return 0;
@@ -222,9 +225,9 @@ int dat_ioctl_ep_reset(struct dat_file *file, void *arg)
 }
 
 /*
- * dat_ep_free(): what has happened to the connection is told before, by a handle
- * that means something yet; and nothing is told when this has returned. But an EVD
- * that takes completions as well is told in softirq, which may come later.
+ * dat_ep_free(): connection events that precede the call are pushed before, while the
+ * handle is valid. After the call returns none is added, except to an EVD that also
+ * carries completions: its upcalls run in softirq and may come later.
  */
 int dat_ioctl_ep_free(struct dat_file *file, void *arg)
 {

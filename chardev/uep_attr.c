@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uep_attr.c - the attributes of EPs of processes
+ * uep_attr.c - converts EP attributes between the ioctl and the kernel API
  */
 #include "uep_attr.h"
 
 /**
- * dat_uep_attr_from_user - the kernel's form of attributes
- * @u: the process's
- * @k: out
+ * dat_uep_attr_from_user - convert EP attributes to the kernel's form
+ * @u: attributes in the ioctl's form
+ * @k: out: attributes in the kernel's form
  *
  * Context: any.
  */
@@ -26,7 +26,7 @@ void dat_uep_attr_from_user(const struct dat_dev_ep_attr *u, DAT_EP_ATTR *k)
 		.max_request_iov = dat_to_count(u->max_request_iov),
 		.max_rdma_read_in = dat_to_count(u->max_rdma_read_in),
 		.max_rdma_read_out = dat_to_count(u->max_rdma_read_out),
-		/* Signed: there is no limit below zero. */
+		/* Signed: a negative value means no limit. */
 		.srq_soft_hw = u->srq_soft_hw,
 		.max_rdma_read_iov = dat_to_count(u->max_rdma_read_iov),
 		.max_rdma_write_iov = dat_to_count(u->max_rdma_write_iov),
@@ -34,9 +34,9 @@ void dat_uep_attr_from_user(const struct dat_dev_ep_attr *u, DAT_EP_ATTR *k)
 }
 
 /**
- * dat_uep_attr_to_user - the reverse of dat_uep_attr_from_user()
- * @k: the kernel's
- * @u: out
+ * dat_uep_attr_to_user - reverse dat_uep_attr_from_user()
+ * @k: attributes in the kernel's form
+ * @u: out: attributes in the ioctl's form
  *
  * Context: any.
  */

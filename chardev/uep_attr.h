@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * uep_attr.h - what the ioctls that make queues share
+ * uep_attr.h - conversions for the ioctls that create EPs and SRQs
  */
 #ifndef _CHARDEV_UEP_ATTR_H
 #define _CHARDEV_UEP_ATTR_H
@@ -9,7 +9,7 @@
 
 #include "file.h"
 
-/* What does not fit into a DAT_COUNT is refused as too much, not as negative. */
+/* Clamp, so that a value beyond DAT_COUNT is rejected as too large, not as negative. */
 static inline DAT_COUNT dat_to_count(u32 value)
 {
 	return min_t(u32, value, INT_MAX);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uep_connect.c - the ioctls that connect and disconnect EPs
+ * uep_connect.c - ioctls that connect and disconnect EPs
  */
 #include "file.h"
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uevd.c - EVDs of processes: events go in, and somebody is told
+ * uevd.c - EVDs of processes: the ring of events and its waiters
+ *
+ * Upcalls push events into a ring that the process maps, in process context or softirq,
+ * and then wake the waiter, pollers or the CNO. The process can write to the whole ring,
+ * so nothing that is read from it is trusted. Resize and mmap run in process context.
  */
 #include <linux/mm.h>
 #include <linux/poll.h>
@@ -10,18 +14,18 @@
 #include "ustats.h"
 
 /**
- * dat_uevd_used - how many events wait in the ring
+ * dat_uevd_used - count the events in the ring
  * @evd: the EVD, whose lock is held
  *
  * Context: any.
- * Return: the number.
+ * Return: the number of events, at most the entries of the ring.
  */
 u32 dat_uevd_used(const struct dat_uevd *evd)
 {
-	/* Pairs with the process's release: it has read what it gives back. */
+	/* Pairs with the process's release: the process has read the slots it frees. */
 	u32 used = evd->tail - smp_load_acquire(&evd->ring->mem->head);
 
-	/* More than there can be: the process has scribbled over its head. */
+	/* The process may have overwritten its head. */
 	return min(used, evd->ring->entries);
 }
 
@@ -39,7 +43,7 @@ static void report_overflow(struct dat_uevd *evd)
 		dat_uevd_push(ia->async_evd, &event);
 }
 
-/* There are events; the lock is held. A waiter has the EVD to itself. */
+/* The ring has events and the lock is held. While a thread waits, the CNO is not used. */
 static void trigger_cno(struct dat_uevd *evd)
 {
 	if (evd->cno && !evd->threshold && !(evd->state & DAT_DEV_EVD_DISABLED))
@@ -56,7 +60,7 @@ static bool push_locked(struct dat_uevd *evd, const struct dat_dev_event *event)
 	ring->mem->events[evd->tail & (ring->entries - 1)] = *event;
 	evd->tail++;
 	evd->overflown = false;
-	/* The process reads the event after it has seen the tail. */
+	/* Release: the process reads the event only after it has read the tail. */
 	smp_store_release(&ring->mem->tail, evd->tail);
 	if (evd->threshold && used + 1 >= evd->threshold)
 		wake_up_interruptible(&evd->wq);
@@ -67,12 +71,12 @@ static bool push_locked(struct dat_uevd *evd, const struct dat_dev_event *event)
 }
 
 /**
- * dat_uevd_try_push - put an event into the ring of a process, if there is room
+ * dat_uevd_try_push - push an event to the ring if it has room
  * @evd: the EVD
  * @event: the event
  *
  * Context: process or softirq.
- * Return: false if the ring is full.
+ * Return: true; false if the ring is full.
  */
 bool dat_uevd_try_push(struct dat_uevd *evd, const struct dat_dev_event *event)
 {
@@ -85,12 +89,12 @@ bool dat_uevd_try_push(struct dat_uevd *evd, const struct dat_dev_event *event)
 }
 
 /**
- * dat_uevd_push - put an event into the ring of a process
+ * dat_uevd_push - push an event to the ring or report the overflow
  * @evd: the EVD
  * @event: the event
  *
  * Context: process or softirq.
- * Return: false if the ring is full; that is reported on the IA's asynchronous
+ * Return: true; false if the ring is full, which is reported on the IA's asynchronous
  * EVD.
  */
 bool dat_uevd_push(struct dat_uevd *evd, const struct dat_dev_event *event)
@@ -118,11 +122,11 @@ static void uevd_release(struct dat_uobj *uobj)
 }
 
 /**
- * dat_uevd_alloc - allocate an EVD that has no handle yet
+ * dat_uevd_alloc - allocate an EVD without a handle
  * @file: the file
- * @ia: its IA, or NULL if that comes later
- * @qlen: events that it must hold, at least 1
- * @ret: out: -ENOSPC beyond a limit, -ENOMEM
+ * @ia: the IA, or NULL if the caller sets it later
+ * @qlen: minimum number of events in the ring, at least 1
+ * @ret: out, on failure: -ENOSPC beyond a limit, -ENOMEM
  *
  * Context: process, may sleep.
  * Return: the EVD, or NULL.
@@ -154,7 +158,7 @@ struct dat_uevd *dat_uevd_alloc(struct dat_file *file, struct dat_uia *ia,
 }
 
 /**
- * dat_uevd_kill - the EVD or its IA has been freed: nobody waits for it now
+ * dat_uevd_kill - wake all waiters because the EVD or its IA has been freed
  * @evd: the EVD
  *
  * Context: process.
@@ -170,10 +174,10 @@ void dat_uevd_kill(struct dat_uevd *evd)
 }
 
 /**
- * dat_uevd_set_cno - give an EVD another CNO
+ * dat_uevd_set_cno - replace the CNO of an EVD
  * @evd: the EVD
- * @cno: the CNO, from dat_ucno_use(), or NULL
- * @is_end: the EVD has been freed; nothing else sets its CNO any more
+ * @cno: the new CNO, from dat_ucno_use(), or NULL
+ * @is_end: the EVD has been freed; no later call sets its CNO
  *
  * Context: process.
  */
@@ -193,10 +197,10 @@ void dat_uevd_set_cno(struct dat_uevd *evd, struct dat_ucno *cno, bool is_end)
 }
 
 /**
- * dat_uevd_set_state - enable or disable an EVD, make it waitable or not
+ * dat_uevd_set_state - enable or disable an EVD, set or clear its unwaitable state
  * @evd: the EVD
- * @mask: DAT_DEV_EVD_DISABLED, DAT_DEV_EVD_UNWAITABLE: what changes
- * @state: the same: what it shall be
+ * @mask: bits to change, of DAT_DEV_EVD_DISABLED and DAT_DEV_EVD_UNWAITABLE
+ * @state: new values of the bits in @mask
  *
  * Context: process.
  */
@@ -208,7 +212,7 @@ void dat_uevd_set_state(struct dat_uevd *evd, u32 mask, u32 state)
 	old = evd->state;
 	evd->state = (old & ~mask) | state;
 	WRITE_ONCE(evd->ring->mem->state, evd->state);
-	/* What has come meanwhile would not be told of by anybody else. */
+	/* Events that came while the EVD was disabled have not triggered the CNO. */
 	if (old & ~evd->state & DAT_DEV_EVD_DISABLED && dat_uevd_used(evd))
 		trigger_cno(evd);
 	spin_unlock_bh(&evd->lock);
@@ -216,14 +220,13 @@ void dat_uevd_set_state(struct dat_uevd *evd, u32 mask, u32 state)
 		wake_up_interruptible(&evd->wq);
 }
 
-/* Events that are moved at once, with bottom halves off: some 10 us. */
+/* Events moved with bottom halves disabled: about 10 us. */
 #define SWAP_BATCH	256
 
 /*
- * Copies some of the @used events that wait, from event @from on if that still waits,
- * or from the first. The process can move its head as it likes: then it finds in the
- * new ring what it deserves, but nothing of others. Returns up to which event it has
- * come.
+ * Copies some of the @used queued events, from event @from if it is still queued, or from
+ * the first one. A process that overwrites its head gets wrong events of its own ring, but
+ * no data of other processes. Returns the index after the last copied event.
  */
 static u32 copy_some(const struct dat_uevd *evd, struct dat_uring *ring,
 		     u32 used, u32 from)
@@ -241,16 +244,16 @@ static u32 copy_some(const struct dat_uevd *evd, struct dat_uring *ring,
 }
 
 /**
- * dat_uevd_swap_ring - exchange the ring of an EVD
+ * dat_uevd_swap_ring - replace the ring of an EVD
  * @evd: the EVD
  * @ring: the new ring, empty
- * @qlen: events that the process wants it to hold
+ * @qlen: events that the process wants the new ring to hold
  *
- * The events move in batches, between which others may come and be taken out.
+ * Moves the events in batches. Between batches, events may be pushed and taken.
  *
  * Context: process, may sleep; the caller holds evd->mutex.
- * Return: the old ring, to be put; @ring if too many events are queued, or
- * waited for.
+ * Return: the old ring, to be put by the caller; @ring if more than @qlen events are
+ * queued or a thread waits for more.
  */
 struct dat_uring *dat_uevd_swap_ring(struct dat_uevd *evd,
 				     struct dat_uring *ring, u32 qlen)
@@ -263,7 +266,7 @@ struct dat_uring *dat_uevd_swap_ring(struct dat_uevd *evd,
 	copied = evd->tail - dat_uevd_used(evd);
 	for (;;) {
 		used = dat_uevd_used(evd);
-		/* No waiter may ask for more events than the new ring holds. */
+		/* A waiter's threshold must fit into the new ring. */
 		if (used > qlen || evd->threshold > qlen) {
 			spin_unlock_bh(&evd->lock);
 			return ring;
@@ -281,9 +284,9 @@ struct dat_uring *dat_uevd_swap_ring(struct dat_uevd *evd,
 	ring->mem->state = evd->state;
 	evd->ring = ring;
 	evd->qlen = qlen;
-	/* Whoever still looks at it shall find nothing there. */
+	/* A thread that still reads the old ring must find it empty. */
 	WRITE_ONCE(old->mem->tail, READ_ONCE(old->mem->head));
-	/* Whoever sees this asks for the new ring, which is there by then. */
+	/* Release: a process that reads is_old can map the new ring. */
 	smp_store_release(&old->mem->is_old, 1);
 	spin_unlock_bh(&evd->lock);
 	return old;
@@ -292,10 +295,10 @@ struct dat_uring *dat_uevd_swap_ring(struct dat_uevd *evd,
 /**
  * dat_uevd_mmap - map the ring of an EVD
  * @file: the file
- * @vma: where; its offset is the handle times the page size
+ * @vma: the mapping; its offset is the user handle times the page size
  *
  * Context: process, may sleep.
- * Return: 0, -EINVAL (no such EVD, not its whole ring, not shared), or what
+ * Return: 0, -EINVAL (no such EVD, not its whole ring, not shared), or an error of
  * vm_insert_page() returns.
  */
 int dat_uevd_mmap(struct dat_file *file, struct vm_area_struct *vma)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * uevd.h - an EVD of a process: a ring that the process maps
+ * uevd.h - EVDs of processes: a ring that the process maps
  */
 #ifndef _CHARDEV_UEVD_H
 #define _CHARDEV_UEVD_H
@@ -18,22 +18,22 @@ struct vm_area_struct;
 
 /**
  * struct dat_uevd - an EVD
- * @uobj: head
- * @flags: event streams that may feed it
- * @mutex: held while its size changes, while somebody pulls, and while the kernel
- *	chooses the qualifier of a PSP of its
- * @lock: guards all below; taken from upcalls, and outside that of a CNO
- * @qlen: events that the process asked it to hold
+ * @uobj: base object
+ * @flags: event streams that may feed the EVD
+ * @mutex: held while the EVD is resized, while a thread pulls, and while the kernel
+ *	chooses the qualifier of a PSP of this EVD
+ * @lock: guards all fields below; upcalls take it, outside the lock of a CNO
+ * @qlen: events that the process asked the EVD to hold
  * @ring: the ring
  * @tail: events produced
- * @threshold: events that the waiter wants; 0 if nobody waits
+ * @threshold: events that the waiter wants; 0 without a waiter
  * @state: DAT_DEV_EVD_DISABLED, DAT_DEV_EVD_UNWAITABLE
  * @is_dead: the EVD or its IA has been freed
- * @overflown: an event was lost, and reported, since the last that was not
- * @cno: the CNO that it triggers, used; or NULL
- * @wq: the waiter
- * @poll_wq: who polls its file descriptors
- * @sps: service points whose requests it is told of
+ * @overflown: an overflow has been reported and no event pushed since
+ * @cno: the CNO that the EVD triggers, from dat_ucno_use(); or NULL
+ * @wq: the waiting thread
+ * @poll_wq: threads that poll the EVD's file descriptors
+ * @sps: service points that report requests on the EVD
  */
 struct dat_uevd {
 	struct dat_uobj uobj;

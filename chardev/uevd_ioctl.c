@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uevd_ioctl.c - the ioctls of EVDs, but for waiting
+ * uevd_ioctl.c - ioctls of EVDs, except waiting (uevd_wait.c)
  */
 #include "ucno.h"
 #include "uevd.h"
@@ -23,7 +23,7 @@ static struct dat_uevd *evd_get(struct dat_file *file, u32 handle)
 	return uobj ? to_uevd(uobj) : NULL;
 }
 
-/* The CNO that an EVD shall have, which may be none. */
+/* Look up the new CNO of an EVD. DAT_HANDLE_NULL means no CNO. */
 static DAT_RETURN use_cno(struct dat_file *file, u32 handle, struct dat_uia *ia,
 			  struct dat_ucno **cno)
 {
@@ -35,7 +35,7 @@ static DAT_RETURN use_cno(struct dat_file *file, u32 handle, struct dat_uia *ia,
 		      DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
 }
 
-/* Allocates, reserves and makes it; what is left is to publish it. */
+/* Allocates, reserves the handle and creates the kernel's EVD. The caller publishes. */
 static DAT_RETURN create(struct dat_dev_evd_create *p, struct dat_uobj *ia,
 			 struct dat_uevd **evdp, DAT_EVD_HANDLE *khandle)
 {
@@ -123,7 +123,7 @@ int dat_ioctl_evd_query(struct dat_file *file, void *arg)
 	return 0;
 }
 
-/* The kernel's EVD first: it must hold what the ring is to hold. */
+/* Resize the kernel's EVD first: it must hold as many events as the ring. */
 static DAT_RETURN resize(struct dat_uevd *evd, u32 qlen, struct dat_uring *ring)
 {
 	u32 before = evd->qlen;
@@ -250,7 +250,7 @@ int dat_ioctl_evd_free(struct dat_file *file, void *arg)
 	evd = evd_get(file, p->handle);
 	if (!evd)
 		return 0;
-	/* The IA's own goes with the IA. */
+	/* The IA's asynchronous EVD is freed with the IA. */
 	if (evd->uobj.ia && evd == evd->uobj.ia->async_evd)
 		p->result = DAT_ERROR(DAT_INVALID_STATE,
 				      DAT_INVALID_STATE_EVD_IN_USE);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uevd_wait.c - the ioctls that wait for an EVD's ring to fill
+ * uevd_wait.c - ioctls that wait for events in an EVD's ring
  */
 #include <linux/hrtimer.h>
 
 #include "uevd.h"
 
-/* The threshold takes effect, and events that came before it count. */
+/* Set the threshold. Events that are already in the ring count. */
 static DAT_RETURN begin_wait(struct dat_uevd *evd, u32 threshold)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
@@ -36,7 +36,7 @@ static void end_wait(struct dat_uevd *evd)
 	spin_unlock_bh(&evd->lock);
 }
 
-/* DAT_SUCCESS if that has not been decided yet. */
+/* DAT_SUCCESS while the wait has to continue. */
 static DAT_RETURN state_error(const struct dat_uevd *evd)
 {
 	if (evd->is_dead)
@@ -75,7 +75,7 @@ static DAT_RETURN wait_result(struct dat_uevd *evd, u32 threshold, long err)
 	return DAT_ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
 }
 
-/* dat_evd_wait(), when the ring does not hold enough */
+/* dat_evd_wait(), for a ring that holds fewer events than the threshold */
 int dat_ioctl_evd_wait(struct dat_file *file, void *arg)
 {
 	struct dat_dev_evd_wait *p = arg;
@@ -108,8 +108,8 @@ put:
 }
 
 /*
- * Those that came without notification have made no upcall. While there are no
- * upcalls at all nobody overtakes the events that are taken here.
+ * Completions without notification have caused no upcall. Dequeue them without upcalls,
+ * so that no later event overtakes them.
  */
 static DAT_RETURN pull(struct dat_uevd *evd)
 {
@@ -131,7 +131,7 @@ static DAT_RETURN pull(struct dat_uevd *evd)
 				     DAT_UPCALL_INVOC_ANY);
 }
 
-/* What has come by now is in the ring when this returns. */
+/* When the call returns, the ring holds all events that preceded the call. */
 int dat_ioctl_evd_pull(struct dat_file *file, void *arg)
 {
 	struct dat_dev_evd_wait *p = arg;

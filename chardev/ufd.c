@@ -65,7 +65,7 @@ static const struct file_operations cno_fops = {
 	.llseek		= noop_llseek,
 };
 
-/* The object is freed with its file, and must not be while it is polled. */
+/* The descriptor references the file: the file's objects are freed with it. */
 static int make_fd(struct dat_uobj *uobj)
 {
 	bool is_evd = uobj->type == DAT_HANDLE_TYPE_EVD;
@@ -80,7 +80,7 @@ static int make_fd(struct dat_uobj *uobj)
 	return fd;
 }
 
-/* A file descriptor to poll an EVD or a CNO with */
+/* Return a file descriptor for polling an EVD or a CNO. */
 int dat_ioctl_fd(struct dat_file *file, void *arg)
 {
 	struct dat_dev_fd *p = arg;
@@ -102,7 +102,7 @@ int dat_ioctl_fd(struct dat_file *file, void *arg)
 						      DAT_RESOURCE_DEVICE);
 		return 0;
 	}
-	/* The reference is the descriptor's. */
+	/* The descriptor keeps the reference. */
 	p->fd = fd;
 	p->result = DAT_SUCCESS;
 	return 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ufiles.c - who has /dev/dat open, and with what, for the administrator
+ * ufiles.c - lists the open files of /dev/dat in debugfs
  *
- * In debugfs, kdapl/files: a line for each open file, columns by name in the
- * first line. dat-info(8) shows it.
+ * kdapl/files has a line for each open file. The first line names the columns.
+ * dat-info(8) prints it. Owns the list of open files; open and release in chardev.c
+ * add and remove them.
  */
 #include <linux/debugfs.h>
 #include <linux/mutex.h>
@@ -53,7 +54,7 @@ static void show_file(struct seq_file *m, struct dat_file *file)
 		seq_printf(m, " %u", counts[i]);
 	seq_printf(m, " %ld %ld ", atomic_long_read(&file->pinned_bytes),
 		   atomic_long_read(&file->charge->bytes));
-	/* Last, for there may be anything in it. */
+	/* Last column, because the name may contain any character. */
 	seq_escape(m, file->comm, " \t\n\\");
 	seq_putc(m, '\n');
 }
@@ -76,7 +77,7 @@ static int files_show(struct seq_file *m, void *v)
 DEFINE_SHOW_ATTRIBUTE(files);
 
 /**
- * dat_files_add - a file has been opened, by the current process
+ * dat_files_add - add a file that the current process opens to the list
  * @file: the file
  *
  * Context: process, may sleep.
@@ -91,7 +92,7 @@ void dat_files_add(struct dat_file *file)
 }
 
 /**
- * dat_files_del - a file is about to be closed
+ * dat_files_del - remove a file from the list before it is closed
  * @file: the file
  *
  * Context: process, may sleep.
@@ -104,8 +105,8 @@ void dat_files_del(struct dat_file *file)
 }
 
 /**
- * dat_chardev_debugfs - make debugfs tell of open files
- * @dir: the directory of the module
+ * dat_chardev_debugfs - create the debugfs file that lists open files
+ * @dir: debugfs directory of the module
  *
  * Context: process, may sleep.
  */

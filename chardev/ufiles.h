@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * ufiles.h - who has /dev/dat open, and with what, for the administrator
+ * ufiles.h - the list of open files of /dev/dat
  */
 #ifndef _CHARDEV_UFILES_H
 #define _CHARDEV_UFILES_H

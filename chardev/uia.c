@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uia.c - the ioctls of IAs
+ * uia.c - ioctls of IAs: open, close, query
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -120,7 +120,7 @@ int dat_ioctl_ia_close(struct dat_file *file, void *arg)
 	uobj = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
 	if (!uobj)
 		return 0;
-	/* The kernel API does not know of these. */
+	/* The kernel API has no CNOs, so a graceful close has to check them here. */
 	if (p->flags == DAT_CLOSE_GRACEFUL_FLAG && has_cnos(to_uia(uobj))) {
 		p->result = DAT_ERROR(DAT_INVALID_STATE,
 				      DAT_INVALID_STATE_IA_IN_USE);
@@ -249,7 +249,7 @@ int dat_ioctl_ia_query(struct dat_file *file, void *arg)
 	if (!p->result) {
 		p->async_evd = dat_uobj_user_handle(async_evd);
 		fill_ia_query(p, ia_attr, provider_attr);
-		/* That of memory that is a process's. */
+		/* Limit for memory of a process. */
 		p->max_lmr_block_size = to_uia(uobj)->max_lmr;
 	}
 free:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ulist.c - the ioctl that tells which IAs there are
+ * ulist.c - the ioctl that lists the registered IAs
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -8,7 +8,7 @@
 
 #include "file.h"
 
-/* More than anybody has. */
+/* Upper limit of the IAs listed by one call. */
 #define MAX_INFOS	4096
 
 static int copy_infos(struct dat_dev_ia_list *p, DAT_PROVIDER_INFO **infos)
@@ -36,7 +36,7 @@ static DAT_PROVIDER_INFO **alloc_infos(u32 max)
 	DAT_PROVIDER_INFO **list;
 	u32 i;
 
-	/* The infos behind the pointers to them; NULL is no array for nobody. */
+	/* The infos follow the pointers to them. Never 0 bytes: that would return NULL. */
 	list = kvzalloc(max(max, 1U) * (sizeof(**list) + sizeof(*list)),
 			GFP_KERNEL_ACCOUNT);
 	for (i = 0; list && i < max; i++)

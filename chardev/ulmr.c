@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ulmr.c - the ioctls of LMRs, but for synchronising them
+ * ulmr.c - ioctls of LMRs, except dat_lmr_sync_*() (ulmr_sync.c)
+ *
+ * Pins memory (pin.c), joins shared regions (ushare.c) and registers them through the
+ * kernel API. Process context; freeing an LMR unpins its memory.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -15,15 +18,15 @@
 
 /**
  * struct dat_ulmr - an LMR of a process
- * @uobj: head
- * @base: the LMR whose memory it is over, referenced; else NULL
- * @pin: its memory, unless it has a base
- * @table_bytes: what the file is charged for the table of @pin
- * @share: the shared region that it is of, or NULL
- * @mem_type: as the process gave it
- * @address: the same
- * @length: the same
- * @cookie: the same
+ * @uobj: base object
+ * @base: referenced LMR whose memory this LMR also registers; or NULL
+ * @pin: the pinned memory, without @base
+ * @table_bytes: bytes charged to the file for the table of @pin
+ * @share: the shared region of the LMR, or NULL
+ * @mem_type: memory type, as passed by the process
+ * @address: address of the memory, as passed by the process
+ * @length: bytes of the memory, as passed by the process
+ * @cookie: cookie of a shared region, as passed by the process
  */
 struct dat_ulmr {
 	struct dat_uobj uobj;
@@ -73,9 +76,8 @@ static DAT_RETURN pin_error(int err)
 }
 
 /*
- * What the kernel API would refuse is refused before it costs anything. Nobody
- * behind this looks again for memory that wraps around; on 32 bit an address may
- * be larger than there can be.
+ * Reject invalid arguments before memory is pinned. No later code checks for a range
+ * that wraps around, or on 32 bit for an address that is too large.
  */
 static DAT_RETURN check_create(const struct dat_dev_lmr_create *p)
 {
@@ -143,10 +145,10 @@ struct pinned_region {
 };
 
 /*
- * The device pins memory that is too large for a fast registration once more, and
+ * The device pins memory that is too large for a fast registration a second time and
  * charges the process for it. It pins the same pages, or the call fails, so the user
- * stays charged for them once. If the call fails after this, dat_unpin() knows that
- * the process is not charged.
+ * stays charged once. If the call fails later, dat_unpin() does not uncharge the process
+ * again.
  */
 static void uncharge(struct dat_platform_region *region)
 {
@@ -229,7 +231,7 @@ int dat_ioctl_lmr_create(struct dat_file *file, void *arg)
 	if (!p->result)
 		p->lmr = lmr->uobj.handle;
 	dat_usimple_finish(&lmr->uobj, p->result, khandle);
-	/* Nothing has happened yet: once the signal is handled the call begins again. */
+	/* Nothing has been done yet: restart the call after the signal handler. */
 	if (DAT_GET_TYPE(p->result) == DAT_INTERRUPTED_CALL &&
 	    signal_pending(current))
 		ret = -ERESTARTNOINTR;

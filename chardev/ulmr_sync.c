@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ulmr_sync.c - the ioctl that makes memory coherent
+ * ulmr_sync.c - the ioctl of dat_lmr_sync_rdma_read() and _write()
  */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -8,7 +8,7 @@
 
 #include "file.h"
 
-/* Segments copied in at once by a sync. */
+/* Segments that a sync copies in at once. */
 #define SYNC_BATCH	64
 
 static DAT_RETURN sync_batch(struct dat_dev_lmr_sync *p, DAT_IA_HANDLE kia,
@@ -29,7 +29,7 @@ int dat_ioctl_lmr_sync(struct dat_file *file, void *arg)
 	u64 done = 0;
 	int ret = 0;
 
-	/* The process's segments are the kernel's triplets. */
+	/* A process's segment has the layout of the kernel's triplet. */
 	BUILD_BUG_ON(sizeof(*segments) != sizeof(*usegments));
 	if (p->direction > DAT_DEV_SYNC_WRITE)
 		return -EOPNOTSUPP;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uobj.c - the handles of an open file
+ * uobj.c - table of handles of an open file
  *
- * Handles are given out in a cycle of two thousand million, so that one that
- * was freed does not soon name something else.
+ * Maps user handles to objects and counts references. Ioctls call it in process
+ * context, upcalls in softirq. Handles are allocated cyclically from 2^31 values, so that
+ * a freed handle is not reused soon.
  */
 #include <linux/slab.h>
 
@@ -11,10 +12,10 @@
 #include "file.h"
 #include "limits.h"
 
-/* A handle's place in the table, of a node of 64. */
+/* Memory of one handle in the xarray, whose nodes have 64 slots. */
 #define HANDLE_BYTES	64
 
-/* DAT 1.2 uses 1 and 2 as handles with a meaning of their own. */
+/* DAT 1.2 reserves the handle values 1 and 2. */
 #define HANDLE_LIMIT	XA_LIMIT(16, INT_MAX)
 
 static void uobj_free(struct dat_uobj *uobj)
@@ -37,14 +38,14 @@ static void uobj_release(struct kref *ref)
 }
 
 /**
- * dat_uobj_alloc - allocate an object that has no handle yet
+ * dat_uobj_alloc - allocate an object without a handle
  * @file: the file
- * @size: of the structure that begins with a &struct dat_uobj
- * @type: its type
- * @ia: the IA it belongs to, or NULL
- * @gfp: how to allocate
+ * @size: bytes of the structure that begins with a &struct dat_uobj
+ * @type: type of the object
+ * @ia: the object's IA, or NULL
+ * @gfp: allocation flags
  *
- * Context: as @gfp says.
+ * Context: depends on @gfp.
  * Return: the object, for dat_uobj_put(), or NULL.
  */
 void *dat_uobj_alloc(struct dat_file *file, size_t size, DAT_HANDLE_TYPE type,
@@ -70,11 +71,11 @@ void *dat_uobj_alloc(struct dat_file *file, size_t size, DAT_HANDLE_TYPE type,
 }
 
 /**
- * dat_uobj_reserve - choose a handle that names nothing yet
+ * dat_uobj_reserve - reserve a free handle
  * @uobj: the object
- * @gfp: how to allocate
+ * @gfp: allocation flags
  *
- * Context: as @gfp says.
+ * Context: depends on @gfp.
  * Return: 0 or a negative errno.
  */
 int dat_uobj_reserve(struct dat_uobj *uobj, gfp_t gfp)
@@ -98,10 +99,10 @@ int dat_uobj_reserve(struct dat_uobj *uobj, gfp_t gfp)
 }
 
 /**
- * dat_uobj_publish - let the handle name the object
+ * dat_uobj_publish - store an object under its reserved handle
  * @uobj: the object, with a reserved handle; the caller's reference passes to
  *	the table
- * @khandle: the kernel's handle
+ * @khandle: the kernel's handle of the object
  *
  * Context: process or softirq.
  */
@@ -114,15 +115,15 @@ void dat_uobj_publish(struct dat_uobj *uobj, DAT_HANDLE khandle)
 	if (khandle)
 		dat_set_consumer_context(khandle, context);
 	xa_lock_bh(&file->objects);
-	/* Into a reserved slot: no memory is needed. */
+	/* The reserved slot exists, so the store allocates no memory. */
 	__xa_store(&file->objects, uobj->handle, uobj, GFP_ATOMIC);
 	dat_lookup_cache_add(&file->recent, uobj->handle, uobj);
 	xa_unlock_bh(&file->objects);
 }
 
 /**
- * dat_uobj_unreserve - give a reserved handle back
- * @uobj: the object, which was not published; it is put
+ * dat_uobj_unreserve - release a reserved handle and put its object
+ * @uobj: the object, which was not published
  *
  * Context: process, may sleep.
  */
@@ -148,11 +149,11 @@ static struct dat_uobj *peek_any(struct dat_file *file, u32 handle)
 /**
  * dat_uobj_peek - look a handle up
  * @file: the file
- * @handle: what the process passed
- * @type: the type it must have
+ * @handle: user handle, as passed by the process
+ * @type: required type
  *
- * Context: any; the caller is in an RCU read-side section, to which the
- * object's memory is tied.
+ * Context: any; the caller is in an RCU read-side section, which keeps the
+ * memory of the object.
  * Return: the object, or NULL.
  */
 struct dat_uobj *dat_uobj_peek(struct dat_file *file, u32 handle,
@@ -164,9 +165,9 @@ struct dat_uobj *dat_uobj_peek(struct dat_file *file, u32 handle,
 }
 
 /**
- * dat_uobj_get_any - look a handle up, whatever its type, and take a reference
+ * dat_uobj_get_any - look up a handle of any type and take a reference
  * @file: the file
- * @handle: what the process passed
+ * @handle: user handle, as passed by the process
  *
  * Context: any.
  * Return: the object, for dat_uobj_put(), or NULL.
@@ -184,10 +185,10 @@ struct dat_uobj *dat_uobj_get_any(struct dat_file *file, u32 handle)
 }
 
 /**
- * dat_uobj_get - look a handle up and take a reference
+ * dat_uobj_get - look up a handle and take a reference
  * @file: the file
- * @handle: what the process passed
- * @type: the type it must have
+ * @handle: user handle, as passed by the process
+ * @type: required type
  *
  * Context: process, may sleep.
  * Return: the object, for dat_uobj_put(), or NULL.
@@ -205,9 +206,9 @@ struct dat_uobj *dat_uobj_get(struct dat_file *file, u32 handle,
 }
 
 /**
- * dat_uobj_next - the object with the lowest handle from a given one on
+ * dat_uobj_next - return the object with the lowest handle at or above @index
  * @file: the file
- * @index: in: where to begin; out: the handle
+ * @index: in: lowest handle to consider; out: the handle found
  *
  * For dat_for_each_uobj(). Context: any.
  * Return: the object, for dat_uobj_put(), or NULL.
@@ -225,7 +226,7 @@ struct dat_uobj *dat_uobj_next(struct dat_file *file, unsigned long *index)
 }
 
 /**
- * dat_uobj_put - give a reference back
+ * dat_uobj_put - drop a reference
  * @uobj: the object
  *
  * Context: process, may sleep.
@@ -236,9 +237,9 @@ void dat_uobj_put(struct dat_uobj *uobj)
 }
 
 /*
- * The slot is kept until the next one is withdrawn. Handles go up, so that what is
- * made after something was freed is mostly in the same nodes of the table, and
- * these need not be freed and allocated again.
+ * Keeps the slot until the next handle is withdrawn. Handles increase, so a new object
+ * mostly uses the same nodes of the xarray. Keeping the slot avoids freeing and
+ * allocating these nodes.
  */
 static bool withdraw(struct dat_uobj *uobj)
 {
@@ -249,7 +250,7 @@ static bool withdraw(struct dat_uobj *uobj)
 	xas_lock_bh(&xas);
 	found = xas_load(&xas) == uobj;
 	if (found) {
-		/* Upcalls in softirq do this; no memory is needed. */
+		/* Upcalls in softirq call this. Replacing an entry allocates no memory. */
 		xas_store(&xas, XA_ZERO_ENTRY);
 		if (file->kept_handle)
 			__xa_erase(&file->objects, file->kept_handle);
@@ -264,8 +265,8 @@ static bool withdraw(struct dat_uobj *uobj)
  * dat_uobj_remove - withdraw a handle
  * @uobj: the object; the caller has a reference
  *
- * Works once, however many try. Context: process, may sleep; for a CR also
- * softirq.
+ * Only the first call for an object has an effect. Context: process, may sleep; for a
+ * CR also softirq.
  */
 void dat_uobj_remove(struct dat_uobj *uobj)
 {
@@ -276,9 +277,9 @@ void dat_uobj_remove(struct dat_uobj *uobj)
 }
 
 /**
- * dat_uobj_remove_all - withdraw the handles of an IA and of what belongs to it
- * @file: the file; nobody adds objects of that IA
- * @ia: the IA, closed; NULL for all that there is
+ * dat_uobj_remove_all - withdraw the handles of an IA and of its objects
+ * @file: the file; no other thread adds objects of @ia
+ * @ia: the IA, closed; NULL for all objects of the file
  *
  * Context: process, may sleep.
  */
@@ -295,14 +296,14 @@ void dat_uobj_remove_all(struct dat_file *file, struct dat_uia *ia)
 }
 
 /**
- * dat_uobj_khandle - from a process's handle to the kernel's
+ * dat_uobj_khandle - translate a user handle to the kernel's handle
  * @file: the file
- * @handle: what the process passed
- * @type: the type it must have
+ * @handle: user handle, as passed by the process
+ * @type: required type
  *
  * Context: any.
- * Return: the handle; one that the kernel knows to be invalid if the process's
- * is, and DAT_HANDLE_NULL for 0.
+ * Return: the kernel's handle; DAT_HANDLE_NULL for 0; for an invalid @handle a value
+ * that the kernel API rejects as invalid.
  */
 DAT_HANDLE dat_uobj_khandle(struct dat_file *file, u32 handle,
 			    DAT_HANDLE_TYPE type)
@@ -321,11 +322,11 @@ DAT_HANDLE dat_uobj_khandle(struct dat_file *file, u32 handle,
 }
 
 /**
- * dat_uobj_user_handle - from a kernel's handle to the process's
- * @khandle: the handle, of an object that a file of ours made
+ * dat_uobj_user_handle - translate a kernel's handle to the user handle
+ * @khandle: the handle, of an object created through /dev/dat
  *
  * Context: any.
- * Return: the handle, 0 if the object has gone.
+ * Return: the user handle; 0 if the object has been freed.
  */
 u32 dat_uobj_user_handle(DAT_HANDLE khandle)
 {

@@ -2,8 +2,9 @@
 /*
  * upost.c - the ioctl that posts DTOs and binds
  *
- * The kernel API looks every context up among the LMRs of the IA, and each file
- * has IAs of its own: what a process posts can only name its own memory.
+ * Runs in process context, once per post. The kernel API looks up every context among
+ * the LMRs of the IA. Each file has its own IAs, so a process can only post memory of
+ * its own.
  */
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
@@ -12,7 +13,7 @@
 
 #include "file.h"
 
-/* As many as any device takes in one work request. */
+/* Upper limit of segments in one work request, for every device. */
 #define MAX_SEGMENTS	32
 
 static DAT_RETURN bad_count(void)
@@ -88,7 +89,7 @@ static DAT_RETURN bind_once(struct dat_file *file, DAT_EP_HANDLE kep,
 			    dto->flags, &dto->rmr_context);
 }
 
-/* A process can wait for what the kernel API cannot. */
+/* A process may sleep where a consumer of the kernel API must not. */
 static DAT_RETURN post_bind(struct dat_file *file, DAT_EP_HANDLE kep,
 			    struct dat_dev_dto *dto,
 			    const DAT_LMR_TRIPLET *segment)
@@ -146,7 +147,7 @@ static int post_and_tell(struct dat_file *file, struct dat_dev_post *p,
 {
 	struct dat_dev_dto __user *uarg = udto;
 
-	/* Nothing shall be bound if the context cannot be told. */
+	/* Check that the context can be copied out before anything is bound. */
 	if (dto->opcode == DAT_DEV_RMR_BIND && put_user(0, &uarg->rmr_context))
 		return -EFAULT;
 	p->result = post_one(file, dto, segments);
@@ -155,7 +156,7 @@ static int post_and_tell(struct dat_file *file, struct dat_dev_post *p,
 	return 0;
 }
 
-/* Kernels clear what is on their stacks, so these are not for everybody. */
+/* noinline: kernels that clear the stack would clear the array at every post. */
 static noinline int post_many_segments(struct dat_file *file,
 				       struct dat_dev_post *p,
 				       struct dat_dev_dto *dto,
@@ -169,7 +170,7 @@ static noinline int post_many_segments(struct dat_file *file,
 	return post_and_tell(file, p, dto, segments, udto);
 }
 
-/* A known size spares the checks of one that is not. */
+/* A constant size avoids the checks of copy_from_user() for a variable size. */
 static int copy_dto(struct dat_dev_dto *dto, void __user *udto, u32 size)
 {
 	if (likely(size == sizeof(*dto)))
@@ -230,7 +231,7 @@ int dat_ioctl_post(struct dat_file *file, void *arg)
 			break;
 		cond_resched();
 	}
-	/* Those before the one that could not be read have been posted. */
+	/* The DTOs before the unreadable one have been posted. */
 	if (ret && p->posted) {
 		p->result = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
 		ret = 0;

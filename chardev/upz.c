@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * upz.c - the ioctls of PZs
+ * upz.c - ioctls of PZs
  */
 #include "usimple.h"
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uring.c - the memory of an EVD's ring: allocated, charged, mapped
+ * uring.c - memory of an EVD's ring: allocate, charge, map
+ *
+ * Called in process context when an EVD is created, resized, mapped or freed. A ring is
+ * freed when its EVD and its last mapping are.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -23,9 +26,9 @@ static void uring_release(struct kref *ref)
 
 /**
  * dat_uring_alloc - allocate a ring
- * @file: who is charged for it
- * @qlen: events that it must hold, at least 1
- * @ret: out: -ENOSPC beyond a limit, -ENOMEM
+ * @file: the file to charge
+ * @qlen: minimum number of events, at least 1
+ * @ret: out, on failure: -ENOSPC beyond a limit, -ENOMEM
  *
  * Context: process, may sleep.
  * Return: the ring, zeroed, for dat_uring_put(), or NULL.
@@ -59,11 +62,11 @@ struct dat_uring *dat_uring_alloc(struct dat_file *file, u32 qlen, int *ret)
 }
 
 /**
- * dat_uring_put - give a reference back
+ * dat_uring_put - drop a reference
  * @ring: the ring
  *
- * The pages live, and stay charged, as long as they are mapped. Context: process,
- * may sleep.
+ * The pages remain, and stay charged, while they are mapped. Context: process, may
+ * sleep.
  */
 void dat_uring_put(struct dat_uring *ring)
 {
@@ -82,7 +85,7 @@ static void uring_vm_close(struct vm_area_struct *vma)
 	dat_uring_put(vma->vm_private_data);
 }
 
-/* Each mapping holds the ring: a part of one, a moved one, that of a child. */
+/* Each mapping references the ring, also a partial, moved or inherited mapping. */
 static const struct vm_operations_struct uring_vm_ops = {
 	.open = uring_vm_open,
 	.close = uring_vm_close,
@@ -91,11 +94,11 @@ static const struct vm_operations_struct uring_vm_ops = {
 /**
  * dat_uring_mmap - map a ring
  * @ring: the ring
- * @vma: where
+ * @vma: the mapping
  *
  * Context: process, may sleep.
- * Return: 0, -EINVAL (not the whole ring, or to be executed), or what
- * vm_insert_page() returns.
+ * Return: 0, -EINVAL (not the whole ring, or executable), or an error of
+ * vm_insert_page().
  */
 int dat_uring_mmap(struct dat_uring *ring, struct vm_area_struct *vma)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * uring.h - the memory of an EVD's ring
+ * uring.h - memory of an EVD's ring
  */
 #ifndef _CHARDEV_URING_H
 #define _CHARDEV_URING_H
@@ -14,11 +14,11 @@ struct vm_area_struct;
 
 /**
  * struct dat_uring - a ring
- * @ref: one of its EVD, one of each mapping
- * @charge: who is charged for it, referenced
- * @entries: events that it can hold, a power of two
- * @bytes: its size
- * @mem: what the process maps; it can write to all of it, so nothing that is
+ * @ref: one for the EVD, one for each mapping
+ * @charge: counters charged for the ring, referenced
+ * @entries: capacity in events, a power of two
+ * @bytes: size of @mem
+ * @mem: the mapped memory; the process can write to all of it, so nothing that is
  *	read from it is trusted
  */
 struct dat_uring {

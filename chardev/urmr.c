@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * urmr.c - the ioctls of RMRs; binding is in upost.c
+ * urmr.c - ioctls of RMRs, except binding (upost.c)
  */
 #include "usimple.h"
 

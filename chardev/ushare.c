@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ushare.c - memory that several processes register by one name
+ * ushare.c - memory that several processes register under one cookie
  *
- * The cookie is the name of a shared region: whoever uses it must mean the same
- * memory. What memory is the same is told by what is mapped: the same part of
- * the same file, be it one without a name. A cookie holds among the processes
- * of a user, so that nobody can spoil another user's by taking it first.
+ * All LMRs with one cookie must register the same memory: the same range of the same
+ * mapped file, which may be unnamed. A cookie is valid among the processes of one user,
+ * so that no other user can block it. Owns the table of shared regions. The ioctls of
+ * LMRs call it in process context.
  */
 #include <linux/cred.h>
 #include <linux/file.h>
@@ -19,9 +19,9 @@
 #include "ushare.h"
 
 /**
- * struct dat_ushare_key - what a shared region is found by
- * @uid: whose
- * @cookie: what it is called
+ * struct dat_ushare_key - key of a shared region
+ * @uid: effective user of the processes
+ * @cookie: cookie that the processes pass
  */
 struct dat_ushare_key {
 	kuid_t uid;
@@ -31,10 +31,10 @@ struct dat_ushare_key {
 /**
  * struct dat_ushare - a shared region
  * @node: in shares
- * @users: LMRs; guarded by shares_lock
- * @key: what it is found by
- * @file: what is mapped; referenced, for the sake of its file system
- * @offset: bytes from its beginning
+ * @users: number of LMRs; guarded by shares_lock
+ * @key: key in the table
+ * @file: the mapped file; referenced to keep its file system
+ * @offset: start of the region in the file, in bytes
  * @length: bytes
  */
 struct dat_ushare {
@@ -47,8 +47,8 @@ struct dat_ushare {
 };
 
 /*
- * It grows with what is in it, and its hash has a random seed, so that no process can
- * choose cookies that make a look-up long. Nothing else is done under the lock.
+ * The table grows with its entries. Its hash has a random seed, so that no process can
+ * choose cookies that collide. The lock covers only the look-up and the insert.
  */
 static const struct rhashtable_params share_params = {
 	.head_offset = offsetof(struct dat_ushare, node),
@@ -61,7 +61,7 @@ static struct rhashtable shares;
 static DEFINE_MUTEX(shares_lock);
 
 /**
- * dat_ushare_init - make the table of shared regions
+ * dat_ushare_init - create the table of shared regions
  *
  * Return: 0 or a negative errno.
  */
@@ -71,7 +71,7 @@ int dat_ushare_init(void)
 }
 
 /**
- * dat_ushare_exit - the reverse of dat_ushare_init(); there is no region left
+ * dat_ushare_exit - destroy the table of shared regions, which must be empty
  */
 void dat_ushare_exit(void)
 {
@@ -84,8 +84,8 @@ static u64 offset_in_file(const struct vm_area_struct *vma, u64 address)
 }
 
 /*
- * A file of another kind may hold the one that the LMR is of, so that neither
- * would ever be released. Memory that is shared is always in a regular one.
+ * Only regular files: another kind of file may reference the /dev/dat of this LMR, and
+ * neither would ever be released. Shared memory is always a regular file.
  */
 static bool is_shared(const struct vm_area_struct *vma)
 {
@@ -94,8 +94,8 @@ static bool is_shared(const struct vm_area_struct *vma)
 }
 
 /*
- * What is mapped where the region is. It may take several mappings, as long as
- * they continue each other. What the process maps there later is its affair.
+ * Find the mapped file of the region. Several mappings are accepted if they map
+ * consecutive ranges. Mappings that the process changes later are not checked.
  */
 static DAT_RETURN find_file(struct dat_ushare *share, u64 address)
 {
@@ -141,7 +141,7 @@ static bool is_same_memory(const struct dat_ushare *a,
 	       a->length == b->length;
 }
 
-/* Either @new, or the one that is there already by that name. */
+/* Returns the existing region with this key, or inserts @new. */
 static struct dat_ushare *join(struct dat_ushare *new, DAT_RETURN *ret)
 {
 	struct dat_ushare *share;
@@ -166,13 +166,13 @@ static struct dat_ushare *join(struct dat_ushare *new, DAT_RETURN *ret)
 }
 
 /**
- * dat_ushare_get - find or make the shared region that a process wants to join
- * @p: the cookie, and where the process has the region; it does not wrap around
+ * dat_ushare_get - find or create the shared region that a process registers
+ * @p: cookie, address and length of the region; the range must not wrap around
  * @sharep: out: the region, for dat_ushare_put()
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_STATE (the memory is not shared),
- * DAT_INVALID_PARAMETER (there is no memory, or the cookie is that of other
+ * DAT_INVALID_PARAMETER (nothing is mapped, or the cookie belongs to other
  * memory), DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_RETURN dat_ushare_get(const struct dat_dev_lmr_create *p,
@@ -195,7 +195,7 @@ DAT_RETURN dat_ushare_get(const struct dat_dev_lmr_create *p,
 }
 
 /**
- * dat_ushare_put - an LMR over a shared region has gone
+ * dat_ushare_put - drop the reference of an LMR to its shared region
  * @share: the region
  *
  * Context: process, may sleep.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * ushare.h - memory that several processes register by one name
+ * ushare.h - memory that several processes register under one cookie
  */
 #ifndef _CHARDEV_USHARE_H
 #define _CHARDEV_USHARE_H

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * usimple.c - what the ioctls that make and free objects share
+ * usimple.c - helpers of the ioctls that create and free objects
  */
 #include "usimple.h"
 
 /**
- * dat_usimple_alloc - allocate an object and choose its handle
+ * dat_usimple_alloc - allocate an object and reserve its handle
  * @file: the file
- * @size: of the structure that begins with a &struct dat_uobj
- * @type: its type
- * @ia: the IA it belongs to
+ * @size: bytes of the structure that begins with a &struct dat_uobj
+ * @type: type of the object
+ * @ia: the object's IA
  *
  * Context: process, may sleep.
  * Return: the object, for dat_usimple_finish(), or NULL.
@@ -28,10 +28,10 @@ void *dat_usimple_alloc(struct dat_file *file, size_t size,
 }
 
 /**
- * dat_usimple_finish - publish an object, or give it up
+ * dat_usimple_finish - publish an object, or free it after a failure
  * @uobj: the object
  * @result: what the kernel API returned
- * @khandle: the kernel's handle, if @result is DAT_SUCCESS
+ * @khandle: the kernel's handle, valid if @result is DAT_SUCCESS
  *
  * Context: process, may sleep.
  */
@@ -44,7 +44,7 @@ void dat_usimple_finish(struct dat_uobj *uobj, DAT_RETURN result,
 		dat_uobj_publish(uobj, khandle);
 }
 
-/* What the kernel API returns for a handle of this type that is none. */
+/* The subtype that the kernel API returns for an invalid handle of this type. */
 static DAT_RETURN_SUBTYPE bad_handle(DAT_HANDLE_TYPE type)
 {
 	switch (type) {
@@ -72,11 +72,11 @@ static DAT_RETURN_SUBTYPE bad_handle(DAT_HANDLE_TYPE type)
 }
 
 /**
- * dat_usimple_free - the body of the ioctls that free an object
+ * dat_usimple_free - common part of the ioctls that free an object
  * @file: the file
  * @p: the ioctl's structure
- * @type: the type the handle must have
- * @free: the kernel API's call
+ * @type: required type of the handle
+ * @free: function of the kernel API that frees the object
  *
  * Context: process, may sleep.
  * Return: 0 or a negative errno.

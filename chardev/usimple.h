@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * usimple.h - what the ioctls that make and free objects share
+ * usimple.h - helpers of the ioctls that create and free objects
  */
 #ifndef _CHARDEV_USIMPLE_H
 #define _CHARDEV_USIMPLE_H

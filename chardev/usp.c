@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * usp.c - the ioctls of service points
+ * usp.c - ioctls of service points: PSPs, RSPs and CSPs
  */
 #include "uaddr.h"
 #include "usimple.h"
 #include "usp.h"
 
 /**
- * dat_usp_handle - which service point a request has come to
- * @evd: the EVD that is told of it
- * @conn_qual: the qualifier that the peer named
+ * dat_usp_handle - find the service point of a request
+ * @evd: the EVD that reports the request
+ * @conn_qual: the connection qualifier that the peer used
  *
  * Context: any.
- * Return: the handle, 0 if it has been freed.
+ * Return: the user handle; 0 if the service point has been freed.
  */
 u32 dat_usp_handle(struct dat_uevd *evd, u64 conn_qual)
 {
@@ -21,7 +21,7 @@ u32 dat_usp_handle(struct dat_uevd *evd, u64 conn_qual)
 
 	spin_lock_bh(&evd->lock);
 	list_for_each_entry(sp, &evd->sps, node) {
-		/* If no other is it, it is the one that does not know yet. */
+		/* Without another match, take the one whose qualifier is not known yet. */
 		if (sp->conn_qual != conn_qual && sp->conn_qual)
 			continue;
 		handle = sp->uobj.handle;
@@ -42,7 +42,7 @@ static void usp_release(struct dat_uobj *uobj)
 	dat_uobj_put(&sp->evd->uobj);
 }
 
-/* The EVD has to know it before the first request comes. */
+/* Add the service point to the EVD before the first request can arrive. */
 static struct dat_usp *usp_alloc(struct dat_file *file, DAT_HANDLE_TYPE type,
 				 struct dat_uobj *ia, struct dat_uobj *evd,
 				 u64 conn_qual)
@@ -62,7 +62,7 @@ static struct dat_usp *usp_alloc(struct dat_file *file, DAT_HANDLE_TYPE type,
 	return sp;
 }
 
-/* What a service point is made of, while it is being made. */
+/* State of creating a service point, from usp_begin() to usp_end(). */
 struct usp_parts {
 	struct dat_uobj *ia;
 	struct dat_uobj *evd;
@@ -70,7 +70,7 @@ struct usp_parts {
 	bool learns;
 };
 
-/* With a @conn_qual of 0 it is only learnt by creating it. */
+/* With a @conn_qual of 0 the kernel chooses the qualifier during creation. */
 static DAT_RETURN usp_begin(struct usp_parts *parts, struct dat_file *file,
 			    DAT_HANDLE_TYPE type, u32 ia, u32 evd,
 			    u64 conn_qual)
@@ -84,7 +84,7 @@ static DAT_RETURN usp_begin(struct usp_parts *parts, struct dat_file *file,
 	parts->evd = dat_uobj_get(file, evd, DAT_HANDLE_TYPE_EVD);
 	if (!parts->evd)
 		goto put_ia;
-	/* There is at most one whose qualifier is not known. */
+	/* At most one service point of an EVD may have an unknown qualifier. */
 	parts->learns = !conn_qual;
 	if (parts->learns)
 		mutex_lock(&to_uevd(parts->evd)->mutex);
@@ -102,7 +102,7 @@ put_ia:
 	return ret;
 }
 
-/* What has come of it; @handle is told the process if it is DAT_SUCCESS. */
+/* Publishes the service point, or frees it. Sets @handle on DAT_SUCCESS only. */
 static DAT_RETURN usp_end(struct usp_parts *parts, DAT_RETURN ret,
 			  DAT_HANDLE khandle, __u32 *handle)
 {
@@ -230,7 +230,7 @@ static u64 addr_port(const struct dat_dev_addr *addr)
 {
 	const struct sockaddr_in6 *in6 = (const void *)addr->bytes;
 
-	/* In the same place in both families. */
+	/* The port has the same offset in both families. */
 	BUILD_BUG_ON(offsetof(struct sockaddr_in, sin_port) !=
 		     offsetof(struct sockaddr_in6, sin6_port));
 	return ntohs(in6->sin6_port);
@@ -283,7 +283,7 @@ int dat_ioctl_csp_query(struct dat_file *file, void *arg)
 	struct dat_dev_csp_create *p = arg;
 	DAT_CSP_PARAM param;
 
-	/* The parameters' memory may go with the CSP, but not before this. */
+	/* RCU keeps the memory of the parameters until they are copied. */
 	rcu_read_lock();
 	p->result = dat_csp_query(dat_uobj_khandle(file, p->csp,
 						   DAT_HANDLE_TYPE_CSP),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * usp.h - service points of a process: PSPs, RSPs and CSPs
+ * usp.h - service points and connection requests of a process
  */
 #ifndef _CHARDEV_USP_H
 #define _CHARDEV_USP_H
@@ -9,11 +9,11 @@
 
 /**
  * struct dat_usp - a PSP, RSP or CSP
- * @uobj: head
+ * @uobj: base object
  * @evd: its EVD, referenced
- * @node: in evd->sps, from before the first request can come
- * @conn_qual: its connection qualifier, by which requests find it; 0 while it is
- *	not known which one the kernel has chosen
+ * @node: in evd->sps, added before the first request can arrive
+ * @conn_qual: connection qualifier, by which requests are matched; 0 until the kernel
+ *	has chosen one
  */
 struct dat_usp {
 	struct dat_uobj uobj;
@@ -24,9 +24,9 @@ struct dat_usp {
 
 /**
  * struct dat_ucr - a connection request
- * @uobj: head
- * @ep: handle of the EP that came with it and that the process did not make; 0
- *	if there is none
+ * @uobj: base object
+ * @ep: user handle of the EP that the kernel created for the request; 0 without such
+ *	an EP
  */
 struct dat_ucr {
 	struct dat_uobj uobj;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * usrq.c - the ioctls of SRQs; posting is in upost.c
+ * usrq.c - ioctls of SRQs, except posting (upost.c)
  */
 #include "uep_attr.h"
 #include "usimple.h"
@@ -27,7 +27,7 @@ int dat_ioctl_srq_create(struct dat_file *file, void *arg)
 				to_uia(ia));
 	if (!srq)
 		goto put_ia;
-	/* The event of it names the SRQ: not before that has a name. */
+	/* The event contains the SRQ's handle, so set the mark after it is published. */
 	if (low_watermark > 0 && low_watermark <= attr.max_recv_dtos)
 		attr.low_watermark = DAT_SRQ_LW_DEFAULT;
 	p->result = dat_srq_create(ia->khandle,

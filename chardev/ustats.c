@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ustats.c - how often processes call, and how often in vain: counted and traced
+ * ustats.c - counts and traces ioctls, errors and ring overflows
+ *
+ * Owns a per-CPU counter of calls and a counter of errors for each ioctl. dat_ioctl()
+ * counts in process context, upcalls count overflows in softirq.
  */
 #include <linux/atomic.h>
 #include <linux/percpu.h>
@@ -13,7 +16,7 @@
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-/* Posting is one of them, and processors that post shall not share a line. */
+/* Per CPU, because posts on several CPUs must not share a cache line. */
 static DEFINE_PER_CPU(unsigned long, calls[DAT_NUM_IOCTLS]);
 static atomic_long_t errors[DAT_NUM_IOCTLS];
 static atomic_long_t overflows;
@@ -28,10 +31,10 @@ static void trace_error(unsigned int nr, int err, DAT_RETURN result)
 }
 
 /**
- * dat_ustats_ioctl - an ioctl has been carried out, or not
- * @nr: its number
+ * dat_ustats_ioctl - count an ioctl, and trace it if it failed
+ * @nr: number of the ioctl, less than DAT_NUM_IOCTLS
  * @err: 0 or a negative errno
- * @result: what the process is told if @err is 0
+ * @result: the DAT result returned to the process if @err is 0
  *
  * Context: process.
  */
@@ -46,8 +49,8 @@ void dat_ustats_ioctl(unsigned int nr, int err, DAT_RETURN result)
 }
 
 /**
- * dat_ustats_overflow - the ring of a process was full, and an event is lost
- * @evd: its EVD
+ * dat_ustats_overflow - count and trace an event lost because a ring was full
+ * @evd: the EVD of the ring
  *
  * Context: process or softirq.
  */
@@ -68,8 +71,8 @@ static unsigned long num_calls(unsigned int nr)
 }
 
 /**
- * dat_chardev_show - write the numbers of /dev/dat, a line for each
- * @m: where to
+ * dat_chardev_show - print the counters of /dev/dat, one per line
+ * @m: output
  *
  * Context: process, may sleep.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * ustats.h - how often processes call, and how often in vain
+ * ustats.h - counters of ioctls, errors and ring overflows
  */
 #ifndef _CHARDEV_USTATS_H
 #define _CHARDEV_USTATS_H
@@ -8,7 +8,7 @@
 #include <dat/kdat.h>
 #include <linux/dat.h>
 
-/* ioctl.c sees to it that none is left out. */
+/* ioctl.c asserts at build time that this covers all ioctls. */
 #define DAT_NUM_IOCTLS	(DAT_DEV_CMD_EP_COMMON_CONNECT + 1)
 
 struct dat_uevd;
