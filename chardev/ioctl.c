@@ -231,8 +231,8 @@ static noinline int carry_out(struct dat_file *file,
 }
 
 /*
- * Fast path of the post ioctl, called for each DTO: copies only the members that the
- * current structure needs.
+ * Fast path of the post ioctl, which is called for each DTO: copies the current structure
+ * in and only the two outputs out.
  */
 static int carry_out_post(struct dat_file *file,
 			  struct dat_dev_post __user *uarg, DAT_RETURN *result)

@@ -225,8 +225,8 @@ void dat_uevd_set_state(struct dat_uevd *evd, u32 mask, u32 state)
 
 /*
  * Copies some of the @used queued events, from event @from if it is still queued, or from
- * the first one. A process that overwrites its head gets wrong events of its own ring, but
- * no data of other processes. Returns the index after the last copied event.
+ * the first one. A process that overwrites its head gets wrong events of its own ring,
+ * but no data of other processes. Returns the index after the last copied event.
  */
 static u32 copy_some(const struct dat_uevd *evd, struct dat_uring *ring,
 		     u32 used, u32 from)

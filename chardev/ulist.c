@@ -36,7 +36,7 @@ static DAT_PROVIDER_INFO **alloc_infos(u32 max)
 	DAT_PROVIDER_INFO **list;
 	u32 i;
 
-	/* The infos follow the pointers to them. Never 0 bytes: that would return NULL. */
+	/* The infos follow the pointers to them. 0 bytes would return NULL. */
 	list = kvzalloc(max(max, 1U) * (sizeof(**list) + sizeof(*list)),
 			GFP_KERNEL_ACCOUNT);
 	for (i = 0; list && i < max; i++)

@@ -250,7 +250,7 @@ static bool withdraw(struct dat_uobj *uobj)
 	xas_lock_bh(&xas);
 	found = xas_load(&xas) == uobj;
 	if (found) {
-		/* Upcalls in softirq call this. Replacing an entry allocates no memory. */
+		/* Runs in softirq also. Replacing an entry allocates no memory. */
 		xas_store(&xas, XA_ZERO_ENTRY);
 		if (file->kept_handle)
 			__xa_erase(&file->objects, file->kept_handle);

@@ -89,7 +89,7 @@ static DAT_RETURN bind_once(struct dat_file *file, DAT_EP_HANDLE kep,
 			    dto->flags, &dto->rmr_context);
 }
 
-/* A process may sleep where a consumer of the kernel API must not. */
+/* Without a free region, dat_rmr_renew() may sleep for one, as dat_rmr_bind() may not. */
 static DAT_RETURN post_bind(struct dat_file *file, DAT_EP_HANDLE kep,
 			    struct dat_dev_dto *dto,
 			    const DAT_LMR_TRIPLET *segment)

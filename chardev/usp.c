@@ -21,7 +21,7 @@ u32 dat_usp_handle(struct dat_uevd *evd, u64 conn_qual)
 
 	spin_lock_bh(&evd->lock);
 	list_for_each_entry(sp, &evd->sps, node) {
-		/* Without another match, take the one whose qualifier is not known yet. */
+		/* Last choice: the service point whose qualifier is unknown. */
 		if (sp->conn_qual != conn_qual && sp->conn_qual)
 			continue;
 		handle = sp->uobj.handle;

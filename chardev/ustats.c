@@ -3,7 +3,7 @@
  * ustats.c - counts and traces ioctls, errors and ring overflows
  *
  * Owns a per-CPU counter of calls and a counter of errors for each ioctl. dat_ioctl()
- * counts in process context, upcalls count overflows in softirq.
+ * counts in process context, upcalls count overflows in any context.
  */
 #include <linux/atomic.h>
 #include <linux/percpu.h>

@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause */
 /*
- * dat.h - the contract of /dev/dat: its ioctls and its event rings
+ * dat.h - ABI of /dev/dat: its ioctls and its event rings
  *
- * What is in this header is never broken again: no ioctl goes or gets another
- * number, no field moves or changes its meaning, no error that is named here
- * gets another cause. It grows, as the next paragraphs say. DAT_DEV_VERSION
- * would change if that had to be broken.
+ * This ABI is stable. No ioctl is removed or renumbered. No field moves or changes
+ * its meaning. No error named here gets another cause. The ABI grows as described
+ * below. An incompatible change would change DAT_DEV_VERSION.
  *
  * General ioctl format
  *
  * Every structure begins with its own size, set by the caller, and grows only
- * at its end. Bytes past what the kernel knows must be zero; bytes that the
- * caller does not have are taken as zero. errno tells what was wrong with the
- * ioctl itself, and then nothing has happened:
+ * at its end. Bytes beyond the kernel's structure must be zero. Bytes beyond the
+ * caller's structure are taken as zero. errno reports an error of the ioctl itself;
+ * then the call has had no effect:
  *
  *  - ENOTTY: no such ioctl
  *  - EINVAL: size is smaller than the structure's first published version
- *  - E2BIG: bytes that this kernel does not know are not zero, or size is
+ *  - E2BIG: bytes that this kernel does not define are not zero, or size is
  *    larger than a page
- *  - EFAULT: a structure, or memory that it points to, cannot be read/written
+ *  - EFAULT: a structure, or memory that it points to, cannot be read or written
  *  - EOPNOTSUPP: a field marked __reserved is not zero
- *  - ENOMEM: no memory to carry the ioctl out
+ *  - ENOMEM: no memory to execute the ioctl
  *
- * If the ioctl itself was sound it returns 0 and @result carries the
- * DAT_RETURN of the call, in the numbers of DAT 2.0. Output fields have a
- * meaning only when @result is DAT_SUCCESS (0), or where a comment says so.
+ * Otherwise the ioctl returns 0 and @result carries the DAT_RETURN of the call, in
+ * the numbers of DAT 2.0. Output fields are valid only when @result is DAT_SUCCESS
+ * (0), or where a comment states otherwise.
  *
  * Handles are small numbers that belong to the open file, never 0. Constants
- * (flags, masks, states, event numbers) have the values that DAT gives them.
+ * (flags, masks, states, event numbers) have the values of DAT.
  */
 #ifndef _UAPI_LINUX_DAT_H
 #define _UAPI_LINUX_DAT_H
@@ -114,7 +113,7 @@ enum {
  * @size: sizeof(struct dat_dev_free)
  * @result: out: DAT_RETURN
  * @handle: the object
- * @__reserved: 0
+ * @__reserved: must be 0, as in all structures
  */
 struct dat_dev_free {
 	__u32 size;
@@ -143,12 +142,12 @@ struct dat_dev_free {
  * @size: sizeof(struct dat_dev_ia_open)
  * @result: out: DAT_RETURN
  * @name: name of the IA, with its terminating 0
- * @dat_major: version of DAT that the caller was written for
- * @dat_minor: the same
- * @async_evd_qlen: minimum queue length of the asynchronous EVD
+ * @dat_major: major version of DAT for which the caller was written
+ * @dat_minor: minor version of it
+ * @async_evd_qlen: minimum queue length of the asynchronous EVD, in events
  * @ia: out: handle of the IA
  * @async_evd: out: handle of the asynchronous EVD
- * @async_ring_entries: out: size of that EVD's ring, see dat_dev_evd_create
+ * @async_ring_entries: out: entries of that EVD's ring, see dat_dev_evd_create
  */
 struct dat_dev_ia_open {
 	__u32 size;
@@ -189,15 +188,15 @@ struct dat_dev_addr {
 };
 
 /**
- * struct dat_dev_ia_query - what the IA can do
+ * struct dat_dev_ia_query - query the attributes of an IA
  * @size: sizeof(struct dat_dev_ia_query)
  * @result: out: DAT_RETURN
  * @ia: the IA
- * @async_evd: out: its asynchronous EVD
+ * @async_evd: out: handle of its asynchronous EVD
  *
- * The rest is the fields of DAT_IA_ATTR and DAT_PROVIDER_ATTR that have the
- * same name; all are filled in. @evd_merging has bit 6 * row + column set
- * where the two event streams may share an EVD. @extensions is DAT_DEV_EXT_*.
+ * All other fields are out. Each has the meaning of the field of DAT_IA_ATTR or
+ * DAT_PROVIDER_ATTR with the same name. In @evd_merging, bit 6 * row + column is set
+ * if the two event streams may share an EVD. @extensions is DAT_DEV_EXT_*.
  */
 struct dat_dev_ia_query {
 	__u32 size;
@@ -253,7 +252,7 @@ struct dat_dev_ia_query {
 	__u32 __reserved;
 };
 
-/* @extensions: what InfiniBand has more, and this IA */
+/* @extensions: InfiniBand extensions that the IA supports */
 #define DAT_DEV_EXT_WRITE_IMMED		0x1
 #define DAT_DEV_EXT_FETCH_ADD		0x2
 #define DAT_DEV_EXT_CMP_SWAP		0x4
@@ -262,10 +261,10 @@ struct dat_dev_ia_query {
 
 /**
  * struct dat_dev_ia_info - an IA that can be opened
- * @name: its name
- * @dat_major: version of DAT that it speaks
- * @dat_minor: the same
- * @is_thread_safe: 1 if several threads may use it
+ * @name: name of the IA
+ * @dat_major: major version of DAT that the IA implements
+ * @dat_minor: minor version of it
+ * @is_thread_safe: 1 if several threads may use the IA at once
  * @__reserved: 0
  */
 struct dat_dev_ia_info {
@@ -277,14 +276,14 @@ struct dat_dev_ia_info {
 };
 
 /**
- * struct dat_dev_ia_list - which IAs there are
+ * struct dat_dev_ia_list - list the IAs
  * @size: sizeof(struct dat_dev_ia_list)
  * @result: out: DAT_RETURN
  * @infos: address of an array of struct dat_dev_ia_info
- * @max: how many it has room for
+ * @max: entries of that array
  * @info_size: sizeof(struct dat_dev_ia_info)
- * @num: out, always: how many IAs there are; more than @max is an error, and
- *	then nothing is written to the array
+ * @num: out, always: number of IAs; if it is more than @max the call fails and
+ *	writes nothing to the array
  * @__reserved: 0
  */
 struct dat_dev_ia_list {
@@ -300,11 +299,11 @@ struct dat_dev_ia_list {
 #define DAT_DEV_IA_LIST _IO(DAT_DEV_TYPE, DAT_DEV_CMD_IA_LIST)
 
 /**
- * struct dat_dev_pz_create - make a PZ; also queries one (DAT_DEV_PZ_QUERY)
- * @size: sizeof(struct dat_dev_pz)
+ * struct dat_dev_pz_create - create a PZ, or query one (DAT_DEV_PZ_QUERY)
+ * @size: sizeof(struct dat_dev_pz_create)
  * @result: out: DAT_RETURN
- * @ia: in for DAT_DEV_PZ_CREATE, out for DAT_DEV_PZ_QUERY
- * @pz: out for DAT_DEV_PZ_CREATE, in for DAT_DEV_PZ_QUERY
+ * @ia: IA; in for DAT_DEV_PZ_CREATE, out for DAT_DEV_PZ_QUERY
+ * @pz: handle; out for DAT_DEV_PZ_CREATE, in for DAT_DEV_PZ_QUERY
  */
 struct dat_dev_pz_create {
 	__u32 size;
@@ -321,14 +320,14 @@ struct dat_dev_pz_create {
  * @number: DAT_EVENT_NUMBER
  * @status: DAT_DTO_COMPLETION_STATUS of a DTO or bind, reason of an async event
  * @handle: the EP (DTO, connection), RMR (bind), PSP or RSP (connection request)
- *	or whatever object an async event concerns; 0 if it no longer exists
+ *	or the object of an async event; 0 if the object no longer exists
  * @cr: the CR of a connection request
  * @cookie: user_cookie of a DTO or bind, conn_qual of a connection request,
  *	pointer of a software event
- * @length: transferred length of a DTO, private data size of a connection event
+ * @length: transferred bytes of a DTO, private data bytes of a connection event
  * @operation: DAT_DTOS of a DTO
- * @rmr_context: rmr_context of a DTO; the immediate data of a receive that has
- *	any, whose number is DAT_IB_DTO_EVENT
+ * @rmr_context: rmr_context of a DTO; immediate data of a receive with such
+ *	data, whose @number is DAT_IB_DTO_EVENT
  * @flags: DAT_DEV_EVENT_*
  * @__reserved: 0
  */
@@ -345,32 +344,32 @@ struct dat_dev_event {
 	__u64 __reserved[3];
 };
 
-/* The number of what completes DAT_DEV_RDMA_WRITE_IMMED and atomic operations */
+/* Event number of completions of DAT_DEV_RDMA_WRITE_IMMED and atomic operations */
 #define DAT_DEV_IB_DTO_EVENT	0x40000
 
-#define DAT_DEV_EVENT_TRUNCATED	1	/* private data of a CR was cut */
+#define DAT_DEV_EVENT_TRUNCATED	1	/* private data of a CR was truncated */
 
 #define DAT_DEV_EVD_DISABLED	1	/* does not trigger its CNO */
-#define DAT_DEV_EVD_UNWAITABLE	2	/* DAT_DEV_EVD_WAIT is refused */
+#define DAT_DEV_EVD_UNWAITABLE	2	/* DAT_DEV_EVD_WAIT is rejected */
 
 /**
- * struct dat_dev_ring - what mmap() of an EVD shows
+ * struct dat_dev_ring - the mapping of an EVD
  * @head: events consumed, modulo 2^32; written by the process
- * @__pad0: keeps the two writers' cache lines apart
+ * @__pad0: keeps the cache lines of process and kernel apart
  * @tail: events produced, modulo 2^32; written by the kernel
- * @waiting: not 0 while a thread is inside DAT_DEV_EVD_WAIT; written by the
+ * @waiting: not 0 while a thread waits in DAT_DEV_EVD_WAIT; written by the
  *	kernel
  * @is_old: not 0 if the EVD has been resized: unmap this ring, which stays empty,
  *	and map the new one; written by the kernel
- * @state: DAT_DEV_EVD_DISABLED and DAT_DEV_EVD_UNWAITABLE as they apply; written
+ * @state: current DAT_DEV_EVD_DISABLED and DAT_DEV_EVD_UNWAITABLE; written
  *	by the kernel
- * @__pad1: the same
+ * @__pad1: keeps the events in cache lines of their own
  * @events: entry N is events[N % entries]
  *
- * Map it at file offset (handle * page size), with a length of
+ * Map the ring at file offset (handle * page size), with a length of
  * sizeof(struct dat_dev_ring) + entries * sizeof(struct dat_dev_event).
  * Read @tail with acquire, write @head with release semantics. A process that
- * writes anything else here confuses itself only.
+ * writes to any other field affects only itself.
  */
 struct dat_dev_ring {
 	__u32 head;
@@ -384,15 +383,15 @@ struct dat_dev_ring {
 };
 
 /**
- * struct dat_dev_evd_create - make an EVD
+ * struct dat_dev_evd_create - create an EVD
  * @size: sizeof(struct dat_dev_evd_create)
  * @result: out: DAT_RETURN
  * @ia: the IA
- * @min_qlen: minimum number of events that it can hold
+ * @min_qlen: minimum number of events that the EVD can hold
  * @flags: DAT_EVD_FLAGS
  * @evd: out: handle
  * @ring_entries: out: entries of the ring, a power of two
- * @cno: the CNO that it triggers, or 0
+ * @cno: the CNO that the EVD triggers, or 0
  */
 struct dat_dev_evd_create {
 	__u32 size;
@@ -408,15 +407,15 @@ struct dat_dev_evd_create {
 #define DAT_DEV_EVD_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_CREATE)
 
 /**
- * struct dat_dev_evd_query - the parameters of an EVD
+ * struct dat_dev_evd_query - query the parameters of an EVD
  * @size: sizeof(struct dat_dev_evd_query)
  * @result: out: DAT_RETURN
  * @evd: the EVD
- * @ia: out
- * @qlen: out: events that it was asked to hold
+ * @ia: out: its IA
+ * @qlen: out: requested queue length, in events
  * @flags: out: DAT_EVD_FLAGS
  * @cno: out: the CNO, 0 if none
- * @state: out: DAT_DEV_EVD_DISABLED and DAT_DEV_EVD_UNWAITABLE as they apply
+ * @state: out: current DAT_DEV_EVD_DISABLED and DAT_DEV_EVD_UNWAITABLE
  * @ring_entries: out: entries of the ring
  * @__reserved: 0
  */
@@ -436,19 +435,19 @@ struct dat_dev_evd_query {
 #define DAT_DEV_EVD_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_QUERY)
 
 /**
- * struct dat_dev_evd_resize - change how many events an EVD can hold
+ * struct dat_dev_evd_resize - change the queue length of an EVD
  * @size: sizeof(struct dat_dev_evd_resize)
  * @result: out: DAT_RETURN
  * @evd: the EVD
- * @min_qlen: minimum number of events that it can hold
+ * @min_qlen: minimum number of events that the EVD can hold
  * @ring_entries: out: entries of the new ring
  * @__reserved: 0
  *
- * It must not be too few for the events that are queued, nor for the threshold
- * of a thread that waits: DAT_INVALID_STATE.
+ * @result is DAT_INVALID_STATE if @min_qlen is less than the number of queued events
+ * or than the threshold of a waiting thread.
  *
- * The events that are left move to a new ring, which the process has to map;
- * the old one stays empty, with its @is_old set.
+ * The queued events move to a new ring, which the process has to map. The old ring
+ * stays empty and its @is_old is set.
  */
 struct dat_dev_evd_resize {
 	__u32 size;
@@ -467,7 +466,7 @@ struct dat_dev_evd_resize {
  * @result: out: DAT_RETURN
  * @evd: the EVD
  * @__reserved: 0
- * @pointer: what the event carries
+ * @pointer: value that the event carries
  */
 struct dat_dev_evd_post_se {
 	__u32 size;
@@ -484,8 +483,8 @@ struct dat_dev_evd_post_se {
  * @size: sizeof(struct dat_dev_evd_set)
  * @result: out: DAT_RETURN
  * @evd: the EVD
- * @mask: DAT_DEV_EVD_DISABLED, DAT_DEV_EVD_UNWAITABLE: what shall change
- * @state: the same: what it shall be
+ * @mask: bits to change, of DAT_DEV_EVD_DISABLED and DAT_DEV_EVD_UNWAITABLE
+ * @state: new values of the bits in @mask
  * @__reserved: 0
  */
 struct dat_dev_evd_set {
@@ -500,11 +499,11 @@ struct dat_dev_evd_set {
 #define DAT_DEV_EVD_SET _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_SET)
 
 /**
- * struct dat_dev_evd_modify_cno - give an EVD another CNO
+ * struct dat_dev_evd_modify_cno - replace the CNO of an EVD
  * @size: sizeof(struct dat_dev_evd_modify_cno)
  * @result: out: DAT_RETURN
  * @evd: the EVD
- * @cno: the CNO, of the same IA, or 0 for none
+ * @cno: the new CNO, of the same IA, or 0 for none
  */
 struct dat_dev_evd_modify_cno {
 	__u32 size;
@@ -516,11 +515,11 @@ struct dat_dev_evd_modify_cno {
 #define DAT_DEV_EVD_MODIFY_CNO _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_MODIFY_CNO)
 
 /**
- * struct dat_dev_cno_create - make a CNO; also queries one (DAT_DEV_CNO_QUERY)
+ * struct dat_dev_cno_create - create a CNO, or query one (DAT_DEV_CNO_QUERY)
  * @size: sizeof(struct dat_dev_cno_create)
  * @result: out: DAT_RETURN
- * @ia: in for DAT_DEV_CNO_CREATE, out for DAT_DEV_CNO_QUERY
- * @cno: out for DAT_DEV_CNO_CREATE, in for DAT_DEV_CNO_QUERY
+ * @ia: IA; in for DAT_DEV_CNO_CREATE, out for DAT_DEV_CNO_QUERY
+ * @cno: handle; out for DAT_DEV_CNO_CREATE, in for DAT_DEV_CNO_QUERY
  */
 struct dat_dev_cno_create {
 	__u32 size;
@@ -535,15 +534,15 @@ struct dat_dev_cno_create {
 /**
  * struct dat_dev_cno_wait - wait until a CNO is triggered
  * @size: sizeof(struct dat_dev_cno_wait)
- * @result: out: DAT_SUCCESS, DAT_QUEUE_EMPTY (@timeout is over),
- *	DAT_INTERRUPTED_CALL, DAT_INVALID_HANDLE, DAT_INVALID_STATE (the agent
- *	is not this one any more)
+ * @result: out: DAT_SUCCESS, DAT_QUEUE_EMPTY (@timeout has expired),
+ *	DAT_INTERRUPTED_CALL, DAT_INVALID_HANDLE, DAT_INVALID_STATE (@agent has
+ *	been replaced)
  * @cno: the CNO
- * @timeout: microseconds, ~0 for ever
- * @agent: 0: take the trigger that the CNO remembers, or wait for one. Else wait
- *	until the agent that DAT_DEV_CNO_SET_AGENT has set by this number is due;
- *	@timeout means nothing then.
- * @evd: out: an EVD that has triggered it; 0 if the IA has been closed, or the
+ * @timeout: microseconds, ~0 for no limit; ignored if @agent is not 0
+ * @agent: 0: take the pending trigger of the CNO, or wait for one. Otherwise wait
+ *	for the trigger of the agent that DAT_DEV_CNO_SET_AGENT has set by this
+ *	number.
+ * @evd: out: an EVD that has triggered the CNO; 0 if the IA has been closed, or the
  *	last EVD of the CNO freed
  */
 struct dat_dev_cno_wait {
@@ -558,12 +557,12 @@ struct dat_dev_cno_wait {
 #define DAT_DEV_CNO_WAIT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CNO_WAIT)
 
 /**
- * struct dat_dev_cno_set_agent - somebody else is told of the next trigger, too
+ * struct dat_dev_cno_set_agent - set an agent, which also gets the next trigger
  * @size: sizeof(struct dat_dev_cno_set_agent)
  * @result: out: DAT_RETURN
  * @cno: the CNO
- * @agent: a number for DAT_DEV_CNO_WAIT, 0 for nobody; the agent before this
- *	one is not told any more
+ * @agent: a number for DAT_DEV_CNO_WAIT, 0 for no agent; the previous agent gets
+ *	no more triggers
  */
 struct dat_dev_cno_set_agent {
 	__u32 size;
@@ -581,9 +580,9 @@ struct dat_dev_cno_set_agent {
  * @handle: the EVD or CNO
  * @fd: out: a new descriptor, closed by exec
  *
- * It is readable as long as the ring of the EVD holds events, or the CNO
- * remembers a trigger; when the object has gone it hangs up. There is nothing
- * to read(). It keeps the file of /dev/dat open.
+ * The descriptor is readable while the ring of the EVD holds events, or while the CNO
+ * has a pending trigger. It reports a hangup after the object is freed. read() is not
+ * supported. The descriptor keeps the file of /dev/dat open.
  */
 struct dat_dev_fd {
 	__u32 size;
@@ -598,15 +597,15 @@ struct dat_dev_fd {
  * struct dat_dev_evd_wait - wait until the ring holds @threshold events
  * @size: sizeof(struct dat_dev_evd_wait)
  * @result: out: DAT_SUCCESS, DAT_TIMEOUT_EXPIRED, DAT_INTERRUPTED_CALL (a
- *	signal), DAT_ABORT (the EVD or IA has gone), DAT_INVALID_STATE (another
+ *	signal), DAT_ABORT (the EVD or IA has been freed), DAT_INVALID_STATE (another
  *	thread waits, or the EVD is unwaitable), DAT_INVALID_PARAMETER,
  *	DAT_INVALID_HANDLE
  * @evd: the EVD
- * @timeout: microseconds, ~0 for ever
- * @threshold: at least 1, at most the EVD's queue length
+ * @timeout: microseconds, ~0 for no limit
+ * @threshold: number of events, at least 1, at most the EVD's queue length
  * @__reserved: 0
  *
- * DAT_DEV_EVD_PULL takes the same structure, looks at @evd only, and moves
+ * DAT_DEV_EVD_PULL takes the same structure and uses only @evd. It moves
  * events that came without notification (DAT_COMPLETION_UNSIGNALLED_FLAG)
  * into the ring.
  */
@@ -627,7 +626,7 @@ struct dat_dev_evd_wait {
  * @size: sizeof(struct dat_dev_psp_create)
  * @result: out: DAT_RETURN
  * @ia: the IA
- * @evd: where connection requests go
+ * @evd: EVD that reports connection requests
  * @conn_qual: RDMA_PS_TCP port
  * @flags: DAT_PSP_FLAGS
  * @psp: out: handle
@@ -645,21 +644,21 @@ struct dat_dev_psp_create {
 #define DAT_DEV_PSP_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_PSP_CREATE)
 
 /*
- * DAT_DEV_PSP_CREATE_ANY chooses the connection qualifier: there @conn_qual is
- * out. For DAT_DEV_PSP_QUERY @psp is in, all the rest is out.
+ * For DAT_DEV_PSP_CREATE_ANY the kernel chooses the connection qualifier: @conn_qual
+ * is out. For DAT_DEV_PSP_QUERY @psp is in and all other fields are out.
  */
 #define DAT_DEV_PSP_CREATE_ANY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_PSP_CREATE_ANY)
 #define DAT_DEV_PSP_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_PSP_QUERY)
 
 /**
- * struct dat_dev_rsp_create - listen for one connection request; also queries
- *	(DAT_DEV_RSP_QUERY: @rsp is in, all the rest is out)
+ * struct dat_dev_rsp_create - listen for one connection request, or query an RSP
+ *	(DAT_DEV_RSP_QUERY: @rsp is in, all other fields are out)
  * @size: sizeof(struct dat_dev_rsp_create)
  * @result: out: DAT_RETURN
  * @ia: the IA
- * @evd: where the connection request goes
+ * @evd: EVD that reports the connection request
  * @conn_qual: RDMA_PS_TCP port
- * @ep: the EP that will be connected; 0 if the kernel is to make one
+ * @ep: the EP to connect; 0 if the kernel creates one
  * @rsp: out: handle
  */
 struct dat_dev_rsp_create {
@@ -676,18 +675,18 @@ struct dat_dev_rsp_create {
 #define DAT_DEV_RSP_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RSP_QUERY)
 
 /**
- * struct dat_dev_csp_create - listen as a socket would; also queries
- *	(DAT_DEV_CSP_QUERY: @csp is in, all the rest is out)
+ * struct dat_dev_csp_create - listen on a socket-like address, or query a CSP
+ *	(DAT_DEV_CSP_QUERY: @csp is in, all other fields are out)
  * @size: sizeof(struct dat_dev_csp_create)
  * @result: out: DAT_RETURN
  * @ia: the IA
- * @evd: where connection requests go
- * @domain: arguments of socket()
- * @type: the same
- * @protocol: the same
+ * @evd: EVD that reports connection requests
+ * @domain: domain, as for socket()
+ * @type: type, as for socket()
+ * @protocol: protocol, as for socket()
  * @csp: out: handle
- * @address: of the IA, with the port; DAT_DEV_CSP_QUERY tells the one that was
- *	chosen if it is 0
+ * @address: address of the IA, with the port; for port 0 the kernel chooses a port,
+ *	which DAT_DEV_CSP_QUERY returns
  */
 struct dat_dev_csp_create {
 	__u32 size;
@@ -707,16 +706,16 @@ struct dat_dev_csp_create {
 #define DAT_DEV_PRIVATE_DATA_MAX 256
 
 /**
- * struct dat_dev_cr_query - who wants to connect
+ * struct dat_dev_cr_query - query a connection request
  * @size: sizeof(struct dat_dev_cr_query)
  * @result: out: DAT_RETURN
  * @cr: the CR
  * @private_data_size: out: bytes in @private_data
- * @ep: out: the EP that its service point has for it, 0 if none
+ * @ep: out: the EP that the service point provides, 0 if none
  * @__reserved: 0
  * @remote_port: out: port qualifier of the peer
  * @remote_address: out: address of the peer
- * @private_data: out
+ * @private_data: out: private data of the peer
  */
 struct dat_dev_cr_query {
 	__u32 size;
@@ -736,11 +735,11 @@ struct dat_dev_cr_query {
  * struct dat_dev_cr_accept - accept a connection request
  * @size: sizeof(struct dat_dev_cr_accept)
  * @result: out: DAT_RETURN
- * @cr: the CR; gone when @result is DAT_SUCCESS
+ * @cr: the CR; freed when @result is DAT_SUCCESS
  * @ep: the EP to connect; 0 if the request has one
  * @private_data_size: bytes in @private_data
  * @__reserved: 0
- * @private_data: for the peer
+ * @private_data: private data for the peer
  */
 struct dat_dev_cr_accept {
 	__u32 size;
@@ -755,18 +754,18 @@ struct dat_dev_cr_accept {
 #define DAT_DEV_CR_ACCEPT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CR_ACCEPT)
 
 /*
- * DAT_DEV_CR_REJECT_WITH_DATA takes struct dat_dev_cr_accept too, @ep is 0:
- * DAT_DEV_CR_REJECT with private data.
+ * DAT_DEV_CR_REJECT_WITH_DATA is DAT_DEV_CR_REJECT with private data. It takes
+ * struct dat_dev_cr_accept, with @ep 0.
  */
 #define DAT_DEV_CR_REJECT_WITH_DATA _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CR_REJECT_WITH_DATA)
 
 /**
- * struct dat_dev_cr_handoff - pass a connection request on
+ * struct dat_dev_cr_handoff - hand a connection request off to another service point
  * @size: sizeof(struct dat_dev_cr_handoff)
  * @result: out: DAT_RETURN
- * @cr: the CR; gone when @result is DAT_SUCCESS
+ * @cr: the CR; freed when @result is DAT_SUCCESS
  * @__reserved: 0
- * @conn_qual: to whoever listens there
+ * @conn_qual: connection qualifier of that service point
  */
 struct dat_dev_cr_handoff {
 	__u32 size;
@@ -779,10 +778,10 @@ struct dat_dev_cr_handoff {
 #define DAT_DEV_CR_HANDOFF _IO(DAT_DEV_TYPE, DAT_DEV_CMD_CR_HANDOFF)
 
 /**
- * struct dat_dev_ep_attr - DAT_EP_ATTR; 0 asks for the default
+ * struct dat_dev_ep_attr - DAT_EP_ATTR; 0 selects the default
  * @__reserved: 0
  *
- * The other fields are those of DAT_EP_ATTR that have the same name.
+ * Each other field has the meaning of the field of DAT_EP_ATTR with the same name.
  */
 struct dat_dev_ep_attr {
 	__u32 service_type;
@@ -804,7 +803,7 @@ struct dat_dev_ep_attr {
 };
 
 /**
- * struct dat_dev_ep_create - make an EP
+ * struct dat_dev_ep_create - create an EP
  * @size: sizeof(struct dat_dev_ep_create)
  * @result: out: DAT_RETURN
  * @ia: the IA
@@ -812,10 +811,10 @@ struct dat_dev_ep_attr {
  * @recv_evd: EVD for completions of receives, or 0
  * @request_evd: EVD for all other completions, or 0
  * @connect_evd: EVD for connection events, or 0
- * @has_attr: 1 if @attr was given, 0 for defaults only
- * @attr: wishes
+ * @has_attr: 1 if @attr is valid, 0 to use the defaults
+ * @attr: requested attributes
  * @ep: out: handle
- * @srq: where receives come from, or 0; then @attr is needed, too
+ * @srq: SRQ for receives, or 0; an SRQ requires @attr
  */
 struct dat_dev_ep_create {
 	__u32 size;
@@ -834,17 +833,17 @@ struct dat_dev_ep_create {
 #define DAT_DEV_EP_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_CREATE)
 
 /**
- * struct dat_dev_ep_modify - change an EP that has no connection
+ * struct dat_dev_ep_modify - modify an EP that has no connection
  * @size: sizeof(struct dat_dev_ep_modify)
  * @result: out: DAT_RETURN
  * @ep: the EP
  * @__reserved: 0
- * @mask: DAT_EP_FIELD_* of DAT 2.0: which of the following count
+ * @mask: DAT_EP_FIELD_* of DAT 2.0: which of the following fields to change
  * @pz: the PZ
- * @recv_evd: as for dat_dev_ep_create
- * @request_evd: the same
- * @connect_evd: the same
- * @attr: the same
+ * @recv_evd: see dat_dev_ep_create
+ * @request_evd: see dat_dev_ep_create
+ * @connect_evd: see dat_dev_ep_create
+ * @attr: new attributes
  */
 struct dat_dev_ep_modify {
 	__u32 size;
@@ -862,25 +861,25 @@ struct dat_dev_ep_modify {
 #define DAT_DEV_EP_MODIFY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_MODIFY)
 
 /**
- * struct dat_dev_ep_query - everything about an EP
+ * struct dat_dev_ep_query - query the parameters of an EP
  * @size: sizeof(struct dat_dev_ep_query)
  * @result: out: DAT_RETURN
  * @ep: the EP
  * @state: out: DAT_EP_STATE
- * @ia: out
- * @pz: out
- * @recv_evd: out, 0 if none
- * @request_evd: out, 0 if none
- * @connect_evd: out, 0 if none
+ * @ia: out: its IA
+ * @pz: out: its PZ
+ * @recv_evd: out: EVD for receives, 0 if none
+ * @request_evd: out: EVD for other completions, 0 if none
+ * @connect_evd: out: EVD for connection events, 0 if none
  * @private_data_size: out: bytes in @private_data
- * @srq: out, 0 if none
+ * @srq: out: its SRQ, 0 if none
  * @__reserved: 0
- * @local_port: out
- * @remote_port: out
- * @local_address: out
- * @remote_address: out
- * @attr: out
- * @private_data: out: what the peer sent when it accepted or rejected
+ * @local_port: out: local port qualifier
+ * @remote_port: out: port qualifier of the peer
+ * @local_address: out: address of the IA
+ * @remote_address: out: address of the peer
+ * @attr: out: attributes of the EP
+ * @private_data: out: private data of the peer's accept or reject
  */
 struct dat_dev_ep_query {
 	__u32 size;
@@ -910,14 +909,14 @@ struct dat_dev_ep_query {
  * @size: sizeof(struct dat_dev_ep_connect)
  * @result: out: DAT_RETURN
  * @ep: the EP
- * @timeout: microseconds, ~0 for ever
+ * @timeout: microseconds, ~0 for no limit
  * @conn_qual: remote connection qualifier
- * @remote_address: remote IA
+ * @remote_address: address of the remote IA
  * @qos: DAT_QOS
  * @flags: DAT_CONNECT_FLAGS
  * @private_data_size: bytes in @private_data
  * @__reserved: 0
- * @private_data: for the peer
+ * @private_data: private data for the peer
  */
 struct dat_dev_ep_connect {
 	__u32 size;
@@ -936,22 +935,22 @@ struct dat_dev_ep_connect {
 #define DAT_DEV_EP_CONNECT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_CONNECT)
 
 /*
- * DAT_DEV_EP_COMMON_CONNECT takes struct dat_dev_ep_connect too: the port is in
- * @remote_address, and @conn_qual, @qos and @flags are 0.
+ * DAT_DEV_EP_COMMON_CONNECT also takes struct dat_dev_ep_connect. @remote_address
+ * includes the port. @conn_qual, @qos and @flags must be 0.
  */
 #define DAT_DEV_EP_COMMON_CONNECT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_COMMON_CONNECT)
 
 /**
- * struct dat_dev_ep_dup_connect - connect an EP where another one is connected
+ * struct dat_dev_ep_dup_connect - connect an EP to the peer of a connected EP
  * @size: sizeof(struct dat_dev_ep_dup_connect)
  * @result: out: DAT_RETURN
  * @ep: the EP
- * @dup: the EP that is connected
- * @timeout: microseconds, ~0 for ever
+ * @dup: the connected EP
+ * @timeout: microseconds, ~0 for no limit
  * @qos: DAT_QOS
  * @private_data_size: bytes in @private_data
  * @__reserved: 0
- * @private_data: for the peer
+ * @private_data: private data for the peer
  */
 struct dat_dev_ep_dup_connect {
 	__u32 size;
@@ -968,7 +967,7 @@ struct dat_dev_ep_dup_connect {
 #define DAT_DEV_EP_DUP_CONNECT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_DUP_CONNECT)
 
 /**
- * struct dat_dev_ep_disconnect - end a connection
+ * struct dat_dev_ep_disconnect - disconnect an EP
  * @size: sizeof(struct dat_dev_ep_disconnect)
  * @result: out: DAT_RETURN
  * @ep: the EP
@@ -984,7 +983,7 @@ struct dat_dev_ep_disconnect {
 #define DAT_DEV_EP_DISCONNECT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_DISCONNECT)
 
 /**
- * struct dat_dev_ep_status - the state of an EP
+ * struct dat_dev_ep_status - query the state of an EP
  * @size: sizeof(struct dat_dev_ep_status)
  * @result: out: DAT_RETURN
  * @ep: the EP
@@ -1004,12 +1003,12 @@ struct dat_dev_ep_status {
 #define DAT_DEV_EP_GET_STATUS _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_GET_STATUS)
 
 /**
- * struct dat_dev_ep_recv_query - how many receive buffers an EP has
+ * struct dat_dev_ep_recv_query - query the number of receive buffers of an EP
  * @size: sizeof(struct dat_dev_ep_recv_query)
  * @result: out: DAT_RETURN
  * @ep: the EP
  * @nbufs_allocated: out: receives that are posted, or taken from the SRQ
- * @bufs_alloc_span: out: from the first of them to the last
+ * @bufs_alloc_span: out: span from the first to the last of these receives
  * @__reserved: 0
  */
 struct dat_dev_ep_recv_query {
@@ -1024,12 +1023,12 @@ struct dat_dev_ep_recv_query {
 #define DAT_DEV_EP_RECV_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_RECV_QUERY)
 
 /**
- * struct dat_dev_ep_set_watermark - how many receive buffers an EP may have
+ * struct dat_dev_ep_set_watermark - limit the number of receive buffers of an EP
  * @size: sizeof(struct dat_dev_ep_set_watermark)
  * @result: out: DAT_RETURN
  * @ep: the EP
- * @soft: more than these are an event, ~0 for no limit
- * @hard: more than these end the connection, ~0 for no limit
+ * @soft: more buffers than this cause an event, ~0 for no limit
+ * @hard: more buffers than this break the connection, ~0 for no limit
  * @__reserved: 0
  */
 struct dat_dev_ep_set_watermark {
@@ -1045,14 +1044,14 @@ struct dat_dev_ep_set_watermark {
 	_IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_SET_WATERMARK)
 
 /**
- * struct dat_dev_srq_create - make an SRQ
+ * struct dat_dev_srq_create - create an SRQ
  * @size: sizeof(struct dat_dev_srq_create)
  * @result: out: DAT_RETURN
  * @ia: the IA
  * @pz: the PZ
- * @max_recv_dtos: receives that can be posted
- * @max_recv_iov: segments of each
- * @low_watermark: as for dat_dev_srq_set
+ * @max_recv_dtos: maximum number of posted receives
+ * @max_recv_iov: maximum number of segments per receive
+ * @low_watermark: see @value of dat_dev_srq_set
  * @srq: out: handle
  */
 struct dat_dev_srq_create {
@@ -1069,18 +1068,18 @@ struct dat_dev_srq_create {
 #define DAT_DEV_SRQ_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_SRQ_CREATE)
 
 /**
- * struct dat_dev_srq_query - everything about an SRQ
+ * struct dat_dev_srq_query - query the parameters of an SRQ
  * @size: sizeof(struct dat_dev_srq_query)
  * @result: out: DAT_RETURN
  * @srq: the SRQ
  * @state: out: DAT_SRQ_STATE
- * @ia: out
- * @pz: out
- * @max_recv_dtos: out
- * @max_recv_iov: out
- * @low_watermark: out
- * @available: out: posted, and not taken by an EP yet
- * @outstanding: out: taken by EPs, and not completed yet
+ * @ia: out: its IA
+ * @pz: out: its PZ
+ * @max_recv_dtos: out: see dat_dev_srq_create
+ * @max_recv_iov: out: see dat_dev_srq_create
+ * @low_watermark: out: see dat_dev_srq_create
+ * @available: out: receives that are posted and not yet taken by an EP
+ * @outstanding: out: receives that EPs have taken and not completed
  * @__reserved: 0
  */
 struct dat_dev_srq_query {
@@ -1105,8 +1104,8 @@ struct dat_dev_srq_query {
  * @size: sizeof(struct dat_dev_srq_set)
  * @result: out: DAT_RETURN
  * @srq: the SRQ
- * @value: receives that can be posted (DAT_DEV_SRQ_RESIZE); fewer posted ones
- *	than these are an event, once (DAT_DEV_SRQ_SET_LW)
+ * @value: DAT_DEV_SRQ_RESIZE: maximum number of posted receives.
+ *	DAT_DEV_SRQ_SET_LW: fewer posted receives than this cause one event.
  */
 struct dat_dev_srq_set {
 	__u32 size;
@@ -1120,9 +1119,9 @@ struct dat_dev_srq_set {
 
 /**
  * struct dat_dev_segment - a range of an LMR
- * @virtual_address: where it begins
+ * @virtual_address: address of the first byte
  * @length: bytes
- * @lmr_context: the LMR
+ * @lmr_context: context of the LMR
  */
 struct dat_dev_segment {
 	__u64 virtual_address;
@@ -1153,18 +1152,18 @@ enum dat_dev_opcode {
  *	read to an RMR, whose segment has the rmr_context in the place of the
  *	lmr_context
  * @segments: address of an array of struct dat_dev_segment
- * @cookie: comes back in the completion event
- * @remote_address: RDMA: where in the remote region
- * @remote_length: RDMA: bytes there
+ * @cookie: value that the completion event returns
+ * @remote_address: RDMA: address of the first byte in the remote region
+ * @remote_length: RDMA: bytes in the remote region
  * @remote_context: RDMA: rmr_context of the remote region; DAT_DEV_SEND_INVALIDATE:
- *	what the peer shall lose; DAT_DEV_PRIV_ZERO_BASED: the LMR
+ *	the context that the peer invalidates; DAT_DEV_PRIV_ZERO_BASED: the LMR
  * @rmr: bind: the RMR
  * @privileges: bind: DAT_MEM_PRIV_FLAGS, DAT_DEV_PRIV_ZERO_BASED
  * @rmr_context: bind, out: the new context
  * @__reserved: 0
- * @immediate: DAT_DEV_RDMA_WRITE_IMMED: what the peer is told; its bytes go
- *	over the wire as they are
- * @compare_add: atomic operations: what to add, or to compare with
+ * @immediate: DAT_DEV_RDMA_WRITE_IMMED: immediate data for the peer, sent without
+ *	byte swapping
+ * @compare_add: atomic operations: operand to add or to compare with
  * @swap: DAT_DEV_CMP_SWAP: the new value
  */
 struct dat_dev_dto {
@@ -1197,11 +1196,11 @@ struct dat_dev_dto {
 /**
  * struct dat_dev_post - post DTOs in order, stop at the first that fails
  * @size: sizeof(struct dat_dev_post)
- * @result: out: DAT_RETURN of the last that was tried
+ * @result: out: DAT_RETURN of the last DTO that was tried
  * @dtos: address of an array of struct dat_dev_dto
- * @num_dtos: how many
+ * @num_dtos: entries of that array
  * @dto_size: sizeof(struct dat_dev_dto)
- * @posted: out, always: how many were posted
+ * @posted: out, always: number of posted DTOs
  * @__reserved: 0
  */
 struct dat_dev_post {
@@ -1227,15 +1226,15 @@ struct dat_dev_post {
  * @mem_type: DAT_DEV_MEM_*
  * @privileges: DAT_MEM_PRIV_FLAGS, DAT_DEV_PRIV_ATOMIC, DAT_DEV_PRIV_RELAXED,
  *	DAT_DEV_PRIV_ZERO_BASED
- * @address: where the region begins; nothing for DAT_DEV_MEM_LMR
- * @length: bytes; nothing for DAT_DEV_MEM_LMR
+ * @address: address of the first byte; ignored for DAT_DEV_MEM_LMR
+ * @length: bytes; ignored for DAT_DEV_MEM_LMR
  * @lmr: out: handle
- * @lmr_context: out
- * @rmr_context: out, 0 without remote privileges
+ * @lmr_context: out: context for local access
+ * @rmr_context: out: context for peers, 0 without remote privileges
  * @base: the LMR of DAT_DEV_MEM_LMR, else 0
- * @registered_address: out
- * @registered_size: out
- * @cookie: DAT_DEV_MEM_SHARED: what all who share the region call it
+ * @registered_address: out: address of the registered region
+ * @registered_size: out: bytes of the registered region
+ * @cookie: DAT_DEV_MEM_SHARED: identifier that all sharing processes pass
  */
 struct dat_dev_lmr_create {
 	__u32 size;
@@ -1256,23 +1255,23 @@ struct dat_dev_lmr_create {
 };
 
 #define DAT_DEV_MEM_VIRTUAL	0	/* memory of the process */
-#define DAT_DEV_MEM_LMR		1	/* that of another LMR */
+#define DAT_DEV_MEM_LMR		1	/* memory of another LMR */
 #define DAT_DEV_MEM_SHARED	2	/* a shared mapping */
 
-/* Peers may do atomic operations: DAT_IB_MEM_PRIV_REMOTE_ATOMIC */
+/* DAT_IB_MEM_PRIV_REMOTE_ATOMIC: peers may execute atomic operations. */
 #define DAT_DEV_PRIV_ATOMIC	0x40
-/* What a peer writes may become visible in any order. */
+/* Writes of a peer may become visible in any order. */
 #define DAT_DEV_PRIV_RELAXED	0x200
-/* DAT_VA_TYPE_ZB: whoever uses the context counts from 0. */
+/* DAT_VA_TYPE_ZB: addresses for the context start at 0. */
 #define DAT_DEV_PRIV_ZERO_BASED	0x400
-/* DAT_DEV_RMR_QUERY: it was made by DAT_DEV_RMR_CREATE_FOR_EP. */
+/* DAT_DEV_RMR_QUERY: DAT_DEV_RMR_CREATE_FOR_EP has created the RMR. */
 #define DAT_DEV_PRIV_FOR_EP	0x800
 
 #define DAT_DEV_LMR_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_LMR_CREATE)
 
 /*
- * DAT_DEV_LMR_QUERY takes struct dat_dev_lmr_create too: @lmr is in, all the
- * rest is out.
+ * DAT_DEV_LMR_QUERY also takes struct dat_dev_lmr_create. @lmr is in, all other
+ * fields are out.
  */
 #define DAT_DEV_LMR_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_LMR_QUERY)
 
@@ -1283,7 +1282,7 @@ struct dat_dev_lmr_create {
  * @ia: the IA
  * @direction: DAT_DEV_SYNC_READ or DAT_DEV_SYNC_WRITE
  * @segments: address of an array of struct dat_dev_segment
- * @num_segments: how many
+ * @num_segments: entries of that array
  */
 struct dat_dev_lmr_sync {
 	__u32 size;
@@ -1300,17 +1299,17 @@ struct dat_dev_lmr_sync {
 #define DAT_DEV_LMR_SYNC _IO(DAT_DEV_TYPE, DAT_DEV_CMD_LMR_SYNC)
 
 /**
- * struct dat_dev_rmr_create - make an RMR; also queries one
+ * struct dat_dev_rmr_create - create an RMR, or query one (DAT_DEV_RMR_QUERY)
  * @size: sizeof(struct dat_dev_rmr_create)
  * @result: out: DAT_RETURN
- * @pz: in for DAT_DEV_RMR_CREATE, out for DAT_DEV_RMR_QUERY
- * @rmr: out for DAT_DEV_RMR_CREATE, in for DAT_DEV_RMR_QUERY
- * @ia: out for DAT_DEV_RMR_QUERY
+ * @pz: PZ; in for DAT_DEV_RMR_CREATE, out for DAT_DEV_RMR_QUERY
+ * @rmr: handle; out for DAT_DEV_RMR_CREATE, in for DAT_DEV_RMR_QUERY
+ * @ia: out for DAT_DEV_RMR_QUERY: its IA
  * @privileges: out for DAT_DEV_RMR_QUERY: DAT_MEM_PRIV_FLAGS of the last
  *	bind, DAT_DEV_PRIV_ZERO_BASED, DAT_DEV_PRIV_FOR_EP
- * @segment: out for DAT_DEV_RMR_QUERY: what it is bound to, length 0 if it is
+ * @segment: out for DAT_DEV_RMR_QUERY: the bound range, length 0 if the RMR is
  *	not bound
- * @rmr_context: out for DAT_DEV_RMR_QUERY
+ * @rmr_context: out for DAT_DEV_RMR_QUERY: the current context
  * @__reserved: 0
  */
 struct dat_dev_rmr_create {
@@ -1326,16 +1325,16 @@ struct dat_dev_rmr_create {
 };
 
 #define DAT_DEV_RMR_CREATE _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RMR_CREATE)
-/* The same, of an RMR that goes with the EP on which it is bound */
+/* As DAT_DEV_RMR_CREATE; the RMR is tied to the EP on which it is bound. */
 #define DAT_DEV_RMR_CREATE_FOR_EP _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RMR_CREATE_FOR_EP)
 #define DAT_DEV_RMR_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_RMR_QUERY)
 
 /**
- * struct dat_dev_handle_query - what type of object a handle names
+ * struct dat_dev_handle_query - query the type of a handle
  * @size: sizeof(struct dat_dev_handle_query)
  * @result: out: DAT_RETURN
  * @handle: the handle
- * @type: out: DAT_HANDLE_TYPE in the kernel's numbers, which have no CNO, or
+ * @type: out: DAT_HANDLE_TYPE of the kernel API, which has no CNO, or
  *	DAT_DEV_HANDLE_TYPE_CNO
  */
 struct dat_dev_handle_query {
@@ -1350,12 +1349,12 @@ struct dat_dev_handle_query {
 #define DAT_DEV_HANDLE_QUERY _IO(DAT_DEV_TYPE, DAT_DEV_CMD_HANDLE_QUERY)
 
 /**
- * struct dat_dev_context - the consumer context of an object
+ * struct dat_dev_context - get or set the consumer context of an object
  * @size: sizeof(struct dat_dev_context)
  * @result: out: DAT_RETURN
  * @handle: the object
  * @set: 1 to set the context, 0 to get it
- * @context: 64 bits that belong to the consumer, 0 at first
+ * @context: 64 bits for the consumer, initially 0
  */
 struct dat_dev_context {
 	__u32 size;

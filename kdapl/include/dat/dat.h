@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * dat.h - what the kernel API shares with the user API of DAT 2.0
+ * dat.h - types and calls that the kernel API shares with the user API of DAT 2.0
  *
- * Included through <dat/kdat.h>, which defines the types that differ between
- * the two first.
+ * Include <dat/kdat.h> instead: it first defines the types that differ between the two
+ * APIs and then includes this header.
  */
 #ifndef _DAT_H_
 #define _DAT_H_
@@ -53,9 +53,8 @@ typedef DAT_UINT32 DAT_TIMEOUT;			/* microseconds */
 #define DAT_TIMEOUT_INFINITE	((DAT_TIMEOUT)~0)
 
 /*
- * Handles. None of them is a pointer that anybody may follow: each is looked
- * up, and one that was freed, forged or is of another type makes the call
- * return DAT_INVALID_HANDLE.
+ * Handles. A consumer must not dereference them. Each call looks its handles up and
+ * returns DAT_INVALID_HANDLE for a handle that was freed, forged or has another type.
  */
 typedef DAT_PVOID	DAT_HANDLE;
 typedef DAT_HANDLE	DAT_CR_HANDLE;
@@ -139,7 +138,7 @@ typedef struct dat_evd_param		DAT_EVD_PARAM;
 typedef struct dat_lmr_param		DAT_LMR_PARAM;
 typedef enum dat_lmr_param_mask		DAT_LMR_PARAM_MASK;
 
-/* Bit for bit the kernel's struct ib_sge. */
+/* Must have the layout of the kernel's struct ib_sge. */
 typedef struct dat_lmr_triplet {
 	DAT_VADDR	virtual_address;
 	DAT_SEG_LENGTH	segment_length;
@@ -162,8 +161,8 @@ typedef enum dat_mem_priv_flags {
 } DAT_MEM_PRIV_FLAGS;
 
 /*
- * Beyond the specification, for dat_lmr_kcreate() alone: what a peer writes may
- * become visible in any order, which is faster on devices that make use of it.
+ * Not in the specification, for dat_lmr_kcreate() only: writes of a peer may become
+ * visible in any order. Devices that use this are faster.
  */
 #define DAT_MEM_PRIV_RELAXED_FLAG	0x200
 
@@ -607,7 +606,7 @@ typedef struct dat_event {
 	DAT_UINT64		event_extension_data[8];
 } DAT_EVENT;
 
-/* Who provides IAs */
+/* Providers of IAs */
 
 typedef struct dat_provider_info {
 	char		ia_name[DAT_NAME_MAX_LENGTH];
@@ -616,7 +615,7 @@ typedef struct dat_provider_info {
 	DAT_BOOLEAN	is_thread_safe;
 } DAT_PROVIDER_INFO;
 
-/* Calls; each is described where it is defined, in kdapl/ */
+/* Calls; kdapl/ has the kernel-doc of each call at its definition. */
 
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name,
 			DAT_COUNT async_evd_min_qlen,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * dat_error.h - DAT_RETURN: what a call answers
+ * dat_error.h - DAT_RETURN, the return value of every call
  *
  * A DAT_RETURN has three parts: the class in bits 31-30, the type in bits
  * 29-16, and the subtype, which narrows the type down, in bits 15-0. The
- * numbers are DAT 2.0's.
+ * numbers are those of DAT 2.0.
  */
 #ifndef _DAT_ERROR_H_
 #define _DAT_ERROR_H_
@@ -68,7 +68,7 @@ typedef enum dat_return_subtype {
 	DAT_RESOURCE_ERROR_HANDLER,
 	DAT_RESOURCE_CREDITS,
 	DAT_RESOURCE_SRQ,
-	/* DAT_INVALID_HANDLE: which object, or which argument */
+	/* DAT_INVALID_HANDLE: type of the object, or number of the argument */
 	DAT_INVALID_HANDLE_IA,
 	DAT_INVALID_HANDLE_EP,
 	DAT_INVALID_HANDLE_LMR,
@@ -95,7 +95,7 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_HANDLE8,
 	DAT_INVALID_HANDLE9,
 	DAT_INVALID_HANDLE10,
-	/* DAT_INVALID_PARAMETER: which argument, the first is 1 */
+	/* DAT_INVALID_PARAMETER: number of the argument, from 1 */
 	DAT_INVALID_ARG1,
 	DAT_INVALID_ARG2,
 	DAT_INVALID_ARG3,
@@ -106,7 +106,7 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_ARG8,
 	DAT_INVALID_ARG9,
 	DAT_INVALID_ARG10,
-	/* DAT_INVALID_STATE: of an EP */
+	/* DAT_INVALID_STATE: state of an EP */
 	DAT_INVALID_STATE_EP_UNCONNECTED,
 	DAT_INVALID_STATE_EP_ACTCONNPENDING,
 	DAT_INVALID_STATE_EP_PASSCONNPENDING,
@@ -127,10 +127,10 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_STATE_EP_UNCONFRESERVED,
 	DAT_INVALID_STATE_EP_UNCONFPASSIVE,
 	DAT_INVALID_STATE_EP_UNCONFTENTATIVE,
-	/* DAT_INVALID_STATE: of a CNO */
+	/* DAT_INVALID_STATE: state of a CNO */
 	DAT_INVALID_STATE_CNO_IN_USE,
 	DAT_INVALID_STATE_CNO_DEAD,
-	/* DAT_INVALID_STATE: of an EVD */
+	/* DAT_INVALID_STATE: state of an EVD */
 	DAT_INVALID_STATE_EVD_OPEN,
 	DAT_INVALID_STATE_EVD_ENABLED,
 	DAT_INVALID_STATE_EVD_DISABLED,
@@ -142,7 +142,7 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_STATE_EVD_CONFIG_THRESHOLD,
 	DAT_INVALID_STATE_EVD_WAITER,
 	DAT_INVALID_STATE_EVD_ASYNC,
-	/* DAT_INVALID_STATE: of the other objects */
+	/* DAT_INVALID_STATE: state of another object */
 	DAT_INVALID_STATE_IA_IN_USE,
 	DAT_INVALID_STATE_LMR_IN_USE,
 	DAT_INVALID_STATE_LMR_FREE,

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * dat_ib_extensions.h - what InfiniBand has more than DAT: RDMA Write with
- * immediate data, and atomic operations
+ * dat_ib_extensions.h - InfiniBand extensions of DAT: RDMA Write with immediate data,
+ * and atomic operations
  *
- * Devices need not have it; iWARP has none of it. The calls say
- * DAT_MODEL_NOT_SUPPORTED then.
+ * Support depends on the device; iWARP has none. Without support the calls return
+ * DAT_MODEL_NOT_SUPPORTED.
  */
 #ifndef _DAT_IB_EXTENSIONS_H
 #define _DAT_IB_EXTENSIONS_H
 
 #include <dat/kdat.h>
 
-/* Names in provider_specific_attr of DAT_PROVIDER_ATTR, if an IA has it */
+/* Names in provider_specific_attr of DAT_PROVIDER_ATTR, present if supported */
 #define DAT_IB_ATTR_IMMED_DATA		"DAT_IB_IMMED_DATA"
 #define DAT_IB_ATTR_FETCH_AND_ADD	"DAT_IB_FETCH_AND_ADD"
 #define DAT_IB_ATTR_CMP_AND_SWAP	"DAT_IB_CMP_AND_SWAP"
 
-/* An event_number; event_data is dto_completion_event_data. */
+/* An event_number; the event data are in dto_completion_event_data. */
 #define DAT_IB_DTO_EVENT	((DAT_EVENT_NUMBER)0x40000)
 
 /* Values of operation in that event */
@@ -26,7 +26,7 @@
 #define DAT_IB_DTO_CMP_SWAP		((DAT_DTOS)11)
 #define DAT_IB_DTO_RECV_MSG_IMMED	((DAT_DTOS)12)
 
-/* A privilege: peers may do atomic operations, on what is theirs to write. */
+/* Privilege: peers may execute atomic operations where they may write. */
 #define DAT_IB_MEM_PRIV_REMOTE_ATOMIC	((DAT_MEM_PRIV_FLAGS)0x40)
 
 typedef enum dat_ib_ext_type {
@@ -41,7 +41,7 @@ typedef struct dat_ib_immed_data {
 	DAT_UINT32	data;
 } DAT_IB_IMMED_DATA;
 
-/* What event_extension_data of DAT_IB_DTO_EVENT begins with */
+/* Beginning of event_extension_data of DAT_IB_DTO_EVENT */
 typedef struct dat_ib_extension_event_data {
 	DAT_IB_EXT_TYPE			type;
 	DAT_DTO_COMPLETION_STATUS	status;

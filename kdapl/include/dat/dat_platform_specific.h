@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * dat_platform_specific.h - DAT's basic types in terms of the Linux kernel's
+ * dat_platform_specific.h - DAT's basic types as types of the Linux kernel
  */
 #ifndef _DAT_PLATFORM_SPECIFIC_H_
 #define _DAT_PLATFORM_SPECIFIC_H_
@@ -28,7 +28,7 @@ typedef struct sockaddr_in6	DAT_SOCK_ADDR6;
 #define DAT_AF_INET		AF_INET
 #define DAT_AF_INET6		AF_INET6
 
-/* Segments aligned to this run fastest. */
+/* Recommended alignment of segments, in bytes. */
 #ifndef DAT_OPTIMAL_ALIGNMENT
 #define DAT_OPTIMAL_ALIGNMENT	256
 #endif
@@ -37,7 +37,7 @@ typedef struct sockaddr_in6	DAT_SOCK_ADDR6;
 #define UINT64_C(c)		c ## ULL
 #endif
 
-/* The direction of a parameter, as the specification's prototypes print it. */
+/* Parameter directions, used in the specification's prototypes. */
 #ifndef IN
 #define IN
 #endif

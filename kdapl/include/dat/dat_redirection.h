@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * dat_redirection.h - the types of a provider's functions
+ * dat_redirection.h - types of a provider's functions
  *
- * A provider's function takes what the call of the same name takes.
+ * A provider's function has the parameters of the call with the same name.
  */
 #ifndef _DAT_REDIRECTION_H_
 #define _DAT_REDIRECTION_H_

@@ -2,8 +2,8 @@
 /*
  * kdat.h - the kernel Direct Access Transport API, for in-kernel consumers
  *
- * kDAPL 1.2 with DAT 2.0's triplets, numbers and additions. A storage driver
- * includes this header alone and links against the symbols of kdapl.ko.
+ * kDAPL 1.2 with the triplets, numbers and additions of DAT 2.0. A consumer, such as a
+ * storage driver, includes this header only and links with the symbols of kdapl.ko.
  */
 #ifndef _KDAT_H_
 #define _KDAT_H_
@@ -57,18 +57,21 @@ typedef enum dat_upcall_policy {
 	DAT_UPCALL_TEARDOWN		= -1,
 	DAT_UPCALL_DISABLE		= 0,
 	DAT_UPCALL_SINGLE_INSTANCE	= 1,
-	DAT_UPCALL_NORIFY		= 2,	/* spelled so in DAT 2.0 */
+	DAT_UPCALL_NORIFY		= 2,	/* spelled like this in DAT 2.0 */
 	DAT_UPCALL_MANY			= 100
 } DAT_UPCALL_POLICY;
 
 /*
- * An upcall gets the event and a hint whether more are queued behind it. On
- * an EVD that carries DTO or RMR_BIND events it runs in softirq context: it
- * may post DTOs, binds and software events, dequeue, and disable itself
- * (DAT_UPCALL_DISABLE), and must not sleep. On any other EVD it runs in process
- * context and may sleep: it may also disconnect, and free whatever is not in
- * use, its own EVD included. No upcall may close its IA. None may wait for
- * another that might be waiting for it.
+ * An upcall gets the event and a hint whether more events are queued behind it.
+ *
+ * - On an EVD that carries DTO or RMR_BIND events it runs in softirq and must not
+ *   sleep. It may post DTOs, binds and software events, dequeue, and disable itself
+ *   (DAT_UPCALL_DISABLE).
+ * - On any other EVD it runs in process context and may sleep. It may also disconnect,
+ *   and free objects that are not in use, also its own EVD.
+ *
+ * No upcall may close its IA. No upcall may wait for another upcall that might wait for
+ * it.
  */
 typedef void (*DAT_UPCALL_FUNC)(DAT_PVOID instance_data,
 				const DAT_EVENT *event,
@@ -107,7 +110,7 @@ typedef enum dat_mem_optimize_flags {
 #define DAT_MEM_OPT		DAT_MEM_OPTIMIZE_FLAGS
 
 /**
- * struct dat_physical_var_pages - what for_array is
+ * struct dat_physical_var_pages - a list of pages, type of for_array
  * @page_size:	bytes, a multiple of PAGE_SIZE
  * @pages:	an array of DAT_PADDR, the physical addresses of the pages; not used
  *		after the call
@@ -120,28 +123,29 @@ typedef struct dat_physical_var_pages {
 struct sg_table;
 
 /**
- * struct dat_platform_region - what for_platform points to on Linux
+ * struct dat_platform_region - a region on Linux, type of for_platform
  * @pages:	the pages of the region, in order, pinned by the caller until
- *		after dat_lmr_free(); the array itself is not used after
- *		dat_lmr_kcreate() has returned. NULL if there is a @table
- * @table:	the same as a table, of which all segments but the first begin, and
- *		all but the last end with a page, and none is longer than
- *		ib_dma_max_seg_size() of the device. Until after dat_lmr_free() the
- *		table belongs to the LMR, which maps it for the device. NULL if
- *		there are @pages; dat_lmr_fmr() knows only these
- * @is_whole:	nobody has to look at each segment of the @table whether that is so
+ *		after dat_lmr_free(). The array is not used after dat_lmr_kcreate()
+ *		has returned. NULL with a @table
+ * @table:	the pages as a scatter table. All segments except the first begin
+ *		at a page boundary, and all except the last end at one. No segment
+ *		is longer than ib_dma_max_seg_size() of the device. Until after
+ *		dat_lmr_free() the table belongs to the LMR, which maps it for the
+ *		device. NULL with @pages; dat_lmr_fmr() accepts @pages only
+ * @is_whole:	the caller guarantees that the segments of @table meet these
+ *		conditions; kdapl does not check them
  * @first_offset: bytes before the region in the first page
- * @virtual_address: the address that triplets use for the first byte; it is
- *		never followed, unless @is_user. Its offset within a page must be
+ * @virtual_address: the address that triplets use for the first byte; never
+ *		dereferenced, unless @is_user. Its offset within a page must be
  *		@first_offset.
- * @is_user:	the pages are what the calling process has at @virtual_address. If
- *		one fast registration does not hold them all, they are then
- *		registered by ib_reg_user_mr(), which pins them once more, and
- *		charges the process for that; so is an LMR over the region.
- * @uncharge:	called before that, by whoever has charged the process already;
- *		may be NULL
+ * @is_user:	the calling process has mapped the pages at @virtual_address. If
+ *		one fast registration cannot hold all pages, ib_reg_user_mr()
+ *		registers them. It pins them a second time and charges the process.
+ *		This also applies to an LMR over the region.
+ * @uncharge:	called before ib_reg_user_mr(), so that a caller that has charged
+ *		the process already can uncharge it; may be NULL
  *
- * The region's length is the length argument of dat_lmr_kcreate().
+ * The length argument of dat_lmr_kcreate() is the length of the region.
  */
 struct dat_platform_region {
 	struct page	**pages;
@@ -153,7 +157,7 @@ struct dat_platform_region {
 	void		(*uncharge)(struct dat_platform_region *region);
 };
 
-/* for_ia is also for DAT_MEM_TYPE_BYPASS: an address that the device knows. */
+/* for_ia is also for DAT_MEM_TYPE_BYPASS: an address for the device. */
 typedef union dat_region_description {
 	DAT_PVOID		for_va;
 	DAT_LMR_HANDLE		for_lmr_handle;
@@ -293,7 +297,7 @@ struct dat_provider_attr {
 #define DAT_PROVIDER_FIELD_ALL	UINT64_C(0x1ffffffff)
 #define DAT_PROVIDER_FIELD_NONE	UINT64_C(0x0)
 
-/* Calls that only the kernel API has */
+/* Calls of the kernel API only */
 
 DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 			   DAT_MEM_TYPE mem_type,
@@ -349,7 +353,7 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 				 const DAT_UPCALL_OBJECT *upcall,
 				 DAT_UPCALL_FLAG upcall_flag);
 
-/* Beyond the specification */
+/* Not in the specification */
 
 DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle);
 DAT_RETURN dat_evd_flush_upcalls(DAT_EVD_HANDLE evd_handle);
@@ -359,12 +363,12 @@ DAT_RETURN dat_ia_max_user_lmr(DAT_IA_HANDLE ia_handle, DAT_VLEN *max_length);
 struct dat_account;
 
 /**
- * struct dat_account_ops - what kdapl asks of an account
- * @charge: charge it for bytes that kdapl and the device are about to allocate;
- *	false refuses them. Any context, does not sleep.
- * @uncharge: give back bytes that have been freed. Any context, does not sleep.
+ * struct dat_account_ops - operations of an account
+ * @charge: charge the account for bytes that kdapl and the device are about to
+ *	allocate; false rejects the allocation. Any context, must not sleep.
+ * @uncharge: uncharge bytes that have been freed. Any context, must not sleep.
  * @get: take a reference. Process context.
- * @put: give a reference back. Any context, does not sleep.
+ * @put: drop a reference. Any context, must not sleep.
  */
 struct dat_account_ops {
 	bool (*charge)(struct dat_account *account, size_t bytes);
@@ -374,10 +378,10 @@ struct dat_account_ops {
 };
 
 /**
- * struct dat_account - what the objects of an IA are charged to
- * @ops: how
+ * struct dat_account - account for the memory of an IA's objects
+ * @ops: operations of the account
  *
- * It is part of a structure of the consumer.
+ * Embedded in a structure of the consumer.
  */
 struct dat_account {
 	const struct dat_account_ops *ops;
@@ -388,8 +392,9 @@ DAT_RETURN dat_ia_set_account(DAT_IA_HANDLE ia_handle,
 bool dat_account_charge(struct dat_account *account, size_t bytes);
 
 /*
- * What DAT 1.2 and DAT 2.0 call the same, and is not: 2.0 has a va_type, and for
- * a bind the handle of the LMR. The number of arguments tells which is meant.
+ * Calls with the same name and different arguments in DAT 1.2 and DAT 2.0. DAT 2.0 adds
+ * a va_type, and for a bind the handle of the LMR. The number of arguments selects the
+ * version.
  */
 
 static inline DAT_RETURN

@@ -2,9 +2,9 @@
 /*
  * kdat_redirection.h - the function table of a provider in the kernel
  *
- * Calls on the handles of a provider that has registered itself with
- * dat_registry_add_provider() end up here. A NULL makes the call return
- * DAT_NOT_IMPLEMENTED; ia_open_func and ia_close_func must be there.
+ * dat_registry_add_provider() registers the table. A call on a handle of the provider
+ * calls the function in the table. If the function is NULL the call returns
+ * DAT_NOT_IMPLEMENTED. ia_open_func and ia_close_func must not be NULL.
  */
 #ifndef _KDAT_REDIRECTION_H_
 #define _KDAT_REDIRECTION_H_

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * version.h - the version of kdapl, and the kernels on which it is tested
+ * version.h - version of kdapl, and the kernels on which it is tested
  *
- * modinfo and `dat-info --version` show both. `make check` compares the kernels with
+ * modinfo and `dat-info --version` print both. `make check` compares the kernels with
  * tools/vm/kernels.
  */
 #ifndef _DAT_VERSION_H
