@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Runs every check, one line each; what a check has to say is shown only if it fails.
+# Runs every check and prints a line for each. Prints the output of a check that fails.
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 . "$vm_dir/lib.sh"

@@ -6,16 +6,16 @@ set -euo pipefail
 
 checkpatch=$("$vm_dir/borrow.sh")/checkpatch.pl
 exceptions=$check_dir/checkpatch.ignore
-# A file that passed has a stamp here, and is looked at again once it changes.
+# A file that passed has a stamp here and is checked again after a change.
 passed=$state_dir/checkpatch
 typedefs=$state_dir/typedefs
 export top_dir checkpatch exceptions passed typedefs
 
-# The message types that do not apply to FILE, separated by commas.
+# ignored FILE: prints the message types that do not apply to FILE, separated by commas
 ignored() {
 	local type pattern
 	sed 's/#.*//' "$exceptions" | while read -r type pattern; do
-		# shellcheck disable=SC2053 # it is a pattern
+		# shellcheck disable=SC2053 # a pattern
 		[ -z "$type" ] || [[ $1 != ${pattern:-*} ]] || printf '%s,' "$type"
 	done
 }
@@ -28,9 +28,9 @@ check_file() {
 	fi
 	ignore=$(ignored "$1")
 	mkdir -p "$(dirname "$stamp")"
-	# What changes while it runs counts as changed afterwards.
+	# A file that changes during the check counts as changed after it.
 	touch "$stamp.started"
-	# It leaves a file behind where it runs, and looks for include there.
+	# checkpatch writes a file to its directory and searches include there.
 	(cd "$passed" && perl "$checkpatch" --no-tree --root=. --strict --quiet --terse \
 		--show-types --color=never --no-summary --max-line-length=100 \
 		--typedefsfile="$typedefs" ${ignore:+--ignore="$ignore"} --file "$top_dir/$1") |
@@ -39,8 +39,8 @@ check_file() {
 export -f ignored check_file
 mkdir -p "$passed/include"
 
-# checkpatch cannot know that `DAT_EVENT *event` is no multiplication.
-# It takes the first name that fits, so DAT_EVENT comes after DAT_EVENT_DATA.
+# Without a list of types, checkpatch takes `DAT_EVENT *event` for a multiplication. It
+# uses the first name that fits, so DAT_EVENT comes after DAT_EVENT_DATA.
 our_files '*.h' | xargs -r cat | sed -nE '
 	s/^(typedef .*[ \t*]|\} *)([A-Z][A-Z0-9_]+);.*/\2/p
 	s/^typedef .*\(\*([A-Z0-9_]+)\)\(.*/\1/p' | sort -ru >"$typedefs"

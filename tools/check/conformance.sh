@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Holds Documentation/conformance to what there is: every row names a test, every test
-# that it names exists, and every page that promises something has rows, some of them
-# held by programs.
+# Compares Documentation/conformance with the tests. Every row must name a test, every
+# named test must exist, and every page with requirements must have rows, some of them
+# tested by programs.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 tests=$state_dir/tests.list
 
-# Prints `PROGRAM TEST program` for the lines of kselftest_harness: TEST(t), TEST_F(fixture, t), ...
+# Prints `PROGRAM TEST program` for the lines of kselftest_harness: TEST(t),
+# TEST_F(fixture, t), ...
 programs() {
 	local file
 	for file in selftests/{admin,cm,ep,evd,exit,fail_nth,ia,lmr,registry,rmr,srq,uapi}/*.c; do
@@ -17,7 +18,7 @@ programs() {
 	done
 }
 
-# Prints `MODULE TEST` for the tables of the test modules, whose sources Kbuild tells.
+# Prints `MODULE TEST` for the tables of the test modules, whose sources Kbuild lists.
 modules() {
 	local module objects object
 	sed -e ':a' -e '/\\$/ { N; s/\\\n//; ta' -e '}' selftests/modules/Kbuild |
@@ -67,7 +68,7 @@ FNR == 1 { in_row = 0; call = "" }
 
 /^[^ ]/ { end_of_row() }
 
-# A name stands on one line.
+# A name must not be split over lines.
 in_row {
 	rest = $0
 	while (match(rest, /``[a-z0-9_]+: [a-z0-9_]+``/)) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Compares the contexts of the kernel-doc with the code: an exported call that may sleep
-# calls might_sleep() before it can return; no other call does. The kernel-doc of a call
-# in dispatch.c is that of its kdapl_NAME().
+# Compares the contexts in the kernel-doc with the code. An exported call that may sleep
+# must call might_sleep() before it can return; no other call may. The kernel-doc of a
+# call in dispatch.c is at its kdapl_NAME().
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Prints an example of README.md, or the module of Documentation/kdapl.rst, so that
-# the tests compile what people read.
+# Prints an example of README.md, or the module of Documentation/kdapl.rst, so that the
+# tests compile the published text.
 set -eu
 
 usage() {
@@ -12,7 +12,7 @@ usage() {
 [ $# -eq 1 ] || usage
 top=$(dirname "$0")/../..
 
-# One block of C, behind the comment that names it.
+# Prints the C block after the comment that names it.
 from_readme() {
 	awk -v name="$1" '
 		$0 == "<!-- example: " name " -->" { wanted = 1; next }
@@ -23,8 +23,8 @@ from_readme() {
 	' "$top/README.md"
 }
 
-# All blocks of C behind comments that name it, one after the other. A block is
-# what is indented by a tab, with the empty lines in it.
+# Prints all C blocks after comments that name them, in order. A block is the text
+# indented by a tab, with the empty lines in it.
 from_rst() {
 	awk -v name="$1" '
 		$0 == ".. example: " name { wanted = 1; next }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Compares the calls that kdapl exports with the rows of the table of them in
-# Documentation/kdapl.rst: each has one row, and each row is one of them.
+# Compares the exported calls of kdapl with the table in Documentation/kdapl.rst: each
+# call must have one row, and each row must name an exported call.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 table=Documentation/kdapl.rst
 
-# In running text calls are in backquotes; a row begins with the bare name.
+# In running text calls are in backquotes. A table row begins with the bare name.
 rows() {
 	sed -nE 's/^(dat_[a-z0-9_]*)  .*/\1/p' "$table" | LC_ALL=C sort
 }

@@ -11,7 +11,7 @@ complain() {
 	status=1
 }
 
-# In the form of version.h: grouped by architecture and page size.
+# The list in the form of version.h: grouped by architecture and page size.
 tested=$(for name in $(kernels TEST full short); do
 	read -r arch page _ < <(row "$name")
 	case $arch in amd64) arch=x86-64 ;; esac

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Proves the order of the folders of kdapl/ from the object files: what a folder needs is
-# defined in itself, in a folder before it, or in the kernel. Includes follow the same
-# order. chardev/ calls exported functions only.
+# Checks the order of the folders of kdapl/ in the object files. A folder may use symbols
+# of itself, of a folder before it and of the kernel. Includes follow the same order.
+# chardev/ may call exported functions only.
 # usage: layers.sh BUILD_DIRECTORY, with kdapl/ and chardev/ built in it
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
@@ -10,7 +10,7 @@ set -euo pipefail
 layers=(base dev mem queue ep cm api)
 build=${1:?usage: layers.sh BUILD_DIRECTORY}
 
-# Prints `FOLDER KIND SYMBOL FILE` for each symbol of each object: KIND is nm's.
+# Prints `FOLDER KIND SYMBOL FILE` for each symbol of each object; KIND is the type of nm.
 symbols() {
 	local layer object
 	for layer in "${layers[@]}" chardev; do
@@ -45,7 +45,7 @@ BEGIN {
 	n = split(order, layer, " ")
 	for (i = 1; i <= n; i++)
 		rank[layer[i]] = i
-	# Loading the module initialises /dev/dat: api/ may call chardev/.
+	# Loading the module initialises /dev/dat, so api/ may call chardev/.
 	rank["chardev"] = n
 	n = split(exported, name, " ")
 	for (i = 1; i <= n; i++)

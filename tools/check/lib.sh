@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# What the checks share: where things are, and which files are ours.
+# Sourced by the checks: paths, our files, exported calls.
 
-# The flags of a make that called us (-s, -j) are not for those that we call.
+# Do not pass the flags of a calling make (-s, -j) to the makes that we start.
 unset MAKEFLAGS MFLAGS
 
 check_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top_dir=${check_dir%/tools/check}
-# shellcheck disable=SC2034 # for those who source this
+# shellcheck disable=SC2034 # for the scripts that source this file
 vm_dir=$top_dir/tools/vm
 state_dir=$top_dir/build/check
 mkdir -p "$state_dir"
 cd "$top_dir" || exit 1
 
-# Our files whose names match the given git patterns; deleted ones are not there.
+# Prints our existing files whose names match the given git patterns.
 our_files() {
 	local file
 	git ls-files --cached --others --exclude-standard -- "$@" | sort -u |
@@ -22,7 +22,7 @@ our_files() {
 		done
 }
 
-# The calls that the module exports: those of the table in dispatch.c, and the others
+# Prints the exported calls: those in the table in dispatch.c, and all others
 exported_calls() {
 	sed -nE 's/^(CALL|QUERY|CREATE|FREE|ANY_TYPE)\(([a-z0-9_]+),.*/dat_\2/p' \
 		kdapl/api/dispatch.c

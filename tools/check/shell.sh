@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Runs shellcheck over every shell script of ours.
+# Runs shellcheck on all our shell scripts.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-# By the first line, as not all of them have a name that tells.
+# Select by the first line, because some scripts have no .sh suffix.
 our_files . | while IFS= read -r file; do
 	case $(head -n 1 "$file" | tr -d '\0') in
 	'#!'*sh) printf '%s\n' "$file" ;;

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Prints kvm if KVM really boots the given kernel image on this machine, else tcg.
+# Prints kvm if KVM can boot the given kernel image on this machine, else tcg.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 image=${1:?usage: accel.sh IMAGE}
-# Remembered until the machine reboots: trying in vain takes ten seconds.
+# Cached until the machine reboots: a failed attempt takes ten seconds.
 answer=$cache_dir/accel-$(cat /proc/sys/kernel/random/boot_id)
 
-# Some machines offer a /dev/kvm under which no guest gets anywhere, so only the
-# first line of a kernel counts. Without an initramfs it panics and QEMU ends.
+# Some machines have a /dev/kvm that cannot boot a guest, so require the first line of a
+# kernel. Without an initramfs the kernel panics and QEMU exits.
 kvm_boots() {
 	[ -w /dev/kvm ] || return 1
 	timeout -k 1 10 qemu-system-x86_64 -accel kvm -cpu host -m 512 -nodefaults -display none \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Queries and downloads packages of other Debian suites and architectures. It keeps its own
-# apt lists in the cache, refreshes them daily, and leaves the machine's lists alone.
+# Queries and downloads packages of other Debian suites and architectures. It keeps its
+# own apt lists in the cache, refreshes them daily, and leaves the machine's lists alone.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -19,7 +19,7 @@ usage() {
 # The mirror of Debian's main archive in this machine's apt configuration
 mirror() {
 	local found
-	# shellcheck disable=SC2016 # names of apt's
+	# shellcheck disable=SC2016 # apt expands the names
 	found=$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(SUITE) $(CODENAME)' \
 		'Created-By: Packages' | awk '$2 == "Debian" && $NF !~ /-/ { print $1; exit }')
 	[ -n "$found" ] || die "apt does not say where this machine takes Debian from"
@@ -57,7 +57,7 @@ update() {
 		apt-get "${options[@]}" update; then
 		: >"$state/fresh"
 	else
-		# Old lists are good enough.
+		# Use old lists without a connection.
 		[ -e "$state/fresh" ] || die "cannot ask what Debian $suite has"
 	fi
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# What scripts that measure source: builds what is measured, boots a guest for it.
-# shellcheck disable=SC2154 # what lib.sh sets, and tmp, a directory of theirs
+# Sourced by the scripts that measure: builds the benchmarks and boots a guest for them.
+# shellcheck disable=SC2154 # set by lib.sh; the caller sets tmp to a directory
 
 # build_bench VERSION LOG
 build_bench() {
@@ -17,7 +17,7 @@ build_bench() {
 		"$top_dir/build/$release/selftests/modules/kdapl_bench.ko" "$tmp/$1"
 }
 
-# boot_bench VERSION OPTION... -- SCRIPT ARGUMENT...: in place of a shell
+# boot_bench VERSION OPTION... -- SCRIPT ARGUMENT...: boots a guest and runs SCRIPT in it
 boot_bench() {
 	local version=$1 release
 	shift

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Draws the ratios of a CSV file of bench.sh as an SVG: a bar each, and its goal.
+# Draws the ratios of a CSV file of bench.sh as an SVG: a bar and its goal per case.
 #
 # bench-plot.sh FILE.csv
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Measures kdapl beside raw verbs and libdaplofa: a line for each case, a table, a plot.
+# Compares kdapl with raw verbs and with libdaplofa: prints a line per case, a table, a
+# plot.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 . "$vm_dir/bench-lib.sh"
@@ -37,7 +38,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM HUP
 
-# Medians, as what pages the slabs have at hand makes some hundred instructions.
+# Medians: the state of the slabs changes the count by some hundred instructions.
 counts=5
 
 # run VERSION RESULTS TIMES OPTION...
@@ -62,7 +63,7 @@ for version in "${versions[@]}"; do
 	}
 done
 
-# lines UNIT FILE-SUFFIX: one for each case that has a peer
+# lines UNIT FILE-SUFFIX: prints a line for each case that has a counterpart
 lines() {
 	local version
 	for version in "${versions[@]}"; do

@@ -113,7 +113,7 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
 
-# The mark is different every time, so no program prints it by accident.
+# The mark is random, so that no program prints it by accident.
 mark=@@$(tr -d - </proc/sys/kernel/random/uuid)
 
 make_initramfs() {
@@ -152,8 +152,8 @@ else
 fi
 mem=${mem:-$([ -n "$debug" ] && echo 2048M || echo 1024M)}
 
-# QEMU does not try again if nobody listens. To try by connecting would be to be
-# the one peer that a listening QEMU takes.
+# QEMU does not retry a failed connect. A listening QEMU accepts one peer only, so look
+# in /proc/net/tcp instead of connecting.
 is_listening() {
 	grep -q "^ *[0-9]*: 0100007F:$(printf '%04X' "$1") .* 0A " /proc/net/tcp
 }
@@ -161,13 +161,13 @@ is_listening() {
 nic=virtio-net-pci,netdev=net0,romfile=
 case $wire in
 '')
-	# restrict=on: the guest reaches nothing outside.
+	# restrict=on: the guest cannot reach any host.
 	netdev=user,id=net0,restrict=on,ipv6=off
 	;;
 *)
 	netdev=socket,id=net0,${wire%%:*}=127.0.0.1:${wire#*:}
-	# Every QEMU would give the same MAC. The MTU has room for rxe's largest
-	# packets, which are the fastest.
+	# Without mac= every QEMU uses the same MAC. The MTU allows rxe's largest packets,
+	# which are the fastest.
 	nic=$nic,host_mtu=9000,mac=$(printf '52:54:00:12:34:%02x' "${address##*.}")
 	;;
 esac
@@ -175,8 +175,8 @@ esac
 parameters=("console=$console" loglevel=7 printk.time=1 printk.devkmsg=on panic=-1 oops=panic
 	mitigations=off random.trust_cpu=on)
 
-# A port on the PCI bus, because a third one on the ISA bus would share its
-# interrupt with the console.
+# The ports are on the PCI bus: a third port on the ISA bus would share its interrupt with
+# the console.
 ports=()
 if [ -n "$coverage" ]; then
 	rm -f "$coverage"
@@ -184,8 +184,8 @@ if [ -n "$coverage" ]; then
 fi
 strip='s/\r$//'
 
-# Both ports write into the log line by line; the script's lines also go to
-# stdout, as they are. Sets status and readers.
+# Both ports write into the log line by line. The script's lines also go to stdout,
+# unchanged. Sets status and readers.
 run_qemu() {
 	rm -f "$tmp/console" "$tmp/script"
 	mkfifo "$tmp/console" "$tmp/script"
@@ -214,10 +214,10 @@ run_qemu() {
 		${monitor:+-monitor "unix:$monitor,server=on,wait=off"} \
 		</dev/null >"$tmp/qemu" 2>&1 &
 	qemu_pid=$!
-	# bash has a lot to say about a process that was killed.
+	# bash prints a message about a killed process.
 	wait "$qemu_pid" 2>/dev/null || status=$?
 	qemu_pid=
-	# A reader waits for a writer, and QEMU may have failed before it was one.
+	# A reader waits for a writer. QEMU may have failed before it opened the pipes.
 	exec 8<>"$tmp/console" 9<>"$tmp/script"
 	exec 8>&- 9>&-
 	wait "${readers[@]}" || :
@@ -231,9 +231,9 @@ if [ "${wire%%:*}" = connect ]; then
 	[ "$tries" -gt 0 ] || die "nobody listens at the other end of the wire"
 fi
 
-# Seen once in a hundred boots of 6.12 without KVM, and more often on a busy machine: a
-# processor that takes an interrupt before it is ready to, or a breakpoint that has
-# just gone. Nothing of ours has run by then.
+# About one in a hundred boots of 6.12 without KVM panics early, and more on a busy
+# machine: a processor takes an interrupt before it is ready, or a breakpoint that was
+# just removed. kdapl has not run by then.
 is_stillborn() {
 	[ "$status" -eq 0 ] && grep -qa 'Kernel panic' "$log" &&
 		! grep -qa 'Run /init as init process' "$log"
@@ -254,7 +254,7 @@ splat=0
 guest_status=$(sed -n "s/^.*$mark exit //p" "$log")
 case $status in
 124 | 137)
-	# A SIGKILL before that was not meant by timeout(1).
+	# Before the limit, timeout(1) has not sent this SIGKILL.
 	[ "$status" = 124 ] || [ $((SECONDS - began)) -ge "$limit" ] || {
 		[ "$splat" -eq 0 ] || exit 125
 		die "somebody has killed QEMU; everything in $log"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Extracts the kernel's kselftest headers and checkpatch into the cache, prints the directory.
+# Extracts the kernel's kselftest headers and checkpatch into the cache. Prints the
+# directory.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -18,7 +19,7 @@ extract() {
 	local tmp
 	[ ! -d "$dir" ] || return 0
 	tmp=$(mktemp -d "$cache_dir/borrowed/.extract.XXXXXX")
-	# --occurrence lets tar stop at the last of them.
+	# --occurrence lets tar stop after the last file.
 	if ! progress "taking kselftest's headers and checkpatch from $package" "$tmp/log" \
 		tar -C "$tmp" --occurrence=1 -xJf "$tarball" "${files[@]/#/$tree/}"; then
 		rm -rf "$tmp"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Adds up which lines of the module ran in any boot: a table, and what never ran.
+# Adds up the lines of the module that ran in any boot. Prints a table and all other
+# lines.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -10,8 +11,8 @@ shift
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# gcov must be of the compiler that built the module, in the root directory of that build.
-# It finds sources with relative paths in the build directory: all_gcov DIRECTORY
+# gcov must belong to the compiler that built the module, in the root directory of that
+# build. gcov resolves relative source paths in the build directory: all_gcov DIRECTORY
 all_gcov() {
 	local dir=$1 file build
 	while IFS= read -r -d '' file; do
@@ -22,9 +23,9 @@ all_gcov() {
 	done < <(find "$dir" -name '*.gcda' -print0)
 }
 
-# Prints `hits:line:path` for each line that compiled to something: lines ROOT=ARCHIVE
-# The archive has each file of counters under the path of its object; what was compiled is
-# described beside the object.
+# Prints `hits:line:path` for each compiled line: lines ROOT=ARCHIVE
+# The archive has each counter file under the path of its object. The notes file of the
+# compiler is beside the object.
 lines() {
 	local root=${1%%=*} archive=${1#*=} dir file object
 	dir=$(mktemp -d "$tmp/XXXXXX")
@@ -37,8 +38,8 @@ lines() {
 	in_root "$root" bash -O extglob -c "$(declare -f all_gcov); all_gcov '$dir'" >"$tmp/counts" ||
 		die "gcov: $(cat "$dir/complaint") ($archive may be of another build)"
 	awk '
-		# Each kernel has its own tree of links to the sources. Since 6.13 paths are
-		# relative to it.
+		# Each kernel has its own tree of links to the sources. Since 6.13 paths
+		# are relative to it.
 		/^ +-: +0:Source:/ {
 			path = $0
 			sub(/^ +-: +0:Source:/, "", path)
@@ -67,7 +68,7 @@ awk -F : '
 	END { for (key in ran) print key ":" (ran[key] > 0) }
 ' "$tmp/all" | sort -t : -k 1,1 -k 2,2n >"$tmp/merged"
 
-# A line that has gone since would be an empty one.
+# Skip empty lines: the source line has been removed since the build.
 awk -F : -v top="$top_dir" '
 	$3 == 1 { next }
 	{

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Builds everything that the demo needs and tells its story from a guest.
+# Builds the demo and runs it in a guest.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 

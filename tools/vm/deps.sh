@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Installs the Debian packages that the named tasks (demo, test, check, debug, bench) need.
+# Installs the Debian packages that the named tasks (demo, test, check, debug, bench)
+# need.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -16,8 +17,8 @@ packages() {
 	demo) printf '%s\n' "${build[@]}" "${vm[@]}" libssl-dev ;;
 	test)
 		packages demo
-		# The source package has the kselftest headers. Some tests are
-		# built for 32 bits as well, some for libdat2.
+		# The source package has the kselftest headers. Some tests are also
+		# built for 32 bits, some for libdat2.
 		printf '%s\n' "${headers[@]}" "${foreign[@]}" qemu-system-arm \
 			linux-source-6.12 gcc-multilib \
 			libdapl-dev libdapl2 dapl2-utils ibverbs-providers

@@ -19,7 +19,7 @@ for dir in "${shared[@]}"; do
 	mkdir -p "$root$dir"
 	mount --rbind "$dir" "$root$dir"
 done
-# The path names libraries of this machine.
+# LD_LIBRARY_PATH names libraries of this machine.
 unset LD_LIBRARY_PATH
 # shellcheck disable=SC2016 # for the inner shell
 exec env LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin \

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Removes each guard of guards.list from a copy of the module: some test must fail then.
-# While two guests run the tests of two guards, the module without the next is built.
-# usage: guards.sh [NAME]
+# Removes each guard of guards.list from a copy of the module and runs tests, of which one
+# must fail. While two guests test two guards, the script builds the module without the
+# next. usage: guards.sh [NAME]
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -36,7 +36,7 @@ build_tests() {
 	find "$tree/build/selftests" -name '*.[od]' -delete
 }
 
-# Some program fails, or the kernel: fails NUMBER PROGRAM...
+# Succeeds if a program or the kernel fails: fails NUMBER PROGRAM...
 fails() {
 	local log=$logs/$1.log num=$1 rc=0
 	shift
@@ -49,12 +49,12 @@ fails() {
 	by=${by:-the kernel}
 }
 
-# One line about a guard, in a file of its own: say_of NUMBER NAME TEXT
+# Writes one line about a guard to a file of its own: say_of NUMBER NAME TEXT
 say_of() {
 	printf '%-40s %s\n' "$2" "$3" | tee "$logs/$1.said"
 }
 
-# Runs its tests: judge NUMBER NAME PROGRAM...
+# Runs the tests of a guard: judge NUMBER NAME PROGRAM...
 judge() {
 	local num=$1 name=$2 by=
 	shift 2
@@ -66,7 +66,7 @@ judge() {
 	rm -rf "${tmp:?}/$num"
 }
 
-# Takes out the guard of one line of the list: try NAME FILE PROGRAMS EXPRESSION
+# Removes the guard of one line of the list: try NAME FILE PROGRAMS EXPRESSION
 try() {
 	local name=$1 file=$tree/$2 programs
 	num=$((num + 1))
@@ -90,14 +90,14 @@ try() {
 }
 
 mkdir "$tree"
-# Programs of the guest that run as an ordinary user read it.
+# Programs of the guest that run as an ordinary user read the directory.
 chmod 755 "$tmp" "$tree"
 git -C "$top_dir" ls-files -z | (cd "$top_dir" && xargs -0 cp --parents -t "$tree")
 
 num=0
 for version in $(kernels TEST full short); do
 	built=''
-	# Not on stdin, which is for what is started below.
+	# Not on stdin, which the commands started in the loop would read.
 	while IFS= read -r line <&3; do
 		case $line in '' | '#'*) continue ;; esac
 		mapfile -t field <<<"${line// :: /$'\n'}"
@@ -109,7 +109,7 @@ for version in $(kernels TEST full short); do
 		built=yes
 		try "${field[0]}" "${field[@]:2}"
 	done 3<"$vm_dir/guards.list"
-	# The tests of the next kernel take the place of these.
+	# The tests of the next kernel replace the tests of this one.
 	wait
 done
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Prints the build directory of the installed headers of a kernel of this machine's Debian.
+# Prints the build directory of the installed headers of a kernel of this machine's suite.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 

@@ -15,8 +15,8 @@ fi
 output=$1 release=$2 modules=$3 triplet=$4
 shift 4
 
-# What the guest may load, with all that they depend on. Debug kernels have
-# everything built in, and siw too, which Debian's kernels lack.
+# Modules to load, packed with their dependencies. Debug kernels have all of them built
+# in, and siw, which Debian's kernels lack.
 wanted_modules=(virtio_pci virtio_net rdma_rxe ib_uverbs rdma_ucm veth dummy sch_netem)
 # Modules of old kernels only
 if_there=(crc32_generic crc32c_generic)
@@ -24,7 +24,7 @@ tools=(ip rdma tc)
 
 PATH=$PATH:/usr/sbin:/sbin
 stage=$(mktemp -d)
-# It becomes the root directory, which is everybody's.
+# The directory becomes the root directory, which every user must be able to read.
 chmod 755 "$stage"
 trap 'rm -rf "$stage"' EXIT
 
@@ -33,13 +33,13 @@ for dir in bin sbin lib lib64; do
 	ln -s "usr/$dir" "$stage/$dir"
 done
 
-# needs FILE...: the libraries and the loader that ELF files name
+# needs FILE...: prints the libraries and the loader that ELF files need
 needs() {
 	readelf -Wld "$@" 2>/dev/null | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p
 		s/.*program interpreter: (.*)\]/\1/p' | sort -u
 }
 
-# library NAME: its path here
+# library NAME: prints the path of the library on this machine
 library() {
 	local path paths=()
 	case $1 in
@@ -57,8 +57,8 @@ library() {
 	printf '%s\n' "$path"
 }
 
-# What these programs and libraries are linked with: add_libraries FILE... Libraries of
-# the system keep their place, others go where the guest's LD_LIBRARY_PATH looks.
+# add_libraries FILE...: adds the libraries that these files are linked with. System
+# libraries keep their path; the others go to the guest's LD_LIBRARY_PATH.
 declare -A has_library
 add_libraries() {
 	local name names path new
@@ -89,7 +89,7 @@ add() {
 	[ ${#files[@]} -eq 0 ] || add_libraries "${files[@]}"
 }
 
-# tool NAME: its path here
+# tool NAME: prints the path of the program on this machine
 tool() {
 	local dir
 	for dir in "$guest"/{usr/bin,usr/sbin,bin,sbin}; do
@@ -107,7 +107,7 @@ add_tools() {
 	if [ -n "$(needs "$stage/bin/busybox")" ]; then
 		die "busybox is not static: run tools/vm/deps.sh test"
 	fi
-	# busybox's own shell would prefer busybox's ip and tc to the real ones.
+	# The shell of busybox would run busybox's ip and tc instead of the real programs.
 	add "$(tool dash)" /bin/sh
 	for name in "${tools[@]}"; do
 		add "$(tool "$name")" "/sbin/$name"

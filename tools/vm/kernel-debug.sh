@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Builds, once, a kernel with sanitizers from Debian's source package, patches/ and
-# debug*.config. With --is-there it says by its exit status whether that was done before.
+# Builds a kernel with sanitizers from Debian's source package, patches/ and
+# debug*.config, unless the cache has it. --is-there only exits with 0 if the cache has
+# it.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -14,11 +15,11 @@ name=${1:?usage: kernel-debug.sh [--is-there] NAME}
 read -r arch page suite _ < <(row "$name") || die "no kernel is called '$name'"
 version=${name%%-*}
 package=linux-source-$version
-# debug.config is for all kernels, debug-6.config for 6.x.
+# debug.config applies to all kernels, debug-6.config to 6.x.
 configs=("$vm_dir/debug.config")
 [ ! -e "$vm_dir/debug-${version%%.*}.config" ] ||
 	configs+=("$vm_dir/debug-${version%%.*}.config")
-# What it sets, and what it turns off.
+# Matches lines that set an option or turn one off.
 setting='^(CONFIG_|# CONFIG_[A-Z0-9_]+ is not set$)'
 root=
 if [ "$suite" = host ]; then
@@ -30,11 +31,11 @@ else
 	package_version=$("$vm_dir/archive.sh" "$suite" "$arch" version "$package")
 fi
 mapfile -t patches < <(patches_of "$version")
-# A changed comment is no reason to build again.
+# Hash the settings only: a changed comment must not cause a new build.
 dir=$cache_dir/debug/$package_version-$(grep -hE "$setting" "${configs[@]}" |
 	cat - "${patches[@]}" | sha256sum | cut -c 1-12)
 
-# An empty LOCALVERSION keeps a git tree around the cache out of the release.
+# An empty LOCALVERSION keeps the state of a surrounding git tree out of the release.
 kbuild() {
 	in_root "$root" make -C "$source" O="$tmp" LOCALVERSION= -j"$(nproc)" "$@"
 }
@@ -45,7 +46,7 @@ configure() {
 		in_root "$root" "$source/scripts/kconfig/merge_config.sh" -m -O "$tmp" \
 			"$tmp/.config" "${configs[@]}" &&
 		kbuild olddefconfig || return
-	# A name that this kernel does not have would vanish without a word.
+	# kbuild drops an option that this kernel does not have without a message.
 	lost=$(grep -hE "$setting" "${configs[@]}" | grep -vxFf "$tmp/.config" || :)
 	[ -z "$lost" ] || {
 		printf 'not in the resulting configuration: %s\n' "$lost"
@@ -53,13 +54,13 @@ configure() {
 	}
 }
 
-# `modules` is there for Module.symvers: without it nothing outside can be linked.
+# The target `modules` creates Module.symvers, which external modules need for linking.
 compile() {
 	kbuild bzImage modules
 }
 
-# 500 MB of objects are of no more use: building modules takes the headers, the
-# host tools and Module.symvers.
+# Remove 500 MB of objects. Building modules needs only the headers, the host tools and
+# Module.symvers.
 prune() {
 	find "$tmp" \( -path "$tmp/scripts" -o -path "$tmp/tools" \) -prune -o \
 		-type f \( -name '*.[oa]' -o -name '.*.[oa].cmd' -o -name '.tmp_*' \) \

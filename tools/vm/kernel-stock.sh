@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Finds one of Debian's kernels, or unpacks it into the cache: for kernel.sh.
+# Finds a Debian kernel on this machine or unpacks it into the cache. Called by kernel.sh.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -20,8 +20,8 @@ archive() {
 	"$vm_dir/archive.sh" "$suite" "$arch" "$@"
 }
 
-# Prints the newest release of the series. The meta package may already depend on a newer
-# series; then the release is looked up by name.
+# Prints the newest release of the series. If the meta package depends on a newer series
+# already, looks up the release by name.
 release_of_series() {
 	local package kind=${meta#linux-headers-}
 	package=$(archive depends "$meta:$arch" | grep -E '^linux-headers-[0-9]' | head -n 1)
@@ -36,7 +36,7 @@ release_of_series() {
 	echo "${package#linux-headers-}"
 }
 
-# Unpacks packages: into DIRECTORY FILE...
+# into DIRECTORY FILE...: unpacks packages
 into() {
 	local dir=$1 file
 	shift
@@ -46,8 +46,8 @@ into() {
 	done
 }
 
-# The same, but skips what it has unpacked there before. Kernels share packages, and a
-# build may be reading them.
+# into_once: as into, but skips packages that are already unpacked in DIRECTORY. Kernels
+# share packages, and a build may be reading them.
 into_once() {
 	local dir=$1 file stamp
 	shift
@@ -59,7 +59,7 @@ into_once() {
 }
 
 # mend_sparse SCRIPTS: adds the script that lets kbuild run sparse. Debian's headers of
-# 7.x lack it.
+# Linux 7.x lack it.
 mend_sparse() {
 	[ ! -e "$root$1/checker-valid.sh" ] || return 0
 	printf '#!/bin/sh\n"$@" -E - </dev/null >/dev/null 2>&1 && echo 1\n' |
@@ -112,8 +112,8 @@ find_installed() {
 	image_version=$(dpkg-query -W -f '${Version}' "linux-headers-$release")
 }
 
-# Within one release Debian keeps the module ABI, so a newer revision will do
-# when the archive no longer has that of the headers.
+# Debian keeps the module ABI within one release. If the archive no longer has the
+# revision of the headers, use a newer one.
 download() {
 	local get=(apt-get -q -o APT::Sandbox::User=root download)
 	"${get[@]}" "$image=$image_version" && return
@@ -125,7 +125,7 @@ download() {
 image_files() {
 	local tmp file package wanted=("$image:$arch")
 	if [ -n "$root" ]; then
-		# Since 7.0 the image and the modules are packages of their own.
+		# Since Linux 7.0 the image and the modules are separate packages.
 		while read -r package; do
 			case $package in
 			linux-base-* | linux-binary-* | linux-modules-*)
@@ -155,7 +155,7 @@ unpack() {
 	files=$(image_files)
 	mapfile -t files <<<"$files"
 	tmp=$(mktemp -d "$cache_dir/stock/.unpack.XXXXXX")
-	# Old packages use /lib, new ones /usr/lib.
+	# Old packages use /lib, new packages /usr/lib.
 	mkdir -p "$tmp/root/usr/lib"
 	ln -s usr/lib "$tmp/root/lib"
 	export -f into
@@ -169,7 +169,7 @@ unpack() {
 	rm -rf "$tmp"
 }
 
-# Without KVM it takes a guest two seconds to unpack a kernel. Some are like that only.
+# Unpacks a compressed image: without KVM a guest takes two seconds for that.
 unpack_kernel() {
 	local packed=$dir/boot/vmlinuz-$release
 	[ ! -e "$kernel" ] || return 0
@@ -187,7 +187,7 @@ kernel=$cache_dir/stock/vmlinux-${release}_$image_version
 if [ -z "$only_headers" ]; then
 	if [ "$suite" = host ] && [ -r "/boot/vmlinuz-$release" ] &&
 	   [ -r "/lib/modules/$release/modules.dep" ]; then
-		# Some of Debian's headers bring the image with them.
+		# Some header packages of Debian include the image.
 		dir=
 	else
 		with_lock "$image" unpack

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Makes sure that a kernel is in the cache and prints where, as NAME=VALUE:
-#   arch, page         of Debian; bytes of a page
-#   image, modules     the kernel image; the directory of its modules, empty without any
+# Adds a kernel to the cache if needed and prints its data as NAME=VALUE:
+#   arch, page         architecture of Debian; page size in bytes
+#   image, modules     the kernel image; the directory of its modules (empty: none)
 #   root, kdir, make   the root directory for builds (empty: this one), the kernel's build
 #                      directory in it, and further arguments for make
 #   out                the build directory of our Makefile

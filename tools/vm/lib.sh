@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# What every script of the harness sources: messages, the cache, long commands.
+# Sourced by every script of the harness: messages, the cache, long commands, kernels.
 
-# The flags of a make that called us (-s, -j) are not for those that we call.
+# Do not pass the flags of a calling make (-s, -j) to the makes that we start.
 unset MAKEFLAGS MFLAGS
 
-# Results go to stdout, so everything said to people goes to stderr.
+# Results go to stdout, so messages go to stderr.
 say() {
 	printf '%s\n' "$*" >&2
 }
 
-# The exit status of a failure that is the harness's own; boot.sh changes it.
+# Exit status of a failure of the harness itself; boot.sh changes it.
 die_status=1
 
 die() {
@@ -19,16 +19,15 @@ die() {
 }
 
 vm_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck disable=SC2034 # for those who source this
+# shellcheck disable=SC2034 # for the scripts that source this file
 top_dir=${vm_dir%/tools/vm}
 
 cache_dir=${KDAPL_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kdapl}
 mkdir -p "$cache_dir" || die "cannot create the cache $cache_dir; set KDAPL_CACHE"
 
-# Two runs that fill the same part of the cache wait for each other:
-# with_lock NAME COMMAND...
+# with_lock NAME COMMAND...: serialises runs that fill the same part of the cache
 with_lock() {
-	# The command sees local variables, so the name must be one that it does not use.
+	# The command sees local variables, so it must not use this name.
 	local what_is_locked=$1
 	shift
 	(
@@ -40,9 +39,8 @@ with_lock() {
 	) 9>"$cache_dir/.lock-$what_is_locked"
 }
 
-# progress LABEL LOG COMMAND...: runs a command that may be long with its output
-# in a file, says every ten seconds how far it is, and shows the end of the file
-# if it fails.
+# progress LABEL LOG COMMAND...: runs a long command with its output in a file. Reports
+# progress every ten seconds and prints the end of the file if the command fails.
 progress() {
 	local label=$1 log=$2 start=$SECONDS pid rc=0
 	shift 2
@@ -50,7 +48,7 @@ progress() {
 	"$@" >"$log" 2>&1 </dev/null 9>&- &
 	pid=$!
 	while kill -0 "$pid" 2>/dev/null; do
-		# tail ends with the command, timeout after ten seconds.
+		# tail exits with the command, timeout after ten seconds.
 		timeout 10 tail -s 0.2 --pid="$pid" -f /dev/null && continue
 		say "$label: $((SECONDS - start)) s, $(wc -l <"$log") lines:" \
 			"$(tail -n 1 "$log" | cut -c 1-60)"
@@ -63,26 +61,27 @@ progress() {
 	return "$rc"
 }
 
-# Runs a command as root; fails quietly if that is impossible.
+# Runs a command as root. Fails without a message if that is impossible.
 as_root() {
 	if [ "$(id -u)" -eq 0 ]; then
 		"$@"
 	elif command -v sudo >/dev/null; then
-		# Without a terminal nobody can type the password.
+		# Without a terminal sudo must not ask for a password.
 		if [ -t 0 ]; then sudo "$@"; else sudo -n "$@"; fi
 	else
 		return 1
 	fi
 }
 
-# row NAME: prints its line of the file kernels, without the name; fails without one.
-# KDAPL_NEW is a further line, for a kernel outside the file.
+# row NAME: prints the line of NAME in the file kernels, without the name. Fails if the
+# file has no such line. KDAPL_NEW is a further line, for a kernel outside the file.
 row() {
 	awk -v name="$1" '$1 == name { $1 = ""; print; found = 1 } END { exit !found }' \
 		"$vm_dir/kernels" <(echo "${KDAPL_NEW-}")
 }
 
-# kernels COLUMN VALUE...: the names of the rows whose TEST or DEBUG is one of the values
+# kernels COLUMN VALUE...: prints the names of the rows whose COLUMN (TEST or DEBUG) is
+# one of the values
 kernels() {
 	local column=$1
 	shift
@@ -123,8 +122,8 @@ make_for() {
 		KDIR="$(field kdir <<<"$where")" "${settings[@]}" "$@"
 }
 
-# programs_for WHERE ARGUMENT...: the same for programs. Programs of this machine's
-# architecture are built here, for all kernels.
+# programs_for WHERE ARGUMENT...: as make_for, for programs. Programs of this machine's
+# architecture are built in this root directory, for all kernels.
 programs_for() {
 	local where=$1
 	shift
@@ -135,18 +134,18 @@ programs_for() {
 	fi
 }
 
-# patches_of VERSION: the files of patches/ for every kernel and for this one.
+# patches_of VERSION: prints the files of patches/ for every kernel and for this one
 patches_of() {
 	find "$vm_dir/patches" -maxdepth 1 -name '*.patch' | sort
 	[ ! -d "$vm_dir/patches/$1" ] || find "$vm_dir/patches/$1" -name '*.patch' | sort
 }
 
-# field NAME: its value, of the NAME=VALUE lines of a script on standard input
+# field NAME: prints the value of NAME from the NAME=VALUE lines on standard input
 field() {
 	sed -n "s/^$1=//p"
 }
 
-# For whoever builds modules for a guest, where nobody reads debug information: a fifth
-# of the time.
-# shellcheck disable=SC2034 # for those who source this
+# Variables for building modules for guests. Guests do not need debug information, which
+# takes 80 % of the build time.
+# shellcheck disable=SC2034 # for the scripts that source this file
 for_guests=(KCFLAGS=-g0 CONFIG_DEBUG_INFO_BTF_MODULES=)

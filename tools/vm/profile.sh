@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Tells which functions the instructions of a case of `make bench` are in, all of them.
+# Counts the instructions of a case of `make bench` per function.
 set -euo pipefail
 export LC_ALL=C
 . "$(dirname "$0")/lib.sh"
@@ -20,7 +20,7 @@ usage() {
 
 [ $# -eq 4 ] || usage
 version=$1 name=$2 side=$3 per=$4
-# Of the trace, which has a line for each instruction.
+# Size limit of the trace, which has a line for each instruction.
 megabytes=${KDAPL_TRACE_MB:-150}
 out=$top_dir/build/profile/$version-$name-$side
 mkdir -p "${out%/*}"
@@ -29,7 +29,7 @@ boot=
 trap '[ -z "$boot" ] || kill "$boot" 2>/dev/null || :; rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM HUP
 
-# To QEMU's monitor: monitor COMMAND...
+# monitor COMMAND...: sends commands to QEMU's monitor
 monitor() {
 	printf '%s\n' "$*" | socat - "unix-connect:$tmp/monitor" >/dev/null
 }
@@ -60,7 +60,7 @@ monitor quit
 wait "$boot" || :
 boot=
 
-# A line is "Trace 0: HOST [CS/PC/FLAGS/CFLAGS]".
+# A line of the trace is "Trace 0: HOST [CS/PC/FLAGS/CFLAGS]".
 awk -F / '/^Trace/ { n[$2]++ } END { for (pc in n) print pc, n[pc] }' "$tmp/trace" |
 	sort >"$tmp/counts"
 awk '/^symbol/ {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Creates a small Debian of another release or architecture once, and prints its directory.
+# Creates a small Debian of another release or architecture once. Prints its directory.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -29,7 +29,7 @@ guest)
 *) usage ;;
 esac
 [ -n "$suite" ] || usage
-# Backports extend a release.
+# A backports suite extends a release.
 release=${suite%-backports}
 include=$(IFS=, && echo "${packages[*]}")
 dir=$cache_dir/root/$release-$kind-$arch-$(sha256sum <<<"$include" | cut -c 1-12)

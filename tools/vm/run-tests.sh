@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Builds everything for each kernel named, runs the selftests in it, and adds up the results.
+# Builds the module and tests for each named kernel, runs the selftests, adds up the
+# results.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -42,7 +43,7 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-# Names of kernels with the short set; a newer series than the file kernels has
+# Names of kernels with the short test set; a newer series than those in the file kernels
 short=" " new='' by_matrix=''
 if [ ${#versions[@]} -eq 0 ]; then
 	by_matrix=yes
@@ -53,18 +54,18 @@ if [ ${#versions[@]} -eq 0 ]; then
 		short=" $(kernels TEST short | tr '\n' ' ')"
 	fi
 fi
-# Sanitizers make everything several times slower. These are for what hangs.
+# Sanitizers slow the tests down several times. The limits only stop a guest that hangs.
 if [ -n "$debug" ]; then limit=3600; else limit=1800; fi
-# A kernel with sanitizers takes that many seconds, or twice as many.
+# Seconds for a kernel with sanitizers; some need twice as many.
 kernel_time=900
-# Percent of the lines that all tests together must reach.
+# Minimum coverage of all tests together, in percent of the lines.
 least=90
 if [ -n "$debug" ]; then max_jobs=2; else max_jobs=5; fi
 max_jobs=${KDAPL_JOBS:-$max_jobs}
 programs=selftests
-# What is named may be in one of the forms.
+# The named tests may be in any of the forms.
 [ $# -eq 0 ] || programs=selftest-forms
-# The long form of tests that have one.
+# Run the long form of tests that have one.
 thorough=$debug
 results=$top_dir/build/test
 passed=0 failed=0 skipped=0 failures=() late=()
@@ -72,7 +73,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM HUP
 
-# is_new NAME: does this boot, or this failure, belong to a kernel outside the matrix?
+# is_new NAME: succeeds if this boot or failure belongs to a kernel outside the matrix
 is_new() {
 	case $1 in
 	"$new" | "$new"[-:]*) [ -n "$new" ] ;;
@@ -80,7 +81,7 @@ is_new() {
 	esac
 }
 
-# A failure of a kernel outside the matrix is shown, and counts as skipped.
+# Reports a failure. A failure on a kernel outside the matrix counts as skipped.
 fail() {
 	if is_new "$1"; then
 		say "new: $*"
@@ -91,7 +92,7 @@ fail() {
 	failed=$((failed + 1))
 }
 
-# Seconds until the deadline, if there is one: time_left SECONDS_OTHERWISE
+# time_left SECONDS_OTHERWISE: prints the seconds until the deadline, if there is one
 time_left() {
 	if [ -n "${KDAPL_DEADLINE-}" ]; then
 		echo $((KDAPL_DEADLINE - $(date +%s)))
@@ -100,13 +101,13 @@ time_left() {
 	fi
 }
 
-# What there is no time for: give_up WHAT
+# give_up WHAT: records a part of the tests for which no time is left
 give_up() {
 	late+=("$*")
 	skipped=$((skipped + 1))
 }
 
-# step LABEL COMMAND...: runs a command and says how long it took.
+# step LABEL COMMAND...: runs a command and reports its duration
 step() {
 	local label=$1 start=$SECONDS rc=0
 	shift
@@ -116,7 +117,7 @@ step() {
 	return "$rc"
 }
 
-# In the guest everything is below /selftests.
+# Builds the tests. In the guest they are below /selftests.
 build() {
 	local version=$1 where=$2 stage=$tmp/$1$debug out modules with_demo='' goal=$programs
 	[[ $short != *" $version "* ]] || with_demo=yes
@@ -135,12 +136,12 @@ build() {
 	mkdir "$stage.demo"
 	[ -z "$with_demo" ] || cp "$out"/demo/{server,client} "$top_dir/tools/demo/run.sh" \
 		"$modules"/selftests/modules/kdapl_{demo,testlib}.ko "$stage.demo"
-	# Each guest would unpack into memory what it has no use for.
+	# Each guest unpacks the stage into memory, so remove files that it does not need.
 	find "$stage" -name '*.[od]' -delete
 	find "$stage" "$stage.ko" -type f -exec strip -g {} + 2>/dev/null || :
 }
 
-# Gets a kernel ready: prepare VERSION
+# prepare VERSION: builds the module and tests for a kernel
 prepare() {
 	local version=$1 label=$1${debug:+-debug} where
 	if [ -n "$debug" ] && ! "$vm_dir/kernel-debug.sh" --is-there "$version" &&
@@ -165,7 +166,7 @@ boot_once() {
 	left=$(time_left '')
 	[ -z "$left" ] || options+=(--env "KDAPL_SECONDS=$left")
 	[ -z "$debug" ] || options+=(--debug --coverage "$results/$name.gcda.tar.gz")
-	# The long form, and Debian's programs, run on one kernel only.
+	# The long form and Debian's programs run on one kernel only.
 	if [ "$version" = "${versions[-1]}" ]; then
 		options+=(--env KDAPL_ONCE=1)
 		[ -z "$thorough" ] || options+=(--env KDAPL_THOROUGH=1)
@@ -178,8 +179,8 @@ boot_once() {
 		>"$results/$name.tap"
 }
 
-# Of Debian's 6.12, once in some thirty runs: rxe schedules a task of a QP whose last
-# reference went with a packet. patches/6.12 mends it in the kernels that are built here.
+# Debian's 6.12 warns about once in 30 runs: rxe schedules a task of a QP whose last
+# reference was dropped with a packet. patches/6.12 fixes the kernels that are built here.
 is_known() {
 	grep -qaE 'WARNING: .* at drivers/infiniband/sw/rxe/rxe_task\.c:[0-9]+ rxe_sched_task' "$1"
 }
@@ -196,17 +197,17 @@ boot() {
 	return "$rc"
 }
 
-# One boot, or a wire. What it printed is shown when it is over.
+# Runs one boot or wire test and prints its output when it has finished.
 run() {
 	local name=$1 rc=0
-	# Who gets no further than to build must not be taken for the run before.
+	# If the build fails, the results of an earlier run must not be counted.
 	: >"$results/$name.tap"
 	step "$name: test" "${@:2}" || rc=$?
 	echo "$rc" >"$tmp/$name.rc"
 	flock "$tmp/rc.lock" cat "$results/$name.tap"
 }
 
-# The same as a background job, as soon as there is room for it.
+# start: as run, in a background job, as soon as a job slot is free
 start() {
 	while [ "$(jobs -rp | wc -l)" -ge "$max_jobs" ]; do
 		wait -n || :
@@ -225,7 +226,7 @@ start_boot() {
 	start "$name" boot "$name" "$@"
 }
 
-# device VERSION: the RDMA device of its guests
+# device VERSION: prints the RDMA device of the kernel's guests
 device() {
 	local column=''
 	[ -z "$debug" ] || read -r _ _ _ _ _ column < <(row "$1")
@@ -235,8 +236,8 @@ device() {
 	esac
 }
 
-# In several boots, as tests wait much and can do that beside each other. What is only a
-# few programs on all versions but the last is not worth one.
+# Runs the tests in several boots at once, because tests mostly wait. On all versions but
+# the last some groups have only a few programs, which are not worth a boot of their own.
 start_groups() {
 	local version=$1 all=(programs 'modules users dat2') groups
 	[ "$version" != "${versions[-1]}" ] || all=(programs modules 'users dat2')
@@ -246,7 +247,8 @@ start_groups() {
 	done
 }
 
-# stock NAME VERSION: what is not for the kernels with sanitizers, or too much for them
+# stock NAME VERSION: runs tests that a kernel with sanitizers cannot run or is too slow
+# for
 stock() {
 	debug='' programs=selftest-forms
 	prepare "$2" || return 126
@@ -276,11 +278,11 @@ count() {
 	passed=$((passed + p))
 	failed=$((failed + f))
 	skipped=$((skipped + s))
-	# For the caller: did this kernel's tests account for a bad exit status?
+	# The caller checks whether failed tests explain a bad exit status.
 	failed_here=$f
 }
 
-# Why boot.sh was not content with a run that ended.
+# Prints why boot.sh has failed although the run completed.
 complaint() {
 	local said
 	if said=$("$vm_dir/splat.sh" "$1"); then
@@ -299,7 +301,7 @@ wire() {
 		>"$results/$name.tap"
 }
 
-# Adds up what a boot gave: judge NAME
+# judge NAME: adds up the results of a boot
 judge() {
 	local name=$1 rc failed_here=0
 	rc=$(cat "$tmp/$name.rc" 2>/dev/null) || rc=126
@@ -313,10 +315,11 @@ judge() {
 	esac
 }
 
-# Which lines ran: coverage [PROGRAM...]
+# coverage [PROGRAM...]: reports the lines that ran
 coverage() {
 	local archives=() name percent
-	# A boot that died, which is a failure already, has left none; so has the wire.
+	# A boot that died counts as a failure already and has no counters. Wires have
+	# none.
 	for name in "${names[@]}"; do
 		! gzip -qt "$results/$name.gcda.tar.gz" 2>/dev/null ||
 			archives+=("${root_of[${name%%-debug*}]-}=$results/$name.gcda.tar.gz")
@@ -329,12 +332,12 @@ coverage() {
 	cat "$results/coverage.table"
 	say "what no test reaches is in $results/coverage.txt"
 	percent=$(awk '$1 == "total" { print $4 }' "$results/coverage.table")
-	# Some of the tests alone are not meant to get that far.
+	# A run of named tests need not reach the minimum.
 	[ $# -gt 0 ] || [ ${#late[@]} -gt 0 ] || awk "BEGIN { exit !($percent >= $least) }" ||
 		fail "coverage: $percent % of the lines, not $least"
 }
 
-# Sets new to a series that Debian has and no row names.
+# Sets new to a series that Debian has and the file kernels lacks.
 find_new() {
 	local name arch page suite meta release series
 	while read -r name arch page suite meta _; do
@@ -348,7 +351,7 @@ find_new() {
 			continue
 		fi
 		say "new: $series, not yet in the matrix"
-		# One at a time.
+		# One new series per run.
 		new=$series
 		[ "$arch" = amd64 ] || new=$series-$arch
 		export KDAPL_NEW="$new $arch $page $suite $meta full -"
@@ -361,13 +364,13 @@ mkdir -p "$results"
 names=() ready=()
 # The root directory in which the module of each kernel was built
 declare -A root_of
-# A sanitizer kernel would take a quarter of an hour to build.
+# Skip with sanitizers: building such a kernel takes a quarter of an hour.
 [ -z "$by_matrix" ] || [ -n "$debug" ] || find_new
 for version in ${new:+"$new"} "${versions[@]}"; do
 	prepare "$version" || continue
 	[ "$version" = "$new" ] || ready+=("$version")
 	# Debian's kernels have no siw. Each boot of a debug kernel takes a quarter
-	# of an hour of two processors: no device twice.
+	# of an hour on two processors, so each device runs once.
 	if [ -n "$debug" ] || [ -n "$driver" ] || [ $# -gt 0 ]; then
 		start_boot "$version" "$(device "$version")" "$@"
 	elif [[ $short = *" $version "* ]]; then
@@ -377,7 +380,7 @@ for version in ${new:+"$new"} "${versions[@]}"; do
 	fi
 done
 if [ $# -eq 0 ] && [ ${#ready[@]} -gt 0 ]; then
-	# But what differs from version to version is in the kernel.
+	# The wire runs on each version, because the versions of the kernel differ.
 	for version in ${debug:+"${ready[@]}"}; do
 		if [ "$(device "$version")" = siw ] && [ -z "$driver" ]; then
 			start_boot "$version" rxe modules

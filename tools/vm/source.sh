@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Unpacks Debian's linux-source of a kernel into the cache, mends what patches/ mends,
-# and prints the directory.
+# Unpacks Debian's linux-source of a kernel into the cache, applies patches/ and prints
+# the directory.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -10,7 +10,7 @@ read -r arch _ suite _ < <(row "$name") || die "no kernel is called '$name'"
 version=${name%%-*}
 package=linux-source-$version
 dir=$cache_dir/src/$package
-# Beside the tree, not in it: kbuild wants the tree as it came.
+# Beside the tree: kbuild expects the tree unchanged.
 stamp=$dir.version
 
 mend() {

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Looks for kernel complaints in a console log, prints the first (in one line, then
-# with what surrounds it), and exits 1 if there is one.
+# Searches a console log for kernel complaints. Prints the first one (one line, then its
+# context) and exits with 1 if there is any.
 set -euo pipefail
 
 log=${1:?usage: splat.sh LOG}
 
-# Extended regular expressions, matched against what follows the time stamp.
+# Extended regular expressions, matched against the text behind the time stamp.
 patterns=(
 	'BUG:' # oopses, KASAN, lockdep's sleeping and corruption reports, restrack
 	'WARNING:' # WARN_ON(), lockdep, suspicious RCU usage
@@ -34,13 +34,13 @@ patterns=(
 	'Out of memory:'
 )
 
-# What a healthy boot may say all the same.
+# Messages of a healthy boot that match a pattern.
 harmless=(
 	'UBSAN: .*enabled'
 	'trace_printk\(\) being used'
 )
 
-# The guest has looked at each, and says so.
+# end-checks.sh has checked each of these leaks and reported it.
 ! grep -qa '^guest: siw has lost' "$log" || harmless+=('new suspected memory leaks')
 
 join() {
@@ -48,8 +48,8 @@ join() {
 	printf '%s' "$*"
 }
 
-# vmalloc() says with a trace what other allocators pass over in silence, and
-# in the tests that inject failures that is no news. Lines keep their numbers.
+# vmalloc() reports a failed allocation with a trace; other allocators do not. Tests that
+# inject failures expect it. Line numbers stay the same.
 unvmalloc() {
 	awk '/^# BEGIN / { injecting = /fail_nth/ }
 		/vmalloc error: size/ { quiet = injecting }
@@ -57,7 +57,7 @@ unvmalloc() {
 		{ print }' "$1"
 }
 
-# Only the kernel's own lines have a time stamp; tests may print what they like.
+# Kernel lines have a time stamp. Lines of tests do not and are ignored.
 stamp='^\[ *[0-9]+\.[0-9]+\]'
 first=$(unvmalloc "$log" | grep -naE "$stamp.*($(join "${patterns[@]}"))" |
 	grep -vE "$(join "${harmless[@]}")" | head -n 1 | cut -d : -f 1) || first=

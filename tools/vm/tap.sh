@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Reads what selftests/run.sh printed and prints each failure with what the test said of
-# it, then `PASSED FAILED SKIPPED`.
+# Reads the output of selftests/run.sh. Prints each failure with the messages of its test,
+# then `PASSED FAILED SKIPPED`.
 
-# A program's output stands between `# BEGIN name` and `# END name rc=N`, behind
-# which is how long it took. Only lines that start at the left margin count:
-# indented ones are subtests.
+# The output of a program is between `# BEGIN name` and `# END name rc=N`, which is
+# followed by the duration. Only lines that start at the left margin count: indented lines
+# are subtests.
 exec awk '
 function fail(what)
 {
@@ -21,7 +21,7 @@ function finish(rc)
 	else if (results != plan)
 		fail(results " of " plan " results, exit status " rc)
 	else if (rc == 4 && skips)
-		;	# how kselftest says that something was skipped
+		;	# how kselftest reports a skipped program
 	else if (rc != 0 && !complaints)
 		fail("exit status " rc " though no test failed")
 	program = ""
@@ -54,7 +54,7 @@ program == "" { next }
 	}
 }
 
-# What the harness says of its own accord, but for the beginning of a test, is of no use.
+# Lines of kselftest itself are not messages of a test. RUN begins a test.
 /^#  +RUN / { said = "" }
 /^# [^ ]/ && length(said) < 400 { said = said (said == "" ? "" : "; ") substr($0, 3) }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Unpacks a kernel for x86, a bzImage, to the ELF file that QEMU can boot as well.
+# Unpacks an x86 kernel (bzImage) to the ELF file, which QEMU can also boot.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -18,7 +18,7 @@ payload() {
 	tail -c "+$((begin + 1))" "$image" | head -c "$length"
 }
 
-# Behind what is packed there is its length, which to these is garbage: some complain.
+# The length of the kernel follows the compressed data. Some tools complain about it.
 case $(payload | od -An -t x1 -N 4 | tr -d ' ') in
 fd377a58) unpack=(xz -dc --single-stream) ;;
 28b52ffd) unpack=(zstd -qdc) ;;
@@ -26,7 +26,7 @@ fd377a58) unpack=(xz -dc --single-stream) ;;
 *) exit 1 ;;
 esac
 payload | "${unpack[@]}" >"$output" 2>/dev/null || :
-# QEMU enters it where this note says.
+# This note has QEMU's entry point.
 if [ "$(stat -c %s "$output")" != "$(number 4 $((begin + length - 4)))" ] ||
 	! readelf -n "$output" 2>/dev/null | grep '^ *Xen .*0x00000012)' >/dev/null; then
 	rm -f "$output"

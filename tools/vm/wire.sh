@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Two guests and a wire between them: runs selftests/wire in both, prints TAP for tap.sh.
-# With --stock these are programs of Debian's that are linked with libdat2.
+# Runs selftests/wire in two guests with a wire between them. Prints TAP for tap.sh.
+# With --stock runs Debian's programs that are linked with libdat2 instead.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -43,10 +43,10 @@ while [ $# -gt 0 ]; do
 	shift
 done
 [ ${#versions[@]} -eq 2 ] || usage
-# On the bad wire one connection alone mostly waits until the transport notices
-# what was lost. With sanitizers many wait for the processor instead, and those
-# whose ACK takes longer than the transport waits, time after time, break; for the
-# same reason their chunks on the good wire are small.
+# On the bad wire a single connection mostly waits until the transport detects a loss, so
+# use many. With sanitizers many connections wait for the processor instead: if ACKs take
+# longer than the transport waits several times, a connection breaks. For the same reason
+# the chunks on the good wire are small.
 if [ -n "$debug" ]; then
 	mib=${mib:-16} kib=64 lossy_mib=${lossy_mib:-4} connections=4 limit=${limit:-1800}
 else
@@ -60,7 +60,7 @@ tmp=$(mktemp -d)
 
 # shellcheck disable=SC2317 # called by the trap
 cleanup() {
-	# boot.sh takes its QEMU with it.
+	# boot.sh kills its QEMU when it is killed.
 	jobs -rp | xargs -r kill 2>/dev/null || :
 	wait
 	rm -rf "$tmp"
@@ -88,7 +88,7 @@ boot() {
 		"${adds[@]}" "$@"
 }
 
-# The scripts, with their arguments, of both ends
+# The scripts of both ends and their arguments
 if [ -n "$stock" ]; then
 	adds=(--add "$top_dir/build/selftests/dat2:/selftests/dat2")
 	server_script=("$top_dir/selftests/wire/stock.sh" server "$server_address")
@@ -102,7 +102,7 @@ else
 		"$lossy_mib" "$connections")
 fi
 
-# Forwards what the client says, and kills the server's QEMU when it is time.
+# Forwards the client's output and kills the server's QEMU when the client requests it.
 forward() {
 	local line
 	while IFS= read -r line; do
@@ -117,7 +117,7 @@ forward() {
 	done
 }
 
-# Both guests, until they end. Sets status and server_status, and leaves what they say in
+# Runs both guests until they exit. Sets status and server_status. The output is in
 # client.tap and server.out.
 run_both() {
 	local port server client forwarder first
@@ -134,7 +134,7 @@ run_both() {
 	forward <"$tmp/client.out" >"$tmp/client.tap" &
 	forwarder=$!
 
-	# A client whose server does not come up, or breaks down, would go on trying.
+	# A client retries for ever if its server does not start or fails.
 	status=0 server_status=0
 	wait -n -p first "$client" "$server" || status=$?
 	if [ "$first" = "$server" ]; then
@@ -143,7 +143,7 @@ run_both() {
 			kill "$client" 2>/dev/null || :
 		wait "$client" || status=$?
 	else
-		# It waits for another client, if this one has failed.
+		# After a failure of the client, the server waits for another client.
 		if [ ! -e "$tmp/killed" ] && { [ -z "$stock" ] || [ "$status" -ge 123 ]; }; then
 			kill "$server" 2>/dev/null || :
 		fi

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# After the modules have gone: hands what they counted to boot.sh, if it wants that.
+# Runs after the modules are unloaded: sends their gcov counters to boot.sh, if requested.
 gcov=/sys/kernel/debug/gcov
 copy=/tmp/coverage
 
-# Which of the ports boot.sh has put on the PCI bus.
+# The port of boot.sh on the PCI bus
 port=
 for dir in /sys/class/tty/ttyS*; do
 	case $(readlink -f "$dir") in
@@ -15,7 +15,7 @@ if [ -z "$port" ] || [ ! -d $gcov ]; then
 	exit 0
 fi
 
-# The kernel's files claim to be empty, so tar would leave it at that.
+# The gcov files report a size of 0, so copy them before tar reads them.
 find $gcov -name '*.gcda' | while read -r file; do
 	to=$copy${file#"$gcov"}
 	mkdir -p "${to%/*}"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# After the script: everything must go away, and nothing may be left pinned or leaked.
+# Runs after the script: unloads modules and devices, checks for pinned pages and leaks.
 # shellcheck disable=SC2317 # await calls functions by name
 status=0
 
@@ -9,7 +9,7 @@ complain() {
 	status=1
 }
 
-# Tries for ten seconds: what is on its way out may need a moment.
+# await: retries for ten seconds, because cleanup may be asynchronous.
 await() {
 	tries=100
 	until "$@"; do
@@ -19,7 +19,7 @@ await() {
 	done
 }
 
-# What the script left running.
+# Kills processes that the script has left running.
 kill_leftovers() {
 	for dir in /proc/[0-9]*; do
 		pid=${dir#/proc/}
@@ -45,7 +45,7 @@ unload_modules() {
 	done
 }
 
-# Removing a device waits for whoever still uses it, so it may wait forever.
+# Removing a device waits for its users, possibly for ever.
 delete_links() {
 	for link in /sys/class/infiniband/*; do
 		[ -d "$link" ] || continue
@@ -55,7 +55,7 @@ delete_links() {
 }
 
 pinned_pages() {
-	# Each processor keeps a count of its own until told otherwise.
+	# Each processor has its own count until stat_refresh is written.
 	echo 1 >/proc/sys/vm/stat_refresh 2>/dev/null
 	awk '$1 == "nr_foll_pin_acquired" { n += $2; seen++ }
 		$1 == "nr_foll_pin_released" { n -= $2; seen++ }
@@ -66,11 +66,10 @@ nothing_pinned() {
 	[ "$(pinned_pages)" = 0 ]
 }
 
-# siw's connection manager loses count of its endpoints now and then, in some
-# thousand connections, and iw_cm drops a request that waits for a listener that
-# goes, without its copy of the private data. Only what these have allocated
-# themselves is passed over: the first of its backtrace that is no allocator's
-# must be one of their functions.
+# Known leaks of iWARP: siw's connection manager loses an endpoint about once in some
+# thousand connections. iw_cm loses the private data of a request that is pending when its
+# listener is destroyed. Pass over only memory allocated by these functions: the first
+# function of the backtrace that is not an allocator must be one of them.
 but_iwarp() {
 	awk 'function end()
 		{
@@ -81,7 +80,7 @@ but_iwarp() {
 		}
 		/^unreferenced object/ { end() }
 		trace && by == "" && !/kmemleak|kmalloc|kmem_cache|kmemdup/ {
-			# In 6.1 there is an address in front of it.
+			# Linux 6.1 prints an address before the function.
 			by = $1 ~ /^\[</ ? $2 : $1
 			sub(/\+.*/, "", by)
 			iwarp = by == "cm_event_handler" ||
@@ -92,7 +91,7 @@ but_iwarp() {
 		END { end() }' "$1"
 }
 
-# An object counts as leaked only once it is five seconds old, and two scans agree.
+# kmemleak reports an object once it is five seconds old. Two scans must agree.
 check_kmemleak() {
 	leaks=/sys/kernel/debug/kmemleak
 	[ -e $leaks ] || return 0

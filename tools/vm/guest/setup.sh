@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Brings up the network and the RDMA device, and loads the modules under test.
+# Sets up the network and the RDMA device, and loads the modules under test.
 fail() {
 	echo "guest: $*"
 	exit 1
 }
 
-# Up to five seconds for something that the kernel does in its own time.
+# await: waits up to five seconds for an asynchronous change in the kernel.
 await() {
 	tries=50
 	until "$@" >/dev/null 2>&1; do
@@ -20,13 +20,13 @@ has_ipv6() {
 	ip -6 addr show dev eth0 | grep -q 'inet6 fe80'
 }
 
-# The addresses turn up as GIDs a moment later; the second is that of IPv4. On
-# iWARP they do not.
+# The addresses appear as GIDs a moment later; the second GID is IPv4. iWARP has no such
+# GIDs.
 # shellcheck disable=SC2086 # four numbers are four arguments
 gid=$(IFS=. && printf '%02x%02x:%02x%02x' $KDAPL_ADDRESS)
 has_gids() {
 	[ "$KDAPL_RDMA" = rxe ] || return 0
-	# The table has a thousand entries, and the addresses are the first.
+	# The table has a thousand entries. The addresses are the first four.
 	cat /sys/class/infiniband/rxe0/ports/1/gids/[0-3] >/tmp/gids 2>/dev/null
 	grep -q '^fe80:' /tmp/gids && grep -q "ffff:$gid\$" /tmp/gids
 }
@@ -35,14 +35,14 @@ is_active() {
 	rdma link show "${KDAPL_RDMA}0/1" | grep -q ACTIVE
 }
 
-# Old kernels have checksums as modules; in 6.1 rxe asks for "crc32" by name and does not
-# depend on the module.
+# Old kernels have checksums as modules. rxe of Linux 6.1 requests "crc32" by name and has
+# no dependency on the module.
 modprobe crc32_generic 2>/dev/null
 for name in virtio_pci virtio_net ib_uverbs rdma_ucm rdma_rxe; do
 	[ ! -d "/lib/modules/$(uname -r)" ] || modprobe "$name" || fail "cannot load $name"
 done
 
-# Nobody else is on this network, so an IPv6 address need not wait for a clash.
+# Disable duplicate address detection: no other host is on this network.
 echo 0 >/proc/sys/net/ipv6/conf/all/accept_dad
 echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
 ip link set lo up
@@ -50,8 +50,8 @@ await ip link show eth0 || fail "no eth0"
 echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad
 ip addr add "$KDAPL_ADDRESS/24" dev eth0
 echo "$KDAPL_ADDRESS guest" >>/etc/hosts
-# Before there is a QP. While one queue takes the place of another the kernel refuses
-# packets, and rxe puts a QP whose packet is refused in the error state (6.12).
+# Set the queue before there is a QP. While the kernel replaces a queue it rejects
+# packets, and rxe of Linux 6.12 moves a QP whose packet is rejected to the error state.
 # shellcheck disable=SC2086 # a list
 [ -z "${KDAPL_QDISC-}" ] || tc qdisc add dev eth0 root $KDAPL_QDISC ||
 	fail "eth0 gets no queue"
@@ -64,12 +64,12 @@ await is_active || fail "${KDAPL_RDMA}0 does not become active"
 await has_gids || fail "${KDAPL_RDMA}0 has no GIDs for its addresses"
 rm -f /tmp/gids
 
-# Injected failures are not worth a message, let alone a call trace.
+# Injected failures must not print messages or call traces.
 for file in /sys/kernel/debug/fail*/verbose; do
 	[ ! -e "$file" ] || echo 0 >"$file"
 done
 
-# Nothing in a test needs longer than this.
+# Seconds after which the kernel reports a hung task. No test blocks that long.
 echo 60 >/proc/sys/kernel/hung_task_timeout_secs
 
 for file in $KDAPL_INSMOD; do

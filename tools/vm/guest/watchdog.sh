@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Shortly before boot.sh loses patience: writes into the log where everybody is stuck.
+# Shortly before the time limit of boot.sh: logs the stack of every blocked task.
 
 sleep $((KDAPL_LIMIT > 40 ? KDAPL_LIMIT - 20 : KDAPL_LIMIT / 2))
 exec >/dev/console 2>/dev/null
@@ -8,7 +8,7 @@ echo "watchdog: almost out of time; tasks and their kernel stacks:"
 for dir in /proc/[0-9]*/task/[0-9]*; do
 	state=$(sed -n 's/^State:[^A-Z]*//p' "$dir/status")
 	command=$(tr '\0' ' ' <"$dir/cmdline")
-	# Kernel threads that merely wait for work say nothing.
+	# Skip kernel threads that only wait for work.
 	case $state:$command in
 	:* | I* | S*:) continue ;;
 	esac
