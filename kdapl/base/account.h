@@ -5,7 +5,7 @@
  * The estimates are in bytes. They are at least what rxe allocates in Linux 6.1 and
  * 6.12. rxe rounds both the number of entries of a queue and the size of an entry up to
  * a power of two. The sizes come from rdma_user_rxe.h and rxe_verbs.h.
- * selftests/charge.c measures how much of a guest's memory a set of objects takes.
+ * selftests/admin/charge.c measures how much of a guest's memory a set of objects takes.
  */
 #ifndef _KDAPL_ACCOUNT_H
 #define _KDAPL_ACCOUNT_H
