@@ -28,7 +28,7 @@ struct rdma_cgroup;
  * @shutdown: return all device resources. Called once: by the free call, by
  *	dat_ia_close() or by the device removal, whichever is first. May sleep.
  * @unplug: called at device removal instead of @shutdown; NULL if the type uses
- * @shutdown there. May sleep.
+ *	@shutdown there. May sleep.
  * @release: free the memory. Called one RCU grace period after the last reference is
  *	returned. Must not sleep.
  * @progress: of an EP: process completions of outstanding requests and wait for one

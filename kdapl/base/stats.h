@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * stats.h - how many objects there have been, and what has gone wrong
+ * stats.h - counters of objects, asynchronous events and broken connections
+ *
+ * Each dat_stats_*() call counts an event and emits a tracepoint of trace.h. Callers
+ * are in process or softirq context.
  */
 #ifndef _KDAPL_STATS_H
 #define _KDAPL_STATS_H

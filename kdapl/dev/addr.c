@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * addr.c - finds the IP address of an IA, and follows it when it changes
+ * addr.c - finds the IP address of an IA and follows its changes
  *
- * Which address leads to which port of which device depends on the transport.
- * rdma_cm knows it for all of them: an address is the IA's if an id bound to
- * it lands on the IA's port.
- *
- * Consumers keep pointers to the address. So each address that an IA has had stays
- * as it is until the IA goes, and what changes is which of them is the current one.
+ * The transport determines which address leads to which port of which device. rdma_cm
+ * knows this mapping for all transports: an address belongs to an IA if an id bound to
+ * it lands on the IA's port. Consumers keep pointers to the address. Each address that
+ * an IA has had therefore stays unchanged until the IA is freed; only the current one
+ * changes. Calls that need the address call dat_addr_find() in process context.
  */
 #include <linux/inetdevice.h>
 #include <linux/mm.h>
@@ -21,7 +20,7 @@
 #include "dev/addr.h"
 #include "dev/ia.h"
 
-/* Addresses that may come while they are being collected, before it is done again. */
+/* Spare room for addresses that appear between counting and collecting. */
 #define SPARE_CANDIDATES	16
 
 /**
@@ -35,9 +34,9 @@ struct dat_ia_addr {
 };
 
 /**
- * struct candidate - an address that may be an IA's
+ * struct candidate - an address that may belong to an IA
  * @addr: the address
- * @ifindex: of the interface that has it
+ * @ifindex: index of the interface that has the address
  */
 struct candidate {
 	struct sockaddr_storage addr;
@@ -46,9 +45,9 @@ struct candidate {
 
 /**
  * struct candidates - addresses of the interfaces of a network namespace
- * @num: how many there are
- * @max: how many have room
- * @list: the first of them
+ * @num: number of addresses found; may exceed @max
+ * @max: capacity of @list
+ * @list: the first @max addresses
  */
 struct candidates {
 	unsigned int num;
@@ -56,16 +55,16 @@ struct candidates {
 	struct candidate *list;
 };
 
-/* Of an IA that has no address */
+/* The address of an IA that has none */
 static const struct sockaddr_storage no_addr;
 
-/* Changes whenever an address of any interface does. */
+/* Incremented when an address of any interface changes. */
 static atomic_t addr_generation = ATOMIC_INIT(1);
 
 static int addr_changed(struct notifier_block *nb, unsigned long event,
 			void *data)
 {
-	/* Never 0, which is no generation. */
+	/* Skip 0, which means "no generation". */
 	if (!atomic_inc_return(&addr_generation))
 		atomic_inc(&addr_generation);
 	return NOTIFY_DONE;
@@ -79,7 +78,7 @@ static struct notifier_block inet6_notifier = {
 	.notifier_call = addr_changed,
 };
 
-/* Zeroed; NULL if there is no room for it, and then it is only counted. */
+/* Return a zeroed entry; if the list is full, only count the address and return NULL. */
 static void *next_candidate(struct net_device *ndev, struct candidates *c)
 {
 	unsigned int i = c->num++;
@@ -134,7 +133,7 @@ static void collect_ipv6(struct net_device *ndev, struct candidates *c)
 #endif
 }
 
-/* IPv4 first: it is what an administrator types. */
+/* IPv4 addresses come first, because administrators type those. */
 static void collect(struct net *net, struct candidates *c)
 {
 	struct net_device *ndev;
@@ -148,7 +147,7 @@ static void collect(struct net *net, struct candidates *c)
 	rcu_read_unlock();
 }
 
-/* All of them, however many there are; 0 or -ENOMEM. */
+/* Collect all addresses, in as many passes as needed. Return 0 or -ENOMEM. */
 static int collect_all(struct net *net, struct candidates *c)
 {
 	*c = (struct candidates){};
@@ -169,7 +168,7 @@ static int no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* 0 if it does, -ENOMEM if that could not be found out. */
+/* Return 0 if the address leads to the IA's port; -ENOMEM if that is unknown. */
 static int addr_leads_to(struct dat_ia *ia, const struct sockaddr_storage *addr)
 {
 	struct sockaddr_storage copy = *addr;
@@ -187,7 +186,7 @@ static int addr_leads_to(struct dat_ia *ia, const struct sockaddr_storage *addr)
 	return ret;
 }
 
-/* Makes an address the current one; 0 or -ENOMEM. */
+/* Set the current address. Return 0 or -ENOMEM. */
 static int set_addr(struct dat_ia *ia, const struct sockaddr_storage *addr)
 {
 	struct dat_ia_addr *a;
@@ -202,14 +201,14 @@ static int set_addr(struct dat_ia *ia, const struct sockaddr_storage *addr)
 	a->addr = *addr;
 	list_add(&a->node, &ia->addrs);
 set:
-	/* Readers see it filled in: dat_addr(). */
+	/* Pairs with dat_addr(): a reader sees the address completely filled in. */
 	smp_store_release(&ia->addr, &a->addr);
 	return 0;
 }
 
 /*
- * The device learns of an address a moment after its interface has got it. So one in
- * front, of the same interface, may become the IA's yet.
+ * A device learns an address a moment after its interface has received it. An earlier
+ * candidate of the same interface may therefore still become the IA's address.
  */
 static bool is_settled(const struct candidates *c, unsigned int found)
 {
@@ -221,7 +220,7 @@ static bool is_settled(const struct candidates *c, unsigned int found)
 	return true;
 }
 
-/* 0, also if there is none; -ENOMEM. */
+/* Return 0, even if the IA has no address; -ENOMEM. */
 static int search(struct dat_ia *ia)
 {
 	struct candidates c;
@@ -233,7 +232,10 @@ static int search(struct dat_ia *ia)
 		return ret;
 	for (i = 0; i < c.num; i++) {
 		ret = addr_leads_to(ia, &c.list[i].addr);
-		/* One that could not be looked at may be the one that peers know. */
+		/*
+		 * Stop at -ENOMEM: peers may know the address that could not be
+		 * checked.
+		 */
 		if (!ret || ret == -ENOMEM)
 			break;
 		cond_resched();
@@ -251,12 +253,12 @@ static int search(struct dat_ia *ia)
 }
 
 /**
- * dat_addr - the address of an IA, as far as it is known
+ * dat_addr - return the current address of an IA
  * @ia: the IA
  *
  * Context: any.
- * Return: the address, of family AF_UNSPEC if there is none; never NULL. It stays as it
- * is until the IA is freed, also if the IA gets another.
+ * Return: the address, of family AF_UNSPEC if there is none; never NULL. The address
+ * stays unchanged until the IA is freed, even if the IA receives another one.
  */
 const struct sockaddr_storage *dat_addr(struct dat_ia *ia)
 {
@@ -265,20 +267,21 @@ const struct sockaddr_storage *dat_addr(struct dat_ia *ia)
 }
 
 /**
- * dat_addr_find - find the IA's address, unless it is known and still there
- * @ia: the IA, for dat_addr(); the caller has passed its gate, or opens it
+ * dat_addr_find - find the IA's address, unless the known one is still valid
+ * @ia: the IA; the caller holds a live reference to it, or is opening it. dat_addr()
+ *	returns the address afterwards.
  *
- * An address that is still there stays the IA's, whatever others there are.
+ * An address that is still valid remains the IA's, even if the port has others.
  *
  * Context: process, may sleep.
- * Return: 0, also if it has none; -ENOMEM, and then nothing has changed.
+ * Return: 0, even if the IA has no address; -ENOMEM, then nothing has changed.
  */
 int dat_addr_find(struct dat_ia *ia)
 {
 	int generation = atomic_read(&addr_generation);
 	int ret = 0;
 
-	/* 0 if there is none, or if it is not settled. */
+	/* The generation is 0 if the IA has no settled address. */
 	if (READ_ONCE(ia->addr_generation) == generation)
 		return 0;
 	mutex_lock(&ia->addr_lock);
@@ -289,7 +292,7 @@ int dat_addr_find(struct dat_ia *ia)
 		ia->addr_settled = false;
 		ret = search(ia);
 	}
-	/* A change since then is read the next time. */
+	/* The next call sees a change that happened since the generation was read. */
 	if (!ret)
 		WRITE_ONCE(ia->addr_generation,
 			   ia->addr_settled ? generation : 0);
@@ -299,7 +302,7 @@ unlock:
 }
 
 /**
- * dat_addr_init - an IA that has no address yet
+ * dat_addr_init - initialise an IA that has no address yet
  * @ia: the IA
  */
 void dat_addr_init(struct dat_ia *ia)
@@ -311,7 +314,7 @@ void dat_addr_init(struct dat_ia *ia)
 
 /**
  * dat_addr_destroy - free all addresses that an IA has had
- * @ia: the IA, without users
+ * @ia: the IA; no other thread uses it
  *
  * Context: any.
  */
@@ -342,7 +345,7 @@ int dat_addr_register(void)
 }
 
 /**
- * dat_addr_unregister - the reverse of dat_addr_register()
+ * dat_addr_unregister - reverse dat_addr_register()
  *
  * Context: process, may sleep.
  */
@@ -353,10 +356,10 @@ void dat_addr_unregister(void)
 }
 
 /**
- * dat_addr_size - bytes of an address
+ * dat_addr_size - return the size of an address
  * @addr: the address
  *
- * Return: the size, 0 if the family is neither IPv4 nor IPv6.
+ * Return: the size in bytes, 0 if the family is neither IPv4 nor IPv6.
  */
 size_t dat_addr_size(const struct sockaddr *addr)
 {
@@ -371,11 +374,11 @@ size_t dat_addr_size(const struct sockaddr *addr)
 }
 
 /**
- * dat_addr_is_valid - can one connect to this address?
+ * dat_addr_is_valid - can a consumer connect to this address?
  * @addr: the address
  *
- * Return: false for families other than IPv4 and IPv6, and for addresses that
- * name no host.
+ * Return: false for families other than IPv4 and IPv6, and for addresses that name no
+ * host.
  */
 bool dat_addr_is_valid(const struct sockaddr *addr)
 {
@@ -409,7 +412,7 @@ void dat_addr_set_port(struct sockaddr_storage *addr, u16 port)
 }
 
 /**
- * dat_addr_port - the port of an address
+ * dat_addr_port - return the port of an address
  * @addr: the address
  *
  * Return: the port, in host order; 0 for AF_UNSPEC.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * addr.h - the IP address of an IA
+ * addr.h - the IP address of an IA, and helpers for socket addresses
  */
 #ifndef _KDAPL_ADDR_H
 #define _KDAPL_ADDR_H
@@ -12,12 +12,12 @@ struct dat_ia;
 struct sockaddr;
 struct sockaddr_storage;
 
-/* Time for resolving an address, and again for a route, in ms */
+/* Timeout to resolve an address, and again to resolve a route, in ms */
 #define DAT_RESOLVE_TIMEOUT_MS	2000
 
 /*
- * rdma_cm chooses local ports without a look at TCP's. iWARP needs a port that TCP has
- * not given away, so kdapl tries again. Most ports are free.
+ * rdma_cm chooses local ports without checking those of TCP. iWARP needs a port that
+ * TCP does not use, so kdapl retries at most this many times. Most ports are free.
  */
 #define DAT_PORT_TRIES	16
 

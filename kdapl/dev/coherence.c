@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * coherence.c - whether the memory that a device accesses has to be synchronised
+ * coherence.c - must consumers synchronise the memory that a device accesses?
  *
- * dat_ia_query() reports the answer as lmr_sync_req. device.c asks once for each device.
+ * dat_ia_query() reports the answer as lmr_sync_req. device.c calls
+ * dat_dev_needs_sync() once for each device, in process context.
  */
 #include <linux/dma-map-ops.h>
 #include <linux/gfp.h>
 
 #include "dev/device.h"
 
-/* Does the DMA API have work to do for a page of ordinary memory? */
+/* Must the DMA API synchronise a page of ordinary memory? */
 static bool probe_needs_sync(struct ib_device *ibdev)
 {
 	void *page = (void *)__get_free_page(GFP_KERNEL);
@@ -28,12 +29,15 @@ static bool probe_needs_sync(struct ib_device *ibdev)
 }
 
 /**
- * dat_dev_needs_sync - must consumers synchronise what peers read and write?
+ * dat_dev_needs_sync - must consumers synchronise memory that peers read and write?
  * @ibdev: the device
  *
- * The answer is for all of memory: true if caches are not coherent with the device,
- * if all mappings are bounced (swiotlb=force, confidential guests), or if those are
- * that the device cannot address; and if it cannot be found out.
+ * The answer covers all memory. It is true in these cases:
+ *
+ * - Caches are not coherent with the device.
+ * - All mappings are bounced (swiotlb=force, confidential guests).
+ * - Mappings of memory that the device cannot address are bounced.
+ * - The probe fails.
  *
  * Context: process, may sleep.
  * Return: true if they must.

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * device.c - follows the RDMA devices of the host as they come and go
+ * device.c - tracks the RDMA devices of the host
+ *
+ * Owns the list of devices. ib_core calls dev_add() and dev_remove() when it registers
+ * or unregisters a device, and reports fatal errors to dev_event(). Calls look up
+ * devices by IA name. Removal unplugs every open IA of the device and waits for each.
+ * All functions but dat_dev_put() and dat_dev_ia_name() run in process context.
  */
 #include <linux/ctype.h>
 #include <linux/kstrtox.h>
@@ -21,7 +26,7 @@ static void dev_release(struct kref *ref)
 }
 
 /**
- * dat_dev_put - give a reference back
+ * dat_dev_put - return a reference
  * @dev: the device
  */
 void dat_dev_put(struct dat_dev *dev)
@@ -29,7 +34,7 @@ void dat_dev_put(struct dat_dev *dev)
 	kref_put(&dev->ref, dev_release);
 }
 
-/* The rest of an IA's name behind the device's: "" or ":" and a port. */
+/* Parse what follows the device's name in an IA's name: "" or ":" and a port. */
 static bool parse_port(const char *rest, u32 num_ports, u32 *port)
 {
 	*port = 1;
@@ -62,10 +67,10 @@ static bool is_offered(const struct dat_dev *dev, u32 port, struct net *net)
 }
 
 /**
- * dat_dev_get - find the device of an IA by the IA's name
- * @name: the device's name, with ":port" where it has more than one port
- * @net: network namespace from which it must be visible
- * @port: out: the port
+ * dat_dev_get - look up the device of an IA by the IA's name
+ * @name: the device's name, followed by ":port" if the device has several ports
+ * @net: network namespace to which the device must be visible
+ * @port: out: the port, from 1
  *
  * Context: process, may sleep.
  * Return: the device, for dat_dev_put(), or NULL.
@@ -88,7 +93,10 @@ struct dat_dev *dat_dev_get(const char *name, struct net *net, u32 *port)
  * dat_dev_has_name - is this the name of an IA?
  * @name: the name
  *
- * In whatever network namespace. Context: process, may sleep.
+ * The network namespace of the device does not matter.
+ *
+ * Context: process, may sleep.
+ * Return: true if it is.
  */
 bool dat_dev_has_name(const char *name)
 {
@@ -103,8 +111,8 @@ bool dat_dev_has_name(const char *name)
 
 /**
  * dat_dev_offer - offer an IA to consumers, or withdraw it
- * @name: name of the IA; it need not be there
- * @offer: which of the two
+ * @name: name of the IA; an unknown name has no effect
+ * @offer: true to offer the IA, false to withdraw it
  *
  * Context: process, may sleep.
  */
@@ -121,10 +129,10 @@ void dat_dev_offer(const char *name, bool offer)
 }
 
 /**
- * dat_dev_ia_name - the name of an IA
+ * dat_dev_ia_name - report the name of an IA
  * @dev: the device
- * @port: its port
- * @name: out: what dat_ia_open() knows it by, DAT_NAME_MAX_LENGTH bytes
+ * @port: its port, from 1
+ * @name: out: the name for dat_ia_open(), DAT_NAME_MAX_LENGTH bytes
  *
  * Context: any.
  */
@@ -150,12 +158,12 @@ static void fill_info(const struct dat_dev *dev, u32 port,
 
 /**
  * dat_dev_list - list the IAs
- * @net: network namespace from which they must be visible
- * @list: where to put them; what has no place is counted only
- * @max: pointers in @list
+ * @net: network namespace to which they must be visible
+ * @list: out: the IAs; entries beyond @max are only counted
+ * @max: number of pointers in @list
  *
  * Context: process, may sleep.
- * Return: how many there are.
+ * Return: the number of IAs.
  */
 DAT_COUNT dat_dev_list(struct net *net, DAT_PROVIDER_INFO *list[],
 		       DAT_COUNT max)
@@ -179,12 +187,12 @@ DAT_COUNT dat_dev_list(struct net *net, DAT_PROVIDER_INFO *list[],
 }
 
 /**
- * dat_dev_add_ia - an IA was opened
+ * dat_dev_add_ia - add an opened IA to its device
  * @dev: the device
  * @ia: the IA
  *
  * Context: process, may sleep.
- * Return: false if the device has just gone.
+ * Return: false if the device has just been removed.
  */
 bool dat_dev_add_ia(struct dat_dev *dev, struct dat_ia *ia)
 {
@@ -199,11 +207,11 @@ bool dat_dev_add_ia(struct dat_dev *dev, struct dat_ia *ia)
 }
 
 /**
- * dat_dev_del_ia - an IA is closed
+ * dat_dev_del_ia - remove a closed IA from its device
  * @dev: the device
- * @ia: the IA
+ * @ia: the IA; it holds no more device resources
  *
- * To be called when nothing of the device is left in it. Context: process, may sleep.
+ * Context: process, may sleep.
  */
 void dat_dev_del_ia(struct dat_dev *dev, struct dat_ia *ia)
 {
@@ -238,8 +246,8 @@ static struct ib_client dat_client = {
 };
 
 /*
- * It does not change, and to ask each time means to take the RTNL; rxe and siw even
- * have the kernel's log told when the speed of a port is not known.
+ * The limit never changes, and each query would take the RTNL. In addition rxe and siw
+ * write to the kernel log at each query if the speed of a port is unknown.
  */
 static int query_max_message(struct ib_device *ibdev, u32 *max)
 {
@@ -262,14 +270,14 @@ static int dev_add(struct ib_device *ibdev)
 	struct dat_dev *dev;
 	int err;
 
-	/* Without fast registrations there are no RMRs; say so once. */
+	/* RMRs need fast registrations; log once that the device is not used. */
 	if (!dat_dev_max_pages(ibdev)) {
 		pr_info("kdapl: %s has no fast registrations, not used\n",
 			dev_name(&ibdev->dev));
 		return -EOPNOTSUPP;
 	}
 
-	/* Privileges are a promise to the consumer, which it cannot keep. */
+	/* Warn: the consumer relies on privileges that this device does not enforce. */
 	if (dat_dev_quirks(ibdev) & DAT_QUIRK_UNCHECKED_READS)
 		pr_info("kdapl: %s does not check whether a peer may read\n",
 			dev_name(&ibdev->dev));
@@ -300,7 +308,7 @@ static int dev_add(struct ib_device *ibdev)
 	return 0;
 }
 
-/* The next IA to unplug, referenced; no new ones come. */
+/* Return the next IA to unplug, referenced. No IA can be added any more. */
 static struct dat_ia *dev_take_ia(struct dat_dev *dev)
 {
 	struct dat_ia *ia;
@@ -326,7 +334,7 @@ static void dev_remove(struct ib_device *ibdev, void *client_data)
 	mutex_unlock(&dat_devs_lock);
 	ib_unregister_event_handler(&dev->event_handler);
 
-	/* An IA that is being opened or closed is waited for. */
+	/* dat_ia_unplug() waits for a concurrent open or close of the IA. */
 	while ((ia = dev_take_ia(dev))) {
 		dat_ia_unplug(ia);
 		dat_object_put(&ia->obj);
@@ -335,7 +343,7 @@ static void dev_remove(struct ib_device *ibdev, void *client_data)
 }
 
 /**
- * dat_dev_register_client - begin to follow the devices
+ * dat_dev_register_client - register with ib_core to track the devices
  *
  * Return: 0 or a negative errno.
  */
@@ -345,7 +353,7 @@ int dat_dev_register_client(void)
 }
 
 /**
- * dat_dev_unregister_client - let go of all devices
+ * dat_dev_unregister_client - unregister from ib_core and release all devices
  */
 void dat_dev_unregister_client(void)
 {

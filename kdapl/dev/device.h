@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * device.h - the RDMA devices of the host, as interface adapters
+ *
+ * Declares struct dat_dev, which device.c owns, and the capabilities and driver defects
+ * of a device, which quirks.c reports.
  */
 #ifndef _KDAPL_DEVICE_H
 #define _KDAPL_DEVICE_H
@@ -16,7 +19,7 @@
 struct dat_ia;
 struct net;
 
-/* More than any device has. */
+/* No device has more ports. */
 #define DAT_MAX_PORTS	255
 
 /**
@@ -24,13 +27,13 @@ struct net;
  * @ibdev: the device, valid until it is removed
  * @node: in the list of devices
  * @ref: one of the list, one of each open IA
- * @lock: guards @ias and @removed
+ * @lock: protects @ias and @removed
  * @ias: IAs that are open on it
- * @removed: no more can be opened
- * @withdrawn: ports that are not offered; under the lock of the list
- * @needs_sync: what dat_dev_needs_sync() has said
- * @max_message: bytes of the longest message on any port
- * @event_handler: for events that concern the device as a whole
+ * @removed: the device is being removed; no IA can be opened on it
+ * @withdrawn: ports that are not offered; protected by the lock of the list
+ * @needs_sync: result of dat_dev_needs_sync()
+ * @max_message: size of the longest message on any port, in bytes
+ * @event_handler: receives events that concern the device as a whole
  */
 struct dat_dev {
 	struct ib_device *ibdev;
@@ -46,32 +49,32 @@ struct dat_dev {
 };
 
 /**
- * enum dat_quirk - what has to be done because of a driver's defects
- * @DAT_QUIRK_INVALIDATE_FIRST: a registration must wait for what was posted
- *	before it, and only an invalidation does
+ * enum dat_quirk - driver defects that kdapl works around
+ * @DAT_QUIRK_INVALIDATE_FIRST: a registration must wait for requests that were posted
+ *	before it; only an invalidation waits for them
  * @DAT_QUIRK_ONE_SEGMENT: Sends and RDMA writes may have only one segment
- * @DAT_QUIRK_SIGNAL_ALL: memory is not given back when a request completes,
- *	unless that was signalled
- * @DAT_QUIRK_UNCHECKED_READS: peers can read whatever is registered
- * @DAT_QUIRK_UNORDERED: requests do not complete in the order posted, and some
- *	twice; every one is signalled
- * @DAT_QUIRK_LARGE_PAGES_SLEEP: ib_map_mr_sg() may sleep, unless for pages of
+ * @DAT_QUIRK_SIGNAL_ALL: the driver releases the memory of a request at its completion
+ *	only if the request is signalled
+ * @DAT_QUIRK_UNCHECKED_READS: peers can read all registered memory
+ * @DAT_QUIRK_UNORDERED: requests may complete out of order, and some twice; kdapl
+ *	signals every request
+ * @DAT_QUIRK_LARGE_PAGES_SLEEP: ib_map_mr_sg() may sleep, except for pages of
  *	dat_dev_page_size()
- * @DAT_QUIRK_PIECES: an MR holds so many pieces of any length, not so many
- *	pages
- * @DAT_QUIRK_NO_LAST_WQE: does not tell when a QP has completed the last of the
- *	buffers that it has taken from an SRQ, or not always
- * @DAT_QUIRK_SRQ_FORGETS: a buffer of an SRQ into which a message is coming
- *	never completes when the connection ends; and is told of every one taken
- * @DAT_QUIRK_SRQ_SAME_PZ: looks for buffers of an SRQ in the PD of the QP
- * @DAT_QUIRK_NO_READ_FENCE: an RDMA read with a fence ends the connection
+ * @DAT_QUIRK_PIECES: the capacity of an MR is a number of pieces of any length, not a
+ *	number of pages
+ * @DAT_QUIRK_NO_LAST_WQE: the driver does not always report that a QP has completed the
+ *	last of the buffers that it has taken from an SRQ
+ * @DAT_QUIRK_SRQ_FORGETS: an SRQ buffer that is receiving a message never completes if
+ *	the connection ends; the SRQ limit event reports every buffer that is taken
+ * @DAT_QUIRK_SRQ_SAME_PZ: the driver looks up buffers of an SRQ in the PD of the QP
+ * @DAT_QUIRK_NO_READ_FENCE: an RDMA read with a fence breaks the connection
  * @DAT_QUIRK_NO_SOLICITED: no receive ever counts as solicited
- * @DAT_QUIRK_LATE_WRITES: goes on writing to deregistered memory what it was
- *	writing in softirq
- * @DAT_QUIRK_LATE_ANSWERS: completes a request of the peer, or one that has failed,
- *	before it answers the peer; with a QP that has failed it does not answer
- * @DAT_QUIRK_MISSED_EVENTS: what completes while a CQ is being armed may neither be
- *	reported as missed nor be told of
+ * @DAT_QUIRK_LATE_WRITES: a write that is under way in softirq continues after the
+ *	memory is deregistered
+ * @DAT_QUIRK_LATE_ANSWERS: the driver completes a request of the peer, or a failed one,
+ *	before it answers the peer; a QP that has failed does not answer
+ * @DAT_QUIRK_MISSED_EVENTS: a completion that arrives while a CQ is being armed may
+ *	neither be reported as missed nor raise an event
  */
 enum dat_quirk {
 	DAT_QUIRK_INVALIDATE_FIRST	= BIT(0),
@@ -91,17 +94,17 @@ enum dat_quirk {
 	DAT_QUIRK_LATE_ANSWERS		= BIT(14),
 };
 
-/* Pages of one fast registration that a window, or an LMR, may have. */
+/* Maximum number of pages of one fast registration: of a window, and of an LMR. */
 #define DAT_MAX_FRWR_PAGES	511
 #define DAT_MAX_LMR_PAGES	65535
 
-/* Can peers do atomic operations on memory that is registered with it? */
+/* Can peers do atomic operations on memory that is registered with the device? */
 static inline bool dat_dev_has_atomics(const struct ib_device *ibdev)
 {
 	return ibdev->attrs.atomic_cap != IB_ATOMIC_NONE;
 }
 
-/* Can it let peers do all that? */
+/* Can the device let peers use memory with these privileges? */
 static inline DAT_RETURN dat_dev_check_priv(const struct ib_device *ibdev,
 					    DAT_MEM_PRIV_FLAGS privileges)
 {
@@ -111,7 +114,7 @@ static inline DAT_RETURN dat_dev_check_priv(const struct ib_device *ibdev,
 	return DAT_SUCCESS;
 }
 
-/* The device for the rdma cgroup, or NULL. */
+/* Return the device for the rdma cgroup, or NULL. */
 static inline struct rdmacg_device *dat_dev_cgroup(const struct dat_dev *dev)
 {
 #ifdef CONFIG_CGROUP_RDMA

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ia.c - one open IA: its objects, its asynchronous events and its device
+ * ia.c - an open IA: its objects, its asynchronous events and its device
+ *
+ * Owns the memory of struct dat_ia and the order in which the objects of an IA are
+ * destroyed. dat_ia_open() and dat_ia_close() call it in process context; device.c
+ * calls dat_ia_unplug() when ib_core removes the device. dat_ia_async_event() also runs
+ * in softirq.
  */
 #include <linux/cred.h>
 #include <linux/kernel.h>
@@ -17,7 +22,7 @@
 #include "dev/quiesce.h"
 #include "dev/ia.h"
 
-/* The order in which objects end: users before what they use. */
+/* The order in which objects are destroyed: users before the objects that they use. */
 static const DAT_HANDLE_TYPE ia_end_order[] = {
 	DAT_HANDLE_TYPE_PSP,
 	DAT_HANDLE_TYPE_RSP,
@@ -32,8 +37,8 @@ static const DAT_HANDLE_TYPE ia_end_order[] = {
 };
 
 /**
- * dat_ia_ibdev - the device under an IA
- * @ia: the IA; the caller holds a live reference to it, or ends it
+ * dat_ia_ibdev - return the device of an IA
+ * @ia: the IA; the caller holds a live reference to it, or has quiesced it
  *
  * Return: the device.
  */
@@ -43,11 +48,11 @@ struct ib_device *dat_ia_ibdev(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_async_event - tell the consumer of something that it did not ask for
+ * dat_ia_async_event - post an asynchronous event to the consumer
  * @ia: the IA
- * @number: the event
- * @handle: the object that it concerns
- * @reason: what happened to it
+ * @number: the event number
+ * @handle: the object that the event concerns
+ * @reason: the reason code of the event
  *
  * Context: process or softirq.
  */
@@ -87,11 +92,11 @@ static struct dat_object *ia_first_object(struct dat_ia *ia,
 }
 
 /**
- * dat_ia_has_consumer_objects - has the consumer created anything with an IA?
+ * dat_ia_has_consumer_objects - does an IA have objects that the consumer created?
  * @ia: the IA, quiesced
  *
  * Context: process.
- * Return: false if it has no objects but those that come with it.
+ * Return: false if the IA has only implicit objects.
  */
 bool dat_ia_has_consumer_objects(struct dat_ia *ia)
 {
@@ -139,18 +144,18 @@ static void ia_unplug_object(struct dat_object *obj)
 		return;
 	}
 	obj->ops->unplug(obj);
-	/* The cgroup forgets the device. */
+	/* Uncharge now: the rdma cgroup forgets the device at its removal. */
 	dat_object_uncharge_hca(obj);
 }
 
 /**
- * dat_ia_unplug - the device goes away under an open IA
+ * dat_ia_unplug - return all device resources of an open IA at device removal
  * @ia: the IA
  *
- * Gives back all that the IA has of the device. The handles stay until the
- * consumer frees them; other calls on them fail from now on.
+ * The handles remain valid until the consumer frees them. All other calls on them fail
+ * from now on.
  *
- * Context: process, may sleep; from the ib_client's remove only.
+ * Context: process, may sleep; called only by the remove function of the ib_client.
  */
 void dat_ia_unplug(struct dat_ia *ia)
 {
@@ -166,8 +171,9 @@ void dat_ia_unplug(struct dat_ia *ia)
 	dat_ia_async_event(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, ia->obj.handle,
 			   DAT_IA_CATASTROPHIC_ERROR);
 	/*
-	 * No lock on the lists: what is on them cannot leave while the gate is
-	 * closed, and the only ones to come are CRs, until the listeners are down.
+	 * No lock on the lists: no object can leave them until dat_ia_resume(), because
+	 * free calls need a live reference. Only CRs can be added, until the listeners
+	 * are down.
 	 */
 	for (i = 0; i < ARRAY_SIZE(ia_end_order); i++)
 		list_for_each_entry(obj, &ia->owner.objects[ia_end_order[i]], node)
@@ -209,11 +215,11 @@ static const struct dat_object_ops ia_ops = {
 
 /**
  * dat_ia_alloc - allocate an IA that is not open yet
- * @dev: its device, whose reference passes to the IA if the call succeeds
+ * @dev: its device; the device reference passes to the IA on success
  * @port: its port, from 1
  * @ops: functions of the layers above
  *
- * The IA is of the user and the network namespace of the calling task.
+ * The IA belongs to the user and the network namespace of the calling task.
  *
  * Context: process, may sleep.
  * Return: the IA, for dat_object_put(), or NULL.
@@ -243,7 +249,7 @@ struct dat_ia *dat_ia_alloc(struct dat_dev *dev, u32 port,
 	INIT_LIST_HEAD(&ia->dev_node);
 	dat_ia_live_init(ia);
 	dat_addr_init(ia);
-	/* It has no account yet that could refuse. */
+	/* The IA has no account yet, so the charge cannot fail. */
 	dat_object_charge(&ia->obj, sizeof(*ia) + DAT_BYTES_HANDLE);
 	return ia;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * ia.h - one consumer's open instance of an interface adapter
+ *
+ * Declares struct dat_ia, which ia.c owns, and the live reference. A call takes a live
+ * reference for as long as it uses the IA's device: see quiesce.c.
  */
 #ifndef _KDAPL_IA_H
 #define _KDAPL_IA_H
@@ -34,21 +37,21 @@ struct dat_ia_ops {
 
 enum dat_ia_live_state {
 	DAT_IA_OPEN,
-	DAT_IA_UNPLUGGING,	/* calls wait until the device is gone */
+	DAT_IA_UNPLUGGING,	/* calls wait until the device is removed */
 	DAT_IA_CLOSING,		/* calls fail */
 };
 
 /**
- * struct dat_ia_deferred - a work that waits for the gate without a worker
+ * struct dat_ia_deferred - a work that waits for a live reference without a worker
  * @node: in ia->deferred
- * @work: is queued when the gate is open, or closed for good
+ * @work: the work; queued again by dat_ia_resume() or when the IA is closed
  */
 struct dat_ia_deferred {
 	struct list_head node;
 	struct work_struct *work;
 };
 
-/* What became of an attempt to pass the gate without waiting. */
+/* Result of dat_ia_get_or_defer(). */
 enum dat_ia_get_result {
 	DAT_IA_GOT,
 	DAT_IA_REFUSED,		/* the IA is being closed */
@@ -60,27 +63,28 @@ enum dat_ia_get_result {
  * @obj: head
  * @owner: the part that objects need; its lock also protects @deferred and @pinners
  * @ops: functions of the layers above
- * @dev: the device; valid until the last reference to the IA goes
+ * @dev: the device; valid until the last reference to the IA is returned
  * @port: port of the device, from 1
  * @net: network namespace of the opener, referenced
  * @addr: address of the port, see dat_addr()
- * @addrs: all that it has had; guarded by @addr_lock
- * @addr_settled: @addr is the one that it should be; likewise
- * @addr_generation: of the addresses of the host when @addr was looked at; 0 if it has
- *	to be looked at again in any case
- * @addr_lock: serialises looking for it
- * @async_evd: where asynchronous events go, referenced and used
- * @unplugged: the device has gone
- * @end_lock: held by whoever ends the IA: dat_ia_close(), the device's removal
- * @live_state: whether calls get a live reference
+ * @addrs: all addresses that the IA has had; protected by @addr_lock
+ * @addr_settled: no other address will replace @addr while @addr is valid; protected by
+ *	@addr_lock
+ * @addr_generation: generation of the host's addresses when @addr was checked; 0 if the
+ *	next dat_addr_find() must check it in any case
+ * @addr_lock: serialises searches for the address
+ * @async_evd: the EVD for asynchronous events, referenced and used
+ * @unplugged: the device is removed
+ * @end_lock: serialises dat_ia_close() and the removal of the device
+ * @live_state: do calls get a live reference?
  * @num_live: 1 + live references
- * @live_wq: calls wait here for dat_ia_resume(), dat_ia_quiesce() for calls
+ * @live_wq: calls wait here for dat_ia_resume(); dat_ia_quiesce() waits for calls
  * @deferred: works that wait for dat_ia_resume()
  * @pinners: tasks with a live reference that may wait for a page of their process
  * @lmrs: LMRs by the index part of their lmr_context
- * @lmr_cache: of these, what is found at once
- * @kept_lmr: index in @lmrs that was given up last, and whose slot is kept
- * @reserved_lmr: the LMR that is all memory, once somebody has asked
+ * @lmr_cache: lookup cache of @lmrs
+ * @kept_lmr: the index in @lmrs that was released last; its slot stays reserved
+ * @reserved_lmr: the LMR that covers all memory; NULL until the consumer requests it
  * @rmrs: RMRs by the index parts of their windows' contexts
  * @dev_node: in dev->ias
  */
@@ -123,7 +127,7 @@ struct dat_ia *dat_ia_alloc(struct dat_dev *dev, u32 port,
 void dat_ia_destroy_objects(struct dat_ia *ia);
 
 /**
- * dat_wq - the work queue for the works of an object
+ * dat_wq - return the work queue for the works of an object
  * @obj: the object
  *
  * Context: any.

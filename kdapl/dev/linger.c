@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * linger.c - keeps connections that end until the peer has heard of it
+ * linger.c - keeps ended connections until the peer has acknowledged the disconnect
  *
- * The message that takes leave is repeated until the peer answers, but only for
- * as long as its rdma_cm_id lives. EPs may be freed at once, and processes die:
- * so the id is kept here.
+ * The CM retransmits DREQ until it receives DREP, but only while the rdma_cm_id exists.
+ * Consumers may free an EP at once, and processes may die. EPs therefore pass the id to
+ * dat_linger(), in process context, instead of destroying it. This file owns such ids
+ * and destroys each after the answer or after LINGER_TIME. The number of ids is limited
+ * per user and in total.
  */
 #include <linux/jiffies.h>
 #include <linux/list.h>
@@ -17,22 +19,22 @@
 
 /* For DAT_QUIRK_LATE_ANSWERS: the DREQ must not overtake the answer of the QP. */
 #define DREQ_DELAY	msecs_to_jiffies(100)
-/* The message is repeated every six seconds. */
+/* The CM retransmits the message every six seconds. */
 #define LINGER_TIME	(30 * HZ)
 /*
- * Connections that are kept for peers that do not answer: of all users except root, and
- * of one user. Root has LINGER_MAX besides.
+ * Limits on connections that are kept for peers that do not answer: LINGER_MAX for all
+ * users except root together, LINGER_MAX_USER for one user. Root has LINGER_MAX more.
  */
 #define LINGER_MAX		1024
 #define LINGER_MAX_USER	256
 
 /**
- * struct linger_id - a connection whose peer may not know yet that it has ended
- * @entry: on the list of them, the oldest first
+ * struct linger_id - an ended connection whose peer may not know that it has ended
+ * @entry: in the list of such connections, the oldest first
  * @id: the connection
- * @user: whose it was, referenced
- * @deadline: in jiffies; then the peer need not know
- * @answered: it does
+ * @user: user of the connection, referenced
+ * @deadline: when @id is destroyed even without an answer, in jiffies
+ * @answered: the peer has answered
  * @dreq_work: sends the DREQ after DREQ_DELAY
  */
 struct linger_id {
@@ -45,7 +47,7 @@ struct linger_id {
 };
 
 static LIST_HEAD(lingering);
-/* Of all users but root. */
+/* Number of lingering connections of all users except root. */
 static unsigned int count;
 static DEFINE_SPINLOCK(lock);
 
@@ -57,7 +59,7 @@ static bool is_root(const struct dat_user *user)
 	return uid_eq(user->uid, GLOBAL_ROOT_UID);
 }
 
-/* Whether there is room for one more of the user's; if so, it is taken. */
+/* Count one more connection of the user. Return false if the limit is reached. */
 static bool charge(struct dat_user *user)
 {
 	lockdep_assert_held(&lock);
@@ -83,7 +85,7 @@ static void destroy(struct list_head *over)
 
 	list_for_each_entry_safe(f, next, over, entry) {
 		cancel_delayed_work_sync(&f->dreq_work);
-		/* Waits for the handler, which is the last to use it. */
+		/* Waits for the handler, which may still use the linger_id. */
 		rdma_destroy_id(f->id);
 		dat_user_put(f->user);
 		kfree(f);
@@ -103,7 +105,10 @@ static void linger_worker(struct work_struct *work)
 		uncharge(f->user);
 	}
 	f = list_first_entry_or_null(&lingering, struct linger_id, entry);
-	/* An answer that comes meanwhile is not lost: it queues at once. */
+	/*
+	 * An answer that arrives meanwhile is not lost: its handler queues the work at
+	 * once.
+	 */
 	if (f)
 		queue_delayed_work(kdapl_wq, &linger_work,
 				   f->deadline - jiffies + 1);
@@ -111,14 +116,17 @@ static void linger_worker(struct work_struct *work)
 	destroy(&over);
 }
 
-/* Not by its return value: at unload nobody would wait for the handler. */
+/*
+ * Do not destroy the id by a non-zero return: module unload would not wait for the
+ * handler.
+ */
 static int linger_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct linger_id *f = id->context;
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
-		/* Only now can it be told. */
+		/* rdma_cm can send a disconnect only from now on. */
 		rdma_disconnect(id);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
@@ -176,16 +184,16 @@ static bool linger_add(struct linger_id *f, bool leave)
 }
 
 /**
- * dat_linger - destroy an id when its peer need no longer be told
- * @id: a connection that has ended, or never was; no longer the caller's
- * @user: whose it was
- * @owed: whether the peer has yet to hear or to tell of the end; changes under
- *	the handler lock of @id, and is not looked at after the call
- * @leave: the DREQ has not been sent, and must be sent after DREQ_DELAY: see
+ * dat_linger - destroy an id after its peer has received the disconnect
+ * @id: a connection that has ended or was never established; passes to this function
+ * @user: user of the connection
+ * @owed: true while the peer has yet to receive or to send the disconnect; changes
+ *	under the handler lock of @id, and is not read after the call returns
+ * @leave: the DREQ has not been sent; dat_linger() sends it after DREQ_DELAY: see
  *	DAT_QUIRK_LATE_ANSWERS
  *
- * A peer that does not answer within some seconds, or that is one too many for the
- * user or for all of them, is left alone.
+ * The id is destroyed without an answer after LINGER_TIME. It is destroyed at once if
+ * the user, or all users together, have reached their limit.
  *
  * Context: process, may sleep; not from a handler of rdma_cm.
  */
@@ -211,9 +219,11 @@ void dat_linger(struct rdma_cm_id *id, struct dat_user *user,
 }
 
 /**
- * dat_linger_exit - whoever has not answered by now is left alone
+ * dat_linger_exit - destroy all lingering ids at module unload
  *
- * Nobody calls dat_linger() any more. Context: process, may sleep.
+ * The caller ensures that no thread calls dat_linger() any more.
+ *
+ * Context: process, may sleep.
  */
 void dat_linger_exit(void)
 {
@@ -227,6 +237,6 @@ void dat_linger_exit(void)
 	list_splice_init(&lingering, &over);
 	spin_unlock(&lock);
 	destroy(&over);
-	/* Handlers may have queued it until the last of them was gone. */
+	/* Handlers may have queued the work again until the last id was destroyed. */
 	cancel_delayed_work_sync(&linger_work);
 }

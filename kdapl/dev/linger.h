@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * linger.h - keeps connections that end until the peer has heard of it
+ * linger.h - keeps ended connections until the peer has acknowledged the disconnect
  */
 #ifndef _KDAPL_FAREWELL_H
 #define _KDAPL_FAREWELL_H

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * quiesce.c - keeps calls on an IA's objects apart from the IA's end
+ * quiesce.c - live references: serialise calls against the end of their IA
  *
- * Every call that may sleep passes the gate of its IA. dat_ia_close() and the
- * removal of the device close the gate, wait until the calls inside have left,
- * and then have the objects for themselves. A closed gate never makes a call
- * wait for dat_ia_close(): upcalls make calls too, and dat_ia_close() waits
- * for upcalls.
+ * Every call that may sleep takes a live reference to its IA. dat_ia_close() and the
+ * removal of the device call dat_ia_quiesce(), which waits for all live references;
+ * then they own the objects. While an IA is being closed, new references fail instead
+ * of waiting: upcalls make calls too, and dat_ia_close() waits for upcalls.
  *
- * A call inside must not wait for a work that passes the gate: the work, the call and
- * the closer of the gate would wait for each other. A work must not wait at the gate
- * either. It would occupy a worker, and the closer waits for upcalls, which need
- * workers. Works use dat_ia_get_or_defer().
+ * A call that holds a live reference must not wait for a work that takes one: the work,
+ * the call and dat_ia_quiesce() would deadlock. A work must not wait for a live
+ * reference either. It would occupy a worker, and dat_ia_quiesce() waits for upcalls,
+ * which need workers. Works call dat_ia_get_or_defer().
  */
 #include <linux/jiffies.h>
 #include <linux/sched/signal.h>
@@ -35,9 +34,10 @@ bool dat_ia_get_open(struct dat_ia *ia)
 		enum dat_ia_live_state state = smp_load_acquire(&ia->live_state);
 
 		/*
-		 * A closed gate is closed even while calls are inside, or a
-		 * stream of them would keep it open. But a call inside may be
-		 * waiting for an upcall, and that one must not wait.
+		 * Refuse new references as soon as dat_ia_quiesce() begins, although
+		 * calls still hold some: otherwise a stream of calls would delay it for
+		 * ever. Upcalls are the exception, because a call that holds a
+		 * reference may wait for one.
 		 */
 		if ((state == DAT_IA_OPEN || ia->ops->in_upcall()) &&
 		    refcount_inc_not_zero(&ia->num_live))
@@ -54,7 +54,7 @@ bool dat_ia_get_open(struct dat_ia *ia)
  * @ia: the IA
  *
  * Context: process, may sleep.
- * Return: false if the IA is being closed or its device has gone.
+ * Return: false if the IA is being closed or its device is removed.
  */
 bool dat_ia_get_live(struct dat_ia *ia)
 {
@@ -70,8 +70,10 @@ bool dat_ia_get_live(struct dat_ia *ia)
  * dat_ia_tryget_live - take a live reference without waiting
  * @ia: the IA
  *
- * For who is behind the gate of another IA. Context: any.
- * Return: false if it is not.
+ * For a caller that holds a live reference to another IA.
+ *
+ * Context: any.
+ * Return: false if the IA is quiesced or being quiesced, or its device is removed.
  */
 bool dat_ia_tryget_live(struct dat_ia *ia)
 {
@@ -90,12 +92,13 @@ bool dat_ia_tryget_live(struct dat_ia *ia)
  * @ia: the IA
  * @deferred: names the work; not in use
  *
- * Like dat_ia_get_open(), but the caller never waits: after DAT_IA_DEFERRED the
- * work returns. It is queued again when the gate has been opened or closed for good.
+ * Like dat_ia_get_open(), but the caller never waits: after DAT_IA_DEFERRED the work
+ * returns. dat_ia_resume(), dat_ia_kill() or a dat_ia_quiesce() for DAT_IA_CLOSING
+ * queues it again.
  *
  * Context: process.
- * Return: DAT_IA_GOT, for dat_ia_put_live(); DAT_IA_REFUSED; or DAT_IA_DEFERRED,
- * and then the work may be running again already.
+ * Return: DAT_IA_GOT, for dat_ia_put_live(); DAT_IA_REFUSED if the IA is being closed;
+ * DAT_IA_DEFERRED, then the work may already be running again.
  */
 enum dat_ia_get_result dat_ia_get_or_defer(struct dat_ia *ia,
 					   struct dat_ia_deferred *deferred)
@@ -115,7 +118,7 @@ enum dat_ia_get_result dat_ia_get_or_defer(struct dat_ia *ia,
 			break;
 		}
 		spin_lock_bh(&ia->owner.lock);
-		/* The gate changes before release_deferred() takes the lock. */
+		/* release_deferred() takes the lock after live_state has changed. */
 		wait = READ_ONCE(ia->live_state) == DAT_IA_UNPLUGGING;
 		if (wait)
 			list_add_tail(&deferred->node, &ia->deferred);
@@ -133,13 +136,13 @@ static void release_deferred(struct dat_ia *ia)
 	spin_lock_bh(&ia->owner.lock);
 	list_splice_init(&ia->deferred, &ready);
 	spin_unlock_bh(&ia->owner.lock);
-	/* Once it is queued, its memory may go. */
+	/* The memory of a work may be freed as soon as it is queued. */
 	list_for_each_entry_safe(deferred, next, &ready, node)
 		queue_work(ia->owner.user->wq, deferred->work);
 }
 
 /**
- * dat_ia_put_live - the reverse of the calls above
+ * dat_ia_put_live - return a live reference
  * @ia: the IA
  *
  * Context: any.
@@ -164,7 +167,7 @@ void dat_ia_live_init(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_pin_begin - what follows may wait for a page of the calling process
+ * dat_ia_pin_begin - begin a section that may wait for a page of the calling process
  * @ia: the IA; the caller holds a live reference to it
  * @pinner: filled in; for dat_ia_pin_end()
  *
@@ -180,7 +183,7 @@ void dat_ia_pin_begin(struct dat_ia *ia, struct dat_ia_pinner *pinner)
 }
 
 /**
- * dat_ia_pin_end - the reverse of dat_ia_pin_begin()
+ * dat_ia_pin_end - end the section that dat_ia_pin_begin() began
  * @ia: the IA
  * @pinner: from dat_ia_pin_begin()
  *
@@ -193,14 +196,14 @@ void dat_ia_pin_end(struct dat_ia *ia, struct dat_ia_pinner *pinner)
 	spin_unlock_bh(&ia->owner.lock);
 }
 
-/* In jiffies. Swapped-out memory takes less, unless the machine is all but dead. */
+/* In jiffies. Swap-in takes less time, except on a host that barely runs at all. */
 #define PIN_PATIENCE	(10 * HZ)
 
 /*
- * A process decides when a page arrives, if its userfaultfd(2) or its file system
- * is behind the mapping. The removal of a device must not wait for that. All pages
- * were pinned before the call entered the gate, so only a process that unmaps them
- * meanwhile is killed. Only a fatal signal ends the wait for a page.
+ * A process decides when a page arrives, if its userfaultfd(2) or its file system is
+ * behind the mapping. The removal of a device must not wait for that, and only a fatal
+ * signal ends the wait. All pages were pinned before the call took its live reference.
+ * The signal therefore kills only a process that has unmapped them meanwhile.
  */
 static void kill_pinners(struct dat_ia *ia)
 {
@@ -219,12 +222,12 @@ static void kill_pinners(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_quiesce - wait until calls have returned their live references
+ * dat_ia_quiesce - refuse new live references and wait for the existing ones
  * @ia: the IA
  * @why: DAT_IA_UNPLUGGING or DAT_IA_CLOSING
  *
- * Context: process, may sleep; the caller makes sure that nobody else closes
- * or opens it meanwhile.
+ * Context: process, may sleep; the caller ensures that no other thread quiesces or
+ * resumes the IA meanwhile.
  */
 void dat_ia_quiesce(struct dat_ia *ia, enum dat_ia_live_state why)
 {
@@ -234,7 +237,10 @@ void dat_ia_quiesce(struct dat_ia *ia, enum dat_ia_live_state why)
 				   refcount_read(&ia->num_live) == 0,
 				   PIN_PATIENCE))
 		kill_pinners(ia);
-	/* Pairs with the release of dat_ia_put_live(): all that calls did is visible. */
+	/*
+	 * Pairs with the release in dat_ia_put_live(): the effects of all calls are
+	 * visible.
+	 */
 	smp_acquire__after_ctrl_dep();
 	if (why == DAT_IA_CLOSING)
 		release_deferred(ia);
@@ -242,7 +248,7 @@ void dat_ia_quiesce(struct dat_ia *ia, enum dat_ia_live_state why)
 
 /**
  * dat_ia_kill - make live references fail for good, after dat_ia_quiesce()
- * @ia: the IA, from dat_ia_quiesce(); calls that wait fail
+ * @ia: the IA, from dat_ia_quiesce(); calls that wait for a live reference fail
  *
  * Context: process.
  */
@@ -254,13 +260,13 @@ void dat_ia_kill(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_resume - hand out live references again
+ * dat_ia_resume - allow live references again
  * @ia: the IA, from dat_ia_quiesce()
  */
 void dat_ia_resume(struct dat_ia *ia)
 {
 	refcount_set(&ia->num_live, 1);
-	/* Whoever sees the gate open finds the count raised. */
+	/* A thread that sees DAT_IA_OPEN also sees the new count. */
 	smp_store_release(&ia->live_state, DAT_IA_OPEN);
 	wake_up_all(&ia->live_wq);
 	release_deferred(ia);
@@ -268,12 +274,14 @@ void dat_ia_resume(struct dat_ia *ia)
 
 /**
  * dat_object_get_open - look up a handle and take a live reference to its IA
- * @handle: what the consumer passed
- * @type: the type it must have
+ * @handle: handle from the consumer; any value
+ * @type: the type that the object must have
  * @subtype: subtype of DAT_INVALID_HANDLE
- * @ret: DAT_INVALID_HANDLE if there is no such object
+ * @ret: out: DAT_SUCCESS, or DAT_INVALID_HANDLE if there is no such object
  *
- * Works when the device has gone, too. Context: process, may sleep.
+ * The call also succeeds after the removal of the device.
+ *
+ * Context: process, may sleep.
  * Return: the object, for dat_object_put_live(), or NULL.
  */
 struct dat_object *dat_object_get_open(DAT_HANDLE handle,
@@ -302,11 +310,11 @@ put:
 
 /**
  * dat_object_get_live - look up a handle and take a live reference to its IA
- * @handle: what the consumer passed
- * @type: the type it must have
+ * @handle: handle from the consumer; any value
+ * @type: the type that the object must have
  * @subtype: subtype of DAT_INVALID_HANDLE
- * @ret: DAT_INVALID_HANDLE if there is no such object, DAT_INTERNAL_ERROR if
- *	its device has gone
+ * @ret: out: DAT_SUCCESS, DAT_INVALID_HANDLE if there is no such object, or
+ *	DAT_INTERNAL_ERROR if its device is removed
  *
  * Context: process, may sleep.
  * Return: the object, for dat_object_put_live(), or NULL.
@@ -327,8 +335,8 @@ struct dat_object *dat_object_get_live(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 }
 
 /**
- * dat_object_put_live - the reverse of dat_object_get_live()
- * @obj: the object
+ * dat_object_put_live - return the object and its live reference
+ * @obj: the object, from dat_object_get_live() or dat_object_get_open()
  *
  * Context: any.
  */
@@ -339,15 +347,15 @@ void dat_object_put_live(struct dat_object *obj)
 }
 
 /**
- * dat_object_free - the body of most free calls
- * @handle: what the consumer passed
- * @type: the type it must have
+ * dat_object_free - the common body of most free calls
+ * @handle: handle from the consumer; any value
+ * @type: the type that the object must have
  * @bad_handle: subtype of DAT_INVALID_HANDLE
  * @in_use: subtype of DAT_INVALID_STATE
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, or DAT_INVALID_STATE if another
- * object makes use of this one.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, or DAT_INVALID_STATE if another object uses
+ * this one.
  */
 DAT_RETURN dat_object_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 			   DAT_RETURN_SUBTYPE bad_handle,

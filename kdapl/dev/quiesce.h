@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * quiesce.h - opening and closing the gate of an IA; passing it is in ia.h
+ * quiesce.h - quiesces and resumes an IA
+ *
+ * ia.c and the code of dat_ia_close() include it. ia.h declares the functions that take
+ * and return live references.
  */
 #ifndef _KDAPL_GATE_H
 #define _KDAPL_GATE_H
@@ -11,7 +14,7 @@
  * struct dat_ia_pinner - a task that may be waiting for a page of its process
  * @node: in ia->pinners
  * @task: the task
- * @since: when it began, in jiffies
+ * @since: begin of the wait, in jiffies
  */
 struct dat_ia_pinner {
 	struct list_head node;

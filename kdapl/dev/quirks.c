@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * quirks.c - what an RDMA device can do, and what it is known to do wrong
+ * quirks.c - capabilities and known defects of RDMA devices
+ *
+ * Derives limits from the attributes of a device and lists the defects of its driver.
+ * All layers call it. No function sleeps, except dat_dev_alloc_mr() and
+ * dat_dev_dereg_mr().
  */
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -10,7 +14,7 @@
 #include "dev/device.h"
 
 /**
- * dat_dev_max_lmr_pages - pages that the fast registration of an LMR can map
+ * dat_dev_max_lmr_pages - maximum number of pages in the fast registration of an LMR
  * @ibdev: the device
  *
  * Return: the number, 0 if the device has no fast registrations.
@@ -25,11 +29,12 @@ u32 dat_dev_max_lmr_pages(const struct ib_device *ibdev)
 }
 
 /**
- * dat_dev_max_pages - pages that the fast registration of a window can map
+ * dat_dev_max_pages - maximum number of pages in the fast registration of a window
  * @ibdev: the device
  *
- * Unlike an LMR's, a window's MR is made before anybody knows what it will
- * show, so it is as large as can be, and that must not cost too much.
+ * A window's MR is allocated before a bind determines its memory, so it must have the
+ * maximum size. DAT_MAX_FRWR_PAGES limits its cost. An LMR's MR has the size of its
+ * memory.
  *
  * Return: the number, 0 if the device has no fast registrations.
  */
@@ -42,9 +47,9 @@ u32 dat_dev_max_pages(const struct ib_device *ibdev)
  * dat_dev_page_size - page size of the page lists of fast registrations
  * @ibdev: the device
  *
- * This is the largest supported size that is at most PAGE_SIZE. A device without
- * one gets its smallest size. dat_lmr_fit() chooses larger pages for memory that has
- * more pages than a list has entries.
+ * The size is the largest supported one that is at most PAGE_SIZE. If a device has
+ * none, it is the smallest supported one. dat_lmr_fit() chooses larger pages for memory
+ * that has more pages than a list has entries.
  *
  * Context: any.
  * Return: bytes, a power of two.
@@ -58,24 +63,26 @@ u32 dat_dev_page_size(const struct ib_device *ibdev)
 }
 
 /**
- * dat_dev_quirks - the defects of a driver that have to be got round
+ * dat_dev_quirks - report the defects of a driver that kdapl works around
  * @ibdev: the device
  *
  * Context: any.
- * Return: of enum dat_quirk.
+ * Return: a mask of enum dat_quirk.
  */
 u32 dat_dev_quirks(const struct ib_device *ibdev)
 {
 	switch (ibdev->ops.driver_id) {
 	case RDMA_DRIVER_RXE:
 		/*
-		 * When it sends a message again it carries out once more the
-		 * registrations behind it, and fails. It looks for all memory
-		 * in the PD of the QP. In 6.12 it takes larger pages to pieces,
-		 * for which it has to find room. That of 6.1 never tells of the
-		 * last WQE; the one in 6.12 forgets it. Both complete a receive
-		 * before they answer the peer, also if the receive fails and
-		 * breaks the connection.
+		 * - A retransmission executes the registrations behind the message
+		 *   again and fails.
+		 * - rxe looks up all memory in the PD of the QP.
+		 * - In Linux 6.12 rxe splits larger pages and allocates memory for
+		 *   that.
+		 * - In Linux 6.1 rxe never reports the last WQE; in Linux 6.12 it
+		 *   sometimes forgets to.
+		 * - In both it completes a receive before it answers the peer, even if
+		 *   the receive fails and breaks the connection.
 		 */
 		return DAT_QUIRK_INVALIDATE_FIRST |
 		       DAT_QUIRK_LARGE_PAGES_SLEEP | DAT_QUIRK_SRQ_SAME_PZ |
@@ -83,18 +90,19 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 		       DAT_QUIRK_LATE_ANSWERS;
 	case RDMA_DRIVER_SIW:
 		/*
-		 * From one segment to the next it goes on counting in the page
-		 * list of the first, and sends what lies in front of a page of
-		 * the second, whosever that is. It gives TCP the pages
-		 * themselves if nothing is signalled. It never asks whether a
-		 * peer may read. What comes behind a read completes in front of
-		 * it, and a read that is flushed when it was about to be sent
-		 * completes twice. It takes a read with a fence for an error.
-		 * Its MRs are lists of pieces. It never tells of the last WQE.
-		 * It forgets that a message was solicited. Memory that has been
-		 * deregistered is still written to for a moment. Whoever
-		 * completes counts the completion, and then looks whether the CQ
-		 * is armed; between the two there is no barrier.
+		 * - siw keeps the page index of the first segment for the second and
+		 *   may send foreign memory from in front of a page of the second.
+		 * - It passes the pages themselves to TCP if no request is signalled.
+		 * - It never checks whether a peer may read.
+		 * - A request behind a read completes before the read. A read that is
+		 *   flushed while siw is about to send it completes twice.
+		 * - It treats a read with a fence as an error.
+		 * - Its MRs are lists of pieces.
+		 * - It never reports the last WQE.
+		 * - It drops the solicited flag of a message.
+		 * - It may write for a moment to memory that has been deregistered.
+		 * - It counts a completion and then checks whether the CQ is armed,
+		 *   without a barrier between the two.
 		 */
 		return DAT_QUIRK_ONE_SEGMENT | DAT_QUIRK_SIGNAL_ALL |
 		       DAT_QUIRK_UNCHECKED_READS | DAT_QUIRK_UNORDERED |
@@ -107,13 +115,16 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 }
 
 /*
- * ib_reg_user_mr() passes no udata, and a PD that is the kernel's. There are drivers
- * that look into it all the same (irdma, mthca), or take the memory for the
- * kernel's (hns). These have been read, of 6.1 and of 6.12.
+ * ib_reg_user_mr() passes no udata, and a PD of the kernel. Some drivers use the udata
+ * or the context of the PD nevertheless (irdma, mthca), or treat the memory as kernel
+ * memory (hns). The drivers in the list were reviewed in Linux 6.1 and 6.12.
  */
 static bool takes_user_mr(const struct ib_device *ibdev)
 {
-	/* It is looked up by address: lmr_user.c sees to it that it stays the same. */
+	/*
+	 * The device looks up pages by address; lmr_user.c verifies that they are the
+	 * same.
+	 */
 	if (!ibdev->ops.reg_user_mr || !IS_ENABLED(CONFIG_MMU_NOTIFIER))
 		return false;
 	switch (ibdev->ops.driver_id) {
@@ -136,10 +147,10 @@ static bool takes_user_mr(const struct ib_device *ibdev)
 }
 
 /**
- * dat_dev_max_user_mr - how large a region that the device pins itself can be
+ * dat_dev_max_user_mr - maximum size of a region that the device pins itself
  * @ibdev: the device
  *
- * Return: bytes, whatever the alignment; 0 if it cannot do that.
+ * Return: bytes, for any alignment; 0 if the device cannot pin memory itself.
  */
 u64 dat_dev_max_user_mr(const struct ib_device *ibdev)
 {
@@ -147,21 +158,21 @@ u64 dat_dev_max_user_mr(const struct ib_device *ibdev)
 
 	if (!takes_user_mr(ibdev))
 		return 0;
-	/* It names what whoever made the device could lock. */
+	/* siw reports the memlock limit of the task that created the device. */
 	if (ibdev->ops.driver_id == RDMA_DRIVER_SIW)
 		max = TASK_SIZE_MAX;
-	/* What it says is that there is no limit; it kmalloc()s 16 bytes a page. */
+	/* rxe reports no limit, but allocates 16 bytes per page with kmalloc(). */
 	if (ibdev->ops.driver_id == RDMA_DRIVER_RXE)
 		max = min_t(u64, max, KMALLOC_MAX_SIZE / 16 * PAGE_SIZE);
 	return max > PAGE_SIZE ? max - PAGE_SIZE : 0;
 }
 
 /**
- * dat_dev_keeps_pages - is an MR's list of pages good for a second registration?
+ * dat_dev_keeps_pages - can the page list of an MR be registered a second time?
  * @ibdev: the device
  *
- * cxgb4 for one turns the list round, where it is, when it posts a registration.
- * These have been read, of 6.1 and of 6.12.
+ * cxgb4, for example, byte-swaps the list in place when it posts a registration. The
+ * drivers in the list were reviewed in Linux 6.1 and 6.12.
  *
  * Context: any.
  * Return: true if ib_map_mr_sg() need not be called again for the same pages.
@@ -183,7 +194,7 @@ bool dat_dev_keeps_pages(const struct ib_device *ibdev)
 }
 
 /**
- * dat_dev_max_send_sge - segments that a Send or an RDMA write can have
+ * dat_dev_max_send_sge - maximum number of segments of a Send or an RDMA write
  * @ibdev: the device
  *
  * Return: the number.
@@ -197,10 +208,10 @@ int dat_dev_max_send_sge(const struct ib_device *ibdev)
 /**
  * dat_dev_alloc_mr - allocate an MR for fast registrations
  * @pd: its PD
- * @num_pages: pages that it must be able to map, at most
+ * @num_pages: number of pages that it must be able to map, at most
  *	dat_dev_max_lmr_pages()
  *
- * If rxe looks at what comes behind the list, there is room for one more.
+ * For versions of rxe that read past the page list, the list gets one spare entry.
  *
  * Context: process, may sleep.
  * Return: the MR, for ib_dereg_mr(), or an ERR_PTR().
@@ -214,8 +225,7 @@ struct ib_mr *dat_dev_alloc_mr(struct ib_pd *pd, u32 num_pages)
 
 /**
  * dat_dev_dereg_mr - deregister memory that peers may be writing to
- * @mr: the MR; its keys are dead when this returns, and nothing is written any
- *	more
+ * @mr: the MR; after the return its keys are invalid and the device writes nothing more
  *
  * Context: process, may sleep.
  */
@@ -225,7 +235,7 @@ void dat_dev_dereg_mr(struct ib_mr *mr)
 			       DAT_QUIRK_LATE_WRITES;
 
 	ib_dereg_mr(mr);
-	/* A softirq that has begun counts as an RCU read-side section. */
+	/* A running softirq counts as an RCU read-side section. */
 	if (is_written_late)
 		synchronize_rcu_expedited();
 }
