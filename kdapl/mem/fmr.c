@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * fmr.c - LMRs that are registered by posting: how they begin and end
+ * fmr.c - LMRs that are registered by posting: create, complete, repair and free
  *
- * An LMR has two MRs that alternate, as an RMR has: it can be registered again
- * behind its own invalidation.
+ * Implements dat_lmr_allocate() and owns the two MRs ("slots") of such an LMR. The
+ * slots alternate, as those of an RMR do, so that the LMR can be registered again
+ * behind its own invalidation. The posting code takes slots, and completions return
+ * them, both in any context. The repair work replaces MRs in process context.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -18,8 +20,8 @@
 #include "mem/pz.h"
 
 /**
- * dat_fmr_forget - the LMR has no memory any more
- * @fmr: the LMR's, locked
+ * dat_fmr_forget - record that the LMR has no memory any more
+ * @fmr: the registration state of the LMR, locked
  *
  * Context: any.
  */
@@ -31,7 +33,10 @@ void dat_fmr_forget(struct dat_fmr *fmr)
 	WRITE_ONCE(lmr->lkey, 0);
 	WRITE_ONCE(lmr->rkey, 0);
 	fmr->current_slot = DAT_FMR_NO_SLOT;
-	/* Either a bind sees the context go, or this sees its use. */
+	/*
+	 * Either a bind sees that the context is invalid, or this sees the bind's use
+	 * count.
+	 */
 	smp_mb();
 	if (atomic_read(&lmr->obj.users) > 0)
 		return;
@@ -49,15 +54,15 @@ static void repair_later(struct dat_fmr *fmr)
 }
 
 /**
- * dat_fmr_settle - make a slot idle again if nothing stands in the way
- * @fmr: the LMR's, locked
+ * dat_fmr_settle - make a slot idle again if nothing uses it
+ * @fmr: the registration state of the LMR, locked
  * @slot: the slot
  *
  * Context: any.
  */
 void dat_fmr_settle(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
 {
-	/* An RMR shows peers the pages by an MR of its own. */
+	/* The MR of a bound RMR still shows these pages to peers. */
 	bool bound = atomic_read(&fmr->lmr->obj.users) > 0;
 
 	switch (slot->state) {
@@ -76,7 +81,7 @@ void dat_fmr_settle(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
 	}
 }
 
-/* False if all its contexts were given out, and there is no other MR yet. */
+/* Return false if all contexts of the MR are used up and no spare MR is ready. */
 static bool slot_renew(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
 {
 	if (!dat_frmr_renew(&slot->mr, &slot->keys)) {
@@ -92,8 +97,8 @@ static bool slot_renew(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
 }
 
 /**
- * dat_fmr_idle_slot - the slot for the next registration
- * @fmr: the LMR's, locked
+ * dat_fmr_idle_slot - find the slot for the next registration
+ * @fmr: the registration state of the LMR, locked
  *
  * Context: any.
  * Return: its number, or DAT_FMR_NO_SLOT.
@@ -116,8 +121,8 @@ static void slot_done(struct dat_fmr *fmr, struct dat_fmr_slot *slot,
 {
 	if (status != IB_WC_SUCCESS) {
 		/*
-		 * What was flushed may have been carried out all the same. A
-		 * slot that the peer has invalidated is dead for certain.
+		 * The device may have executed a flushed request all the same. A slot
+		 * that the peer has invalidated is certainly dead.
 		 */
 		if (slot->state == DAT_FMR_DEAD)
 			return;
@@ -126,15 +131,15 @@ static void slot_done(struct dat_fmr *fmr, struct dat_fmr_slot *slot,
 			dat_fmr_forget(fmr);
 	} else if (op == DAT_DTO_LMR_INVALIDATE &&
 		   slot->state == DAT_FMR_INVALIDATING) {
-		/* Whoever is bound to the LMR is bound to what came after. */
+		/* An RMR that is bound to the LMR is bound to a later registration. */
 		dat_fmr_unmap(fmr, slot);
 		slot->state = DAT_FMR_DEAD;
 	}
 }
 
 /**
- * dat_fmr_done - a registration or an invalidation has completed
- * @lmr: the LMR, referenced by the request; the reference is returned
+ * dat_fmr_done - process the completion of a registration or an invalidation
+ * @lmr: the LMR; the reference of the request is returned
  * @index: its slot in the LMR, or DAT_FMR_NO_SLOT
  * @op: DAT_DTO_LMR_FMR or DAT_DTO_LMR_INVALIDATE
  * @status: status of the completion
@@ -164,9 +169,9 @@ void dat_fmr_done(struct dat_lmr *lmr, u8 index, DAT_DTOS op,
 }
 
 /**
- * dat_fmr_revoke - a peer has invalidated a registration
+ * dat_fmr_revoke - process the invalidation of a registration by a peer
  * @lmr: the LMR
- * @context: the rmr_context that is dead
+ * @context: the rmr_context that the peer has invalidated
  *
  * Context: any; in an RCU read-side section.
  */
@@ -215,7 +220,9 @@ static int slot_alloc_mr(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
 	return 0;
 }
 
-/* The index is the next MR's as soon as this one is deregistered. */
+/*
+ * Remove the key first: the next MR may receive the index once this MR is deregistered.
+ */
 static void fmr_free_mr(struct dat_fmr *fmr, struct ib_mr *mr)
 {
 	if (!mr)
@@ -224,7 +231,7 @@ static void fmr_free_mr(struct dat_fmr *fmr, struct ib_mr *mr)
 	dat_dev_dereg_mr(mr);
 }
 
-/* All MRs of a slot. The caller has the slot to itself. */
+/* Free all MRs of a slot. The caller has exclusive use of the slot. */
 static void slot_free_mrs(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
 {
 	fmr_free_mr(fmr, slot->mr);
@@ -234,7 +241,7 @@ static void slot_free_mrs(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
 	memset(&slot->keys, 0, sizeof(slot->keys));
 }
 
-/* Deregisters the MR that is used up, and allocates the next spare in good time. */
+/* Deregister the used-up MR, and allocate the next spare before it is needed. */
 static void slot_renew_spare(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
 {
 	struct ib_mr *old = NULL, *spare;
@@ -250,7 +257,7 @@ static void slot_renew_spare(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
 	spare = fmr_alloc_mr(fmr);
 	if (IS_ERR(spare))
 		return;
-	/* Only this work sets it. */
+	/* Only this work sets the spare. */
 	spin_lock_bh(&fmr->lock);
 	slot->keys.spare = spare;
 	spin_unlock_bh(&fmr->lock);
@@ -261,13 +268,13 @@ static void fmr_repair(struct work_struct *work)
 	struct dat_fmr *fmr = container_of(work, struct dat_fmr, repair_work);
 	unsigned int i;
 
-	/* The device is there: fmr_shutdown() waits for this work. */
+	/* The device is registered: fmr_shutdown() waits for this work. */
 	for (i = 0; i < DAT_FMR_SLOTS; i++) {
 		struct dat_fmr_slot *slot = &fmr->slots[i];
 
 		if (READ_ONCE(slot->state) != DAT_FMR_BROKEN)
 			slot_renew_spare(fmr, slot);
-		/* Nobody else touches a broken slot with nothing outstanding. */
+		/* Only this work uses a broken slot that has no request outstanding. */
 		if (READ_ONCE(slot->state) != DAT_FMR_BROKEN ||
 		    slot->pending || atomic_read(&fmr->lmr->obj.users) > 0)
 			continue;
@@ -284,7 +291,7 @@ static void fmr_repair(struct work_struct *work)
 	dat_object_put(&fmr->lmr->obj);
 }
 
-/* The EP of what is outstanding, referenced. */
+/* Return the EP of an outstanding request, referenced; NULL if there is none. */
 static struct dat_object *pending_ep(struct dat_fmr *fmr)
 {
 	struct dat_object *ep = NULL;
@@ -306,7 +313,7 @@ static void fmr_shutdown(struct dat_object *obj)
 	unsigned int i, waited = 0;
 	struct dat_object *ep;
 
-	/* Posts that hold the lock go through, later ones see is_down. */
+	/* Posts that hold the lock complete; later posts see is_down. */
 	while ((ep = pending_ep(fmr))) {
 		ep->ops->progress(ep, waited++);
 		dat_object_put(ep);
@@ -388,7 +395,7 @@ static DAT_RETURN fmr_create(struct dat_pz *pz, u32 max_pages,
 	spin_lock_init(&fmr->lock);
 	INIT_WORK(&fmr->repair_work, fmr_repair);
 
-	/* From here on it ends as any other does. */
+	/* From here on dat_object_shutdown() undoes a failure. */
 	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 			DAT_RESOURCE_MEMORY_REGION);
 	if (!dat_object_charge(&lmr->obj, fmr_bytes(fmr)))
@@ -408,20 +415,20 @@ static DAT_RETURN fmr_create(struct dat_pz *pz, u32 max_pages,
 }
 
 /**
- * kdapl_lmr_allocate - make an LMR without memory, for dat_lmr_fmr()
+ * kdapl_lmr_allocate - create an LMR without memory, for dat_lmr_fmr()
  * @ia_handle: the IA
  * @pz_handle: its PZ; of the same IA
- * @num_pages: pages that it shall be able to show
+ * @num_pages: maximum number of pages of a registration, at least 1
  * @lmr_scope: DAT_LMR_SCOPE_PZ
  * @lmr_handle: out: the handle
  *
- * Verbs know no registration that is valid for one EP only, so
- * DAT_LMR_SCOPE_EP is not supported. Specification: dat_lmr_allocate(), kDAPL.
+ * Verbs have no registration that is valid for one EP only, so DAT_LMR_SCOPE_EP is not
+ * supported. Specification: dat_lmr_allocate(), kDAPL.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INSUFFICIENT_RESOURCES (also: more pages than the device can show),
- * DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INSUFFICIENT_RESOURCES (also: more pages than the device can register),
+ * DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 			      DAT_COUNT num_pages, DAT_LMR_SCOPE lmr_scope,

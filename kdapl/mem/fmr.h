@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * fmr.h - LMRs that are registered by posting
+ *
+ * Declares the slots of such an LMR and their states. fmr.c manages the slots, and
+ * fmr_map.c maps memory into them.
  */
 #ifndef _KDAPL_FMR_H
 #define _KDAPL_FMR_H
@@ -19,14 +22,14 @@ struct dat_lmr;
 #define DAT_FMR_NO_SLOT	DAT_FMR_SLOTS
 
 /**
- * enum dat_fmr_state - what a slot of an LMR is
+ * enum dat_fmr_state - state of a slot of an LMR
  * @DAT_FMR_IDLE: free for the next registration
  * @DAT_FMR_VALID: its registration has been posted
  * @DAT_FMR_INVALIDATING: its invalidation has been posted
- * @DAT_FMR_DEAD: invalidated, but not yet idle: something posted has not
- *	completed, or an RMR is bound to the memory
- * @DAT_FMR_BROKEN: what was posted has failed and nobody knows what the device
- *	has done; it keeps its memory until its MR is gone, and gets a new one
+ * @DAT_FMR_DEAD: invalidated, but not yet idle: a request has not completed, or an RMR
+ *	is bound to the memory
+ * @DAT_FMR_BROKEN: a request has failed, and the state of the MR in the device is
+ *	unknown; the slot keeps its memory until its MR is deregistered and replaced
  */
 enum dat_fmr_state {
 	DAT_FMR_IDLE,
@@ -38,16 +41,16 @@ enum dat_fmr_state {
 
 /**
  * struct dat_fmr_slot - one of the MRs of an LMR
- * @mr: the MR; NULL when the device has gone, or no new one could be had
- * @state: what it is
- * @keys: those that it has had
- * @dead_key: the key that the device last knew it by
+ * @mr: the MR; NULL after the device is removed, or if no new MR could be allocated
+ * @state: state of the slot
+ * @keys: the keys of @mr that have been used
+ * @dead_key: the key under which the device last knew @mr
  * @sgl: room for the pages
  * @sgt: the pages, mapped for the device; empty if there are none
- * @dma_dir: how they are mapped
- * @is_dma: the consumer gave DMA addresses, nothing was mapped
- * @ep: where something that names it is outstanding, referenced
- * @pending: how much of that there is
+ * @dma_dir: DMA direction of the mapping
+ * @is_dma: the consumer passed DMA addresses, so kdapl has mapped nothing
+ * @ep: EP on which requests that name the slot are outstanding, referenced
+ * @pending: number of these requests
  */
 struct dat_fmr_slot {
 	struct ib_mr *mr;
@@ -63,15 +66,15 @@ struct dat_fmr_slot {
 };
 
 /**
- * struct dat_fmr - what an LMR has that is registered by posting
- * @lock: guards all below, and what the LMR says of its memory
+ * struct dat_fmr - the part of an LMR that only registration by posting needs
+ * @lock: protects all fields below, and the LMR's description of its memory
  * @lmr: the LMR
- * @max_pages: pages that it can show
- * @list_len: entries of the page list for them, in pages of dat_dev_page_size()
+ * @max_pages: maximum number of pages of a registration, of PAGE_SIZE
+ * @list_len: entries that the page list needs, in pages of dat_dev_page_size()
  * @slots: the MRs; mapping pages into an MR rewrites it at once, so the next
- *	registration must not touch the one whose invalidation is under way
+ *	registration must not use the MR whose invalidation is outstanding
  * @current_slot: the slot whose registration is valid, or DAT_FMR_NO_SLOT
- * @repair_work: gives broken slots new MRs, and others their spares
+ * @repair_work: replaces the MRs of broken slots and allocates spares for others
  */
 struct dat_fmr {
 	spinlock_t lock;
@@ -84,14 +87,14 @@ struct dat_fmr {
 };
 
 /**
- * struct dat_fmr_memory - memory that a slot shall show
- * @mem_type: how the consumer described it
- * @region: the description
- * @num_pages: its pages
- * @privileges: what it may be used for
- * @va_type: how triplets address it
- * @address: out: address of the first byte, as triplets give it
- * @length: out: bytes
+ * struct dat_fmr_memory - memory that a registration maps into a slot
+ * @mem_type: type of @region
+ * @region: the consumer's description of the memory
+ * @num_pages: number of pages, in the unit of @mem_type
+ * @privileges: privileges of the registration
+ * @va_type: address type of triplets: from the first byte, or from 0
+ * @address: out: address of the first byte in triplets
+ * @length: out: length in bytes
  * @lkey: out: its lmr_context
  * @rkey: out: its rmr_context
  */

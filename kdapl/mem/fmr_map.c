@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * fmr_map.c - the pages of a registration that is posted
+ * fmr_map.c - maps the pages of a registration that is posted
  *
- * Nothing here sleeps or allocates: the consumer may be in softirq context, and
- * the room for the pages came with the LMR.
+ * Translates a consumer's description into pages, maps them for the device and lists
+ * them in an MR. No function sleeps or allocates: the consumer may be in softirq
+ * context, and dat_lmr_allocate() has allocated the room for the pages.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -30,7 +31,7 @@ static struct page *physical_page(DAT_PADDR address)
 	return pfn_valid(pfn) ? pfn_to_page(pfn) : NULL;
 }
 
-/* From the byte at @offset of the first page to the end of the last. */
+/* The range starts at the byte @offset of the first page and ends with the last page. */
 static DAT_RETURN set_range(struct dat_fmr_memory *mem, DAT_VADDR address,
 			    u64 page_size)
 {
@@ -41,7 +42,7 @@ static DAT_RETURN set_range(struct dat_fmr_memory *mem, DAT_VADDR address,
 	if (mem->va_type == DAT_VA_TYPE_VA)
 		return address + mem->length > address ? DAT_SUCCESS :
 							 bad_region();
-	/* The device counts pages from the address, so 0 begins a page. */
+	/* The device counts pages from the address, so address 0 must begin a page. */
 	mem->address = 0;
 	return offset ? bad_region() : DAT_SUCCESS;
 }
@@ -136,8 +137,8 @@ static DAT_RETURN fill(const struct dat_fmr *fmr, struct scatterlist *sgl,
 
 /**
  * dat_fmr_map - map memory for the device and into the MR of an idle slot
- * @fmr: the LMR's, locked
- * @slot: the slot; the key of its MR is moved on
+ * @fmr: the registration state of the LMR, locked
+ * @slot: the slot; its MR receives the next key
  * @mem: the memory; its address and length are filled in
  *
  * Context: any.
@@ -176,7 +177,7 @@ DAT_RETURN dat_fmr_map(struct dat_fmr *fmr, struct dat_fmr_slot *slot,
 		dat_fmr_unmap(fmr, slot);
 		goto no_resources;
 	}
-	/* The device shall know the memory by the consumer's addresses. */
+	/* Register the consumer's addresses with the device. */
 	slot->mr->iova = mem->address;
 	ib_update_fast_reg_key(slot->mr, ib_inc_rkey(slot->mr->rkey));
 	slot->keys.used++;
@@ -188,9 +189,9 @@ no_resources:
 }
 
 /**
- * dat_fmr_unmap - the reverse of dat_fmr_map(), if there is anything mapped
- * @fmr: the LMR's, locked, or no longer in use
- * @slot: the slot, whose memory the device does not touch any more
+ * dat_fmr_unmap - reverse dat_fmr_map(), if the slot has memory mapped
+ * @fmr: the registration state of the LMR, locked or no longer in use
+ * @slot: the slot; the device no longer accesses its memory
  *
  * Context: any.
  */

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * frmr.h - keeps the former contexts of fast registrations dead
+ * frmr.h - prevents the reuse of former contexts of fast registrations
  *
- * A context is the index of an MR and a key of 8 bits, which moves on with each
- * registration. After 255 of them the next would be a context that a peer has had. So
- * the MR is replaced before: a work allocates a spare in good time, which takes the MR's
- * place under the lock of its owner, and deregisters the MR that is used up. Should
- * registrations outrun the work, they are refused until it has run.
- *
- * RMRs and LMRs of dat_lmr_allocate() own such MRs.
+ * A context consists of the index of an MR and a key of 8 bits. Each registration
+ * advances the key. After 255 registrations the next context would be one that a peer
+ * has already had, so the MR is replaced before. A work allocates a spare MR in advance
+ * and deregisters the used-up one. The spare replaces the MR under the lock of the
+ * owner. Registrations that are faster than the work are refused until the work has
+ * run. RMRs and LMRs of dat_lmr_allocate() own such MRs.
  */
 #ifndef _KDAPL_FRMR_H
 #define _KDAPL_FRMR_H
 
 #include <rdma/ib_verbs.h>
 
-/* Registrations of an MR; the key that it is allocated with is never given out. */
+/* Registrations of an MR. The key that the MR is allocated with is never used. */
 #define DAT_FRMR_KEYS		255
-/* After so many a spare is wanted. */
+/* Number of registrations after which a spare is allocated. */
 #define DAT_FRMR_SPARE_AT	64
-/* What is charged for: an MR, and its spare or the one before it. */
+/* MRs that are charged: an MR, and its spare or its predecessor. */
 #define DAT_FRMR_MRS		2
 
 /**
- * struct dat_frmr_keys - the keys of an MR that have been given out
- * @used: how many
- * @spare: takes the place of the MR when it is used up; never registered; or NULL
- * @old: the MR before, used up, with no work request outstanding; or NULL
+ * struct dat_frmr_keys - the keys of an MR that have been used
+ * @used: number of used keys, from 0 to DAT_FRMR_KEYS
+ * @spare: replaces the MR when it is used up; never registered; or NULL
+ * @old: the previous MR, used up, with no work request outstanding; or NULL
  *
- * The lock of the owner guards all of it.
+ * The lock of the owner protects all fields.
  */
 struct dat_frmr_keys {
 	u32 used;
@@ -37,13 +36,13 @@ struct dat_frmr_keys {
 };
 
 /**
- * dat_frmr_renew - have an MR that has another key
- * @mr: the MR, dead to peers, and with no work request outstanding; replaced by the
+ * dat_frmr_renew - ensure that an MR has an unused key
+ * @mr: the MR, invalid for peers and with no work request outstanding; replaced by the
  *	spare if it is used up
  * @keys: its keys
  *
  * Context: any; the lock of the owner is held.
- * Return: false if it has no other key and cannot be replaced yet.
+ * Return: false if the MR is used up and cannot be replaced yet.
  */
 static inline bool dat_frmr_renew(struct ib_mr **mr, struct dat_frmr_keys *keys)
 {
@@ -59,10 +58,11 @@ static inline bool dat_frmr_renew(struct ib_mr **mr, struct dat_frmr_keys *keys)
 }
 
 /**
- * dat_frmr_wants_spare - is it time to allocate a spare?
+ * dat_frmr_wants_spare - must the owner allocate a spare?
  * @keys: the keys of an MR
  *
  * Context: any; the lock of the owner is held.
+ * Return: true if it must.
  */
 static inline bool dat_frmr_wants_spare(const struct dat_frmr_keys *keys)
 {
@@ -70,10 +70,11 @@ static inline bool dat_frmr_wants_spare(const struct dat_frmr_keys *keys)
 }
 
 /**
- * dat_frmr_wants_work - has the work of the owner something to do?
+ * dat_frmr_wants_work - must the work of the owner run?
  * @keys: the keys of an MR
  *
  * Context: any; the lock of the owner is held.
+ * Return: true if it must.
  */
 static inline bool dat_frmr_wants_work(const struct dat_frmr_keys *keys)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * iov.c - checking the segments of a DTO
+ * iov.c - checks the segments of a DTO
  *
- * A PD of the kernel has a key that opens all of memory, so the rule is: no segment of
- * a consumer's reaches ib_post_send(), ib_post_recv() or ib_post_srq_recv() unless its
- * context was looked up here and its length is not 0. post_wr.h checks it once more
- * where debugging is on.
+ * The PD of a kernel consumer has a key that opens all memory. The rule is therefore: a
+ * segment of a consumer reaches ib_post_send(), ib_post_recv() or ib_post_srq_recv()
+ * only if its context was looked up here and its length is not 0. post_wr.h checks the
+ * length again in kernels with debugging. Each post call uses this file, in any
+ * context.
  */
 #include <linux/build_bug.h>
 #include <linux/slab.h>
@@ -15,7 +16,7 @@
 #include "mem/lmr.h"
 #include "mem/pz.h"
 
-/* The consumer's segments go to ib_post_send() as they are. */
+/* ib_post_send() receives the consumer's segments unchanged. */
 static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(struct ib_sge));
 static_assert(offsetof(DAT_LMR_TRIPLET, virtual_address) ==
 	      offsetof(struct ib_sge, addr));
@@ -31,13 +32,13 @@ static bool is_reserved(const struct dat_ia *ia, const DAT_LMR_TRIPLET *segment)
 }
 
 /**
- * dat_iov_check_all - dat_iov_check() where the short way does not tell
- * @ia: as for dat_iov_check()
- * @pz: as for dat_iov_check()
- * @iov: as for dat_iov_check()
- * @max_num: as for dat_iov_check()
- * @max_length: as for dat_iov_check()
- * @lengthp: as for dat_iov_check()
+ * dat_iov_check_all - slow path of dat_iov_check()
+ * @ia: see dat_iov_check()
+ * @pz: see dat_iov_check()
+ * @iov: see dat_iov_check()
+ * @max_num: see dat_iov_check()
+ * @max_length: see dat_iov_check()
+ * @lengthp: see dat_iov_check()
  *
  * Context: as dat_iov_check().
  * Return: as dat_iov_check().
@@ -58,7 +59,7 @@ DAT_RETURN dat_iov_check_all(struct dat_ia *ia, const struct dat_pz *pz,
 		const DAT_LMR_TRIPLET *segment = &iov->segments[i];
 		DAT_RETURN ret;
 
-		/* Without bytes the rest of a triplet has no meaning. */
+		/* The other fields of an empty segment have no meaning. */
 		if (unlikely(!segment->segment_length)) {
 			form = form ?: dat_iov_sparse();
 			continue;
@@ -67,7 +68,7 @@ DAT_RETURN dat_iov_check_all(struct dat_ia *ia, const struct dat_pz *pz,
 		if (unlikely(ret && is_reserved(ia, segment))) {
 			form = dat_iov_reserved();
 		} else if (unlikely(ret)) {
-			/* The LMRs are removed with the device. */
+			/* Device removal removes the LMRs. */
 			return ia->unplugged ? DAT_ERROR(DAT_INTERNAL_ERROR,
 							 DAT_NO_SUBTYPE) : ret;
 		}
@@ -80,13 +81,13 @@ DAT_RETURN dat_iov_check_all(struct dat_ia *ia, const struct dat_pz *pz,
 }
 
 /**
- * dat_iov_copy - the segments of a request, as the device may get them
- * @lkey: the key that opens all of memory, of the PD that they are posted in
+ * dat_iov_copy - copy the segments of a request into a form that the device accepts
+ * @lkey: the key that opens all memory, of the PD of the request
  * @iov: segments that passed dat_iov_check()
- * @num: in: how many; out: how many there are in the copy
+ * @num: in: number of segments; out: number of segments in the copy
  *
- * Segments without bytes are dropped. Their context was not looked up, and there are
- * devices to which a length of 0 means 2 GiB (mlx5). Segments of the reserved LMR get
+ * Empty segments are dropped: dat_iov_check() has not looked up their contexts, and
+ * some devices (mlx5) read a length of 0 as 2 GiB. Segments of the reserved LMR receive
  * @lkey.
  *
  * Context: any; does not sleep.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * iov.h - the segments of a DTO, checked against the LMRs
+ * iov.h - checks the segments of a DTO against the LMRs
+ *
+ * The fast path is inline because each DTO runs it; iov.c has the slow path.
  */
 #ifndef _KDAPL_IOV_H
 #define _KDAPL_IOV_H
@@ -13,9 +15,9 @@ struct ib_sge;
 
 /**
  * struct dat_iov - the segments of a DTO
- * @num: how many
- * @segments: where they are
- * @privilege: what the LMRs must allow
+ * @num: number of segments
+ * @segments: the segments
+ * @privilege: the privilege that the LMRs must have
  */
 struct dat_iov {
 	DAT_COUNT num;
@@ -30,20 +32,20 @@ DAT_RETURN dat_iov_check_all(struct dat_ia *ia, const struct dat_pz *pz,
 struct ib_sge *dat_iov_copy(u32 lkey, const struct ib_sge *iov, int *num);
 
 /**
- * dat_iov_check - may these segments be used?
+ * dat_iov_check - may a DTO use these segments?
  * @ia: the IA
- * @pz: the PZ that they must be in
+ * @pz: the PZ that their LMRs must be in
  * @iov: the segments
- * @max_num: of segments
- * @max_length: of all together, in bytes
- * @lengthp: out: bytes of all together
+ * @max_num: maximum number of segments
+ * @max_length: maximum total length, in bytes
+ * @lengthp: out: total length, in bytes
  *
  * Context: any; in an RCU read-side section.
- * Return: DAT_SUCCESS: the device may get them as they are; dat_iov_sparse() or
- * dat_iov_reserved(): it may get what dat_iov_copy() makes of them;
- * DAT_INVALID_PARAMETER (the second argument of the call is their number,
- * the third where they are), DAT_LENGTH_ERROR, DAT_PROTECTION_VIOLATION,
- * DAT_PRIVILEGES_VIOLATION, DAT_INTERNAL_ERROR (the device has gone).
+ * Return: DAT_SUCCESS: the device can receive them unchanged; dat_iov_sparse() or
+ * dat_iov_reserved(): the device can receive the result of dat_iov_copy();
+ * DAT_INVALID_PARAMETER (the second argument of the call is their number, the third
+ * their array), DAT_LENGTH_ERROR, DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION,
+ * DAT_INTERNAL_ERROR (the device is removed).
  */
 static inline DAT_RETURN dat_iov_check(struct dat_ia *ia,
 				       const struct dat_pz *pz,
@@ -53,7 +55,9 @@ static inline DAT_RETURN dat_iov_check(struct dat_ia *ia,
 {
 	const DAT_LMR_TRIPLET *segment = iov->segments;
 
-	/* As most DTOs are: one segment, of an LMR that is found at once. */
+	/*
+	 * Fast path: most DTOs have one segment, of an LMR that is in the lookup cache.
+	 */
 	if (likely(iov->num == 1 && max_num > 0 && segment &&
 		   segment->segment_length &&
 		   segment->segment_length <= max_length &&
@@ -64,13 +68,13 @@ static inline DAT_RETURN dat_iov_check(struct dat_ia *ia,
 	return dat_iov_check_all(ia, pz, iov, max_num, max_length, lengthp);
 }
 
-/* Nothing is wrong with them, but some are of the reserved LMR. */
+/* The segments are valid, but some belong to the reserved LMR. */
 static inline DAT_RETURN dat_iov_reserved(void)
 {
 	return DAT_ERROR(DAT_RESERVED_LMR, DAT_NO_SUBTYPE);
 }
 
-/* Nothing is wrong with them, but some have no bytes. */
+/* The segments are valid, but some are empty. */
 static inline DAT_RETURN dat_iov_sparse(void)
 {
 	return DAT_ERROR(DAT_RESERVED_LMR, DAT_INVALID_ARG1);

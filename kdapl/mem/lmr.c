@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr.c - making, querying and freeing local memory regions
+ * lmr.c - creates, queries and frees local memory regions
+ *
+ * Implements dat_lmr_kcreate(), dat_lmr_query() and dat_lmr_free(), all in process
+ * context. Owns the order of the steps; the other lmr_*.c files implement one step
+ * each: describe, map, register and look up.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -17,7 +21,7 @@ static void lmr_shutdown(struct dat_object *obj)
 {
 	struct dat_lmr *lmr = to_lmr(obj);
 
-	/* Not there yet if it could not be inserted. */
+	/* The LMR is not in the table if it could not be inserted. */
 	dat_lmr_remove(lmr);
 	dat_lmr_wait_for_syncs(lmr);
 	if (lmr->mr)
@@ -42,7 +46,7 @@ static const struct dat_object_ops lmr_ops = {
 	.release = lmr_release,
 };
 
-/* Its pages in an MR, and in a table if that is its own. */
+/* Charge the pages of the MR, and those of the table unless it is shared. */
 static DAT_RETURN lmr_charge(struct dat_lmr *lmr)
 {
 	u64 pages = PFN_UP(offset_in_page(lmr->start) + lmr->length);
@@ -99,7 +103,7 @@ static DAT_RETURN lmr_register(struct dat_lmr *lmr)
 	return register_error(lmr, err);
 }
 
-/* The PZ must be of the same IA. */
+/* The PZ must belong to the same IA. */
 static struct dat_object *enter_pz(DAT_PZ_HANDLE handle, struct dat_ia *ia,
 				   DAT_RETURN *ret)
 {
@@ -118,7 +122,7 @@ static DAT_RMR_CONTEXT lmr_rmr_context(const struct dat_lmr *lmr)
 	return lmr->privileges & DAT_MEM_PRIV_REMOTE_FLAGS ? lmr->rkey : 0;
 }
 
-/* An LMR in a PZ, for lmr_discard(). */
+/* Create an LMR in a PZ, for lmr_discard(). */
 static struct dat_lmr *lmr_new(struct dat_ia *ia, DAT_PZ_HANDLE pz,
 			       DAT_RETURN *ret)
 {
@@ -141,7 +145,7 @@ static struct dat_lmr *lmr_new(struct dat_ia *ia, DAT_PZ_HANDLE pz,
 	return lmr;
 }
 
-/* The reverse of lmr_new(), for an LMR that has not been registered. */
+/* Reverse lmr_new(), for an LMR that has not been registered. */
 static void lmr_discard(struct dat_lmr *lmr)
 {
 	dat_lmr_let_go_of_base(lmr);
@@ -158,7 +162,7 @@ static DAT_RETURN lmr_publish(struct dat_lmr *lmr)
 		dat_object_put(&lmr->obj);
 		return ret;
 	}
-	/* Last: whoever guesses the context may use it at once. */
+	/* Last step: from now on a caller that guesses the context can use the LMR. */
 	if (!dat_lmr_insert(lmr))
 		return DAT_SUCCESS;
 	dat_object_claim(&lmr->obj);
@@ -176,74 +180,73 @@ static DAT_RETURN lmr_publish(struct dat_lmr *lmr)
 /**
  * kdapl_lmr_kcreate - register memory
  * @ia_handle: the IA
- * @mem_type: how @region_description describes the memory; see below
- * @region_description: the description
- * @length: its length, at least 1; at most max_lmr_block_size of the IA will
- *	always do
+ * @mem_type: type of @region_description; see below
+ * @region_description: description of the memory
+ * @length: its length, at least 1, in the unit of @mem_type; a length of at most
+ *	max_lmr_block_size of the IA always fits into one registration
  * @pz_handle: the PZ; of the same IA
- * @mem_privileges: what it may be used for
- * @va_type: DAT_VA_TYPE_VA, or DAT_VA_TYPE_ZB: triplets count from 0. Unless the
- *	device takes lists of pieces instead of pages (IB_MR_TYPE_SG_GAPS), that
- *	can be had only for memory that begins with a page.
- * @mem_optimization: DAT_MEM_OPTIMIZE_IA: let the device have the fewest, that
- *	is the largest, pages to look up, where the memory allows. The others make
- *	no difference: not a byte is registered beyond those asked for.
+ * @mem_privileges: privileges of the region
+ * @va_type: DAT_VA_TYPE_VA, or DAT_VA_TYPE_ZB: triplets count from 0. DAT_VA_TYPE_ZB
+ *	requires memory that begins a page, unless the device takes lists of pieces
+ *	instead of pages (IB_MR_TYPE_SG_GAPS).
+ * @mem_optimization: DAT_MEM_OPTIMIZE_IA: use the largest pages that the memory allows,
+ *	so that the device has the fewest to look up. The other flags have no effect:
+ *	kdapl never registers a byte beyond @length.
  * @lmr_handle: out: the handle
- * @lmr_context: out: for local buffers of DTOs, and for binds
- * @rmr_context: out: for a peer; 0 without remote privileges; may be NULL
- * @registered_size: out: bytes registered; may be NULL
- * @registered_address: out: the address, for triplets, of the first byte; may
- *	be NULL
+ * @lmr_context: out: context for local buffers of DTOs, and for binds
+ * @rmr_context: out: context for a peer; 0 without remote privileges; may be NULL
+ * @registered_size: out: number of bytes registered; may be NULL
+ * @registered_address: out: address of the first byte in triplets; may be NULL
  *
- * The memory types, with what a description of each is, what @length counts,
- * and what the memory begins with in triplets (for DAT_VA_TYPE_VA):
+ * The memory types, each with its description, the unit of @length, and the address of
+ * the first byte in triplets (for DAT_VA_TYPE_VA):
  *
- * DAT_MEM_TYPE_VIRTUAL: for_va, an address of kmalloc(), vmalloc() or page
- * allocator memory, not of a stack and not of a module; bytes; that address.
+ * DAT_MEM_TYPE_VIRTUAL: for_va, an address of kmalloc(), vmalloc() or page allocator
+ * memory, not of a stack and not of a module; bytes; that address.
  *
- * DAT_MEM_TYPE_PHYSICAL: for_physical, the physical addresses of pages of
- * PAGE_SIZE; pages; the address of the first page. The array is not used after
+ * DAT_MEM_TYPE_PHYSICAL: for_physical, an array of the physical addresses of pages of
+ * PAGE_SIZE; pages; the address of the first page. kdapl does not use the array after
  * the call.
  *
- * DAT_MEM_TYPE_PHYSICAL_VAR_PAGES: for_array, the same with pages of another
- * size, a multiple of PAGE_SIZE.
+ * DAT_MEM_TYPE_PHYSICAL_VAR_PAGES: for_array, the same with pages of another size, a
+ * multiple of PAGE_SIZE.
  *
- * DAT_MEM_TYPE_PLATFORM: for_platform, a &struct dat_platform_region: pages that
- * somebody else has pinned; bytes; its virtual_address.
+ * DAT_MEM_TYPE_PLATFORM: for_platform, a &struct dat_platform_region: pages that the
+ * consumer has pinned; bytes; its virtual_address.
  *
- * DAT_MEM_TYPE_IA: for_ia, an address by which the device knows the memory, as
- * from ib_dma_map_single(); bytes; that address.
+ * DAT_MEM_TYPE_IA: for_ia, a DMA address of the device, for example from
+ * ib_dma_map_single(); bytes; that address.
  *
- * DAT_MEM_TYPE_BYPASS: for_ia, likewise. Nothing is registered: @lmr_context is
- * the key that the device has for local access to all of memory, and DTOs are
- * held to the LMR's extent and privileges when they are posted. There are no
- * remote privileges, for the same key would open all of memory to a peer.
- * dat_lmr_free() ends no DTO that has been posted before.
+ * DAT_MEM_TYPE_BYPASS: for_ia, as for DAT_MEM_TYPE_IA; bytes; that address. Nothing is
+ * registered: @lmr_context is the device's key for local access to all memory. kdapl
+ * checks the LMR's extent and privileges when a DTO is posted. Remote privileges are
+ * not supported, because the same key would open all memory to a peer. dat_lmr_free()
+ * does not stop a DTO that has been posted before.
  *
- * DAT_MEM_TYPE_LMR: for_lmr_handle, an LMR of the same IA: its memory with
- * another PZ and other privileges; @length is ignored; where that LMR begins.
- * The other LMR cannot be freed before this one. Pages that a
- * DAT_MEM_TYPE_PLATFORM registered without write privileges get none here.
+ * DAT_MEM_TYPE_LMR: for_lmr_handle, an LMR of the same IA: its memory with another PZ
+ * and other privileges; @length is ignored; the first address of that LMR. That LMR
+ * cannot be freed before this one. If it was registered as DAT_MEM_TYPE_PLATFORM
+ * without write privileges, this one cannot have them either.
  *
- * A region is one registration. If that takes more pages than the device can
- * list, its memory has to be contiguous, on the bus, in larger pages, to which
- * its address must be aligned as its memory is; for vmalloc() memory beyond
- * max_lmr_block_size there is no way. dat_ia_memtype_hint() tells the alignment.
- * Memory of the calling process is registered whatever it is like, if the
- * &struct dat_platform_region says that it is; so is an LMR over it. The device
- * then looks the pages up by their address, so the process must still have the
- * same pages mapped there.
+ * A region is one registration. It may need more pages than the device can list. Then
+ * its memory must be contiguous on the bus in larger pages, and its address must have
+ * the same alignment as its memory. dat_ia_memtype_hint() reports the alignment.
+ * vmalloc() memory beyond max_lmr_block_size cannot be registered.
  *
- * The memory must stay until dat_lmr_free() has returned. Specification:
+ * Memory of the calling process, if the &struct dat_platform_region declares it so, can
+ * be registered with any layout; so can an LMR over it. The device then looks up the
+ * pages by address, so the process must still have the same pages mapped there.
+ *
+ * The memory must exist until dat_lmr_free() has returned. Specification:
  * dat_lmr_kcreate(), kDAPL; dat_lmr_create(), uDAPL.
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INVALID_STATE (an LMR of dat_lmr_allocate(); or the process has other pages
- * mapped where the LMR's were), DAT_INSUFFICIENT_RESOURCES (also: it does not fit
- * into one registration), DAT_MODEL_NOT_SUPPORTED (remote privileges or
- * DAT_VA_TYPE_ZB where they cannot be had), DAT_INTERRUPTED_CALL (a signal came;
- * only for memory of a process), DAT_INTERNAL_ERROR (the device is removed).
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE (an
+ * LMR of dat_lmr_allocate(); or the process has other pages mapped where those of the
+ * LMR were), DAT_INSUFFICIENT_RESOURCES (also: the memory does not fit into one
+ * registration), DAT_MODEL_NOT_SUPPORTED (remote privileges or DAT_VA_TYPE_ZB are not
+ * supported here), DAT_INTERRUPTED_CALL (a signal arrived; only for memory of a
+ * process), DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 			     DAT_MEM_TYPE mem_type,
@@ -313,16 +316,16 @@ leave:
 }
 
 /**
- * kdapl_lmr_query - the parameters of an LMR
+ * kdapl_lmr_query - report the parameters of an LMR
  * @lmr_handle: the LMR
- * @lmr_param_mask: DAT_LMR_FIELD_*; all are filled in
+ * @lmr_param_mask: DAT_LMR_FIELD_*; all parameters are filled in
  * @lmr_param: out: the parameters
  *
  * Specification: dat_lmr_query().
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INTERNAL_ERROR (the device has gone).
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INTERNAL_ERROR
+ * (the device is removed).
  */
 DAT_RETURN kdapl_lmr_query(DAT_LMR_HANDLE lmr_handle,
 			   DAT_LMR_PARAM_MASK lmr_param_mask,
@@ -367,15 +370,15 @@ DAT_RETURN kdapl_lmr_query(DAT_LMR_HANDLE lmr_handle,
 }
 
 /**
- * kdapl_lmr_free - end the registration of memory
+ * kdapl_lmr_free - deregister memory and free the LMR
  * @lmr_handle: the LMR
  *
- * When it returns, neither of the LMR's contexts gives access any more, and
- * the device no longer touches the memory. Specification: dat_lmr_free().
+ * After the call returns, neither of the LMR's contexts permits access any more, and
+ * the device no longer accesses the memory. Specification: dat_lmr_free().
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an RMR is bound
- * to it, or there is an LMR over it), DAT_RESERVED_LMR (it goes with the IA).
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an RMR is bound to it, or
+ * there is an LMR over it), DAT_RESERVED_LMR (dat_ia_close() frees the reserved LMR).
  */
 DAT_RETURN kdapl_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * lmr.h - local memory regions
+ *
+ * Declares struct dat_lmr, the interfaces between the lmr_*.c files, and the inline
+ * fast path of the lookup by context, which each DTO runs.
  */
 #ifndef _KDAPL_LMR_H
 #define _KDAPL_LMR_H
@@ -17,12 +20,12 @@ struct dat_fmr;
 struct dat_ia;
 struct dat_pz;
 
-/* DMA segments from one mark of an LMR's index to the next. */
+/* Number of DMA segments from one mark of an LMR's index to the next. */
 #define DAT_SG_STEP	64
 
 /**
- * struct dat_sg_mark - where one of the DMA segments of an LMR begins
- * @offset: bytes from the beginning of the LMR
+ * struct dat_sg_mark - position of one of the DMA segments of an LMR
+ * @offset: offset from the beginning of the LMR, in bytes
  * @sg: the segment
  */
 struct dat_sg_mark {
@@ -33,35 +36,35 @@ struct dat_sg_mark {
 /**
  * struct dat_lmr - a local memory region
  * @obj: head; its users are the RMRs that are bound to it, and the LMRs over it
- * @pz: its PZ, used; NULL of the reserved LMR
- * @mem_type: how the consumer described it
- * @region: the description
+ * @pz: its PZ, used; NULL for the reserved LMR
+ * @mem_type: type of @region
+ * @region: the consumer's description of the memory
  * @region_length: its length, in the unit of @mem_type
- * @va_type: how triplets count
- * @optimization: what the consumer would like
- * @start: where it begins, by the description
- * @address: address of the first byte, as triplets give it
- * @length: bytes
- * @privileges: what it may be used for
+ * @va_type: address type of triplets: from @start, or from 0
+ * @optimization: the consumer's DAT_MEM_OPTIMIZE_* flags
+ * @start: address of the first byte in the description
+ * @address: address of the first byte in triplets
+ * @length: length in bytes
+ * @privileges: privileges of the region
  * @sgt: its pages, mapped for the device
- * @dma_dir: how they are mapped
- * @is_lent: the consumer has made @sgt, and will free it
- * @pages: a number for these pages, mapped so; never 0, and never used again
+ * @dma_dir: DMA direction of the mapping
+ * @is_lent: the consumer has allocated @sgt, and will free it
+ * @pages: number that identifies this mapping of pages; never 0, and never reused
  * @base: the LMR that it is over, referenced and used; or NULL
- * @index: finds segments of @sgt; NULL if there are few, shared as @sgt is
- * @mapped: the LMR whose mapping @sgt is: itself or a base of its, which @base
+ * @index: finds segments of @sgt; NULL if there are few; shared if @sgt is
+ * @mapped: the LMR that owns the mapping @sgt: itself, or a base of it, which @base
  *	keeps
- * @mappings: as @mapped, LMRs whose @sgt is this mapping
- * @over: LMRs over this one
- * @mr: its registration; NULL if it has none, DAT_MEM_TYPE_BYPASS
- * @user_mm: whose memory it is, if the device may look for its pages itself; only
- *	compared with that of a process
- * @lkey: its lmr_context; kept here because look-ups outlive @mr
- * @rkey: its rmr_context; likewise
+ * @mappings: number of LMRs whose @mapped is this LMR
+ * @over: number of LMRs over this one
+ * @mr: its registration; NULL if there is none, as for DAT_MEM_TYPE_BYPASS
+ * @user_mm: owner of the memory, if the device may look up its pages itself; only
+ *	compared with the mm of a process
+ * @lkey: its lmr_context; stored here because lookups may outlive @mr
+ * @rkey: its rmr_context; stored here for the same reason
  * @same_key: next LMR with the same lmr_context
- * @broken: broken windows that show a part of it, and are being closed
- * @syncs: calls that synchronise a part of it
- * @fmr: what it has if it is registered by posting, else NULL
+ * @broken: number of broken windows that show a part of it and are being closed
+ * @syncs: number of calls that are synchronising a part of it
+ * @fmr: state of registration by posting, else NULL
  */
 struct dat_lmr {
 	struct dat_object obj;
@@ -99,7 +102,7 @@ static inline struct dat_lmr *to_lmr(struct dat_object *obj)
 	return container_of(obj, struct dat_lmr, obj);
 }
 
-/* Writing from afar is writing, and verbs want to be told so. */
+/* Verbs require local write access for all remote write access. */
 static inline int dat_lmr_access(DAT_MEM_PRIV_FLAGS privileges)
 {
 	int access = 0;
@@ -117,7 +120,7 @@ static inline int dat_lmr_access(DAT_MEM_PRIV_FLAGS privileges)
 	return access;
 }
 
-/* Who changes a number writes. */
+/* A remote atomic operation writes, so it needs the remote write privilege. */
 static inline bool dat_lmr_priv_agree(DAT_MEM_PRIV_FLAGS privileges)
 {
 	return !(privileges & DAT_IB_MEM_PRIV_REMOTE_ATOMIC) ||
@@ -129,10 +132,10 @@ static inline bool dat_lmr_priv_agree(DAT_MEM_PRIV_FLAGS privileges)
 	 DAT_IB_MEM_PRIV_REMOTE_ATOMIC)
 
 /**
- * struct dat_lmr_fit - how memory fits into a fast registration
+ * struct dat_lmr_fit - layout of memory in a fast registration
  * @type: type of the MR
- * @page_size: bytes
- * @num: pages, or pieces if that is what the type has
+ * @page_size: page size in bytes
+ * @num: number of pages, or of pieces if @type is a list of pieces
  */
 struct dat_lmr_fit {
 	enum ib_mr_type type;
@@ -187,19 +190,19 @@ DAT_RETURN dat_lmr_check(struct dat_ia *ia, const struct dat_pz *pz,
 			 const DAT_LMR_TRIPLET *segment,
 			 DAT_MEM_PRIV_FLAGS privilege);
 
-/* The low 8 bits of a key are the owner's to change; the rest is unique. */
+/* The owner may change the low 8 bits of a key; the other bits are unique. */
 static inline unsigned long dat_key_index(u32 key)
 {
 	return key >> 8;
 }
 
 /**
- * dat_lmr_find_cached - find an LMR by its context if that is done at once
+ * dat_lmr_find_cached - look up an LMR by its context in the cache only
  * @ia: the IA
- * @context: what a consumer passed
+ * @context: context from the consumer; any value
  *
  * Context: as dat_lmr_find().
- * Return: the LMR, or NULL, and then dat_lmr_find() may find it nevertheless.
+ * Return: the LMR, or NULL; then dat_lmr_find() may still find it.
  */
 static inline struct dat_lmr *dat_lmr_find_cached(const struct dat_ia *ia,
 						  DAT_LMR_CONTEXT context)
@@ -207,7 +210,7 @@ static inline struct dat_lmr *dat_lmr_find_cached(const struct dat_ia *ia,
 	struct dat_lmr *lmr = dat_lookup_cache_find(&ia->lmr_cache,
 						    dat_key_index(context));
 
-	/* That is the context, too, of whatever has no memory. */
+	/* Objects without memory also have the context 0. */
 	if (unlikely(!context))
 		return NULL;
 	return lmr && READ_ONCE(lmr->lkey) == context ? lmr : NULL;
@@ -216,10 +219,10 @@ static inline struct dat_lmr *dat_lmr_find_cached(const struct dat_ia *ia,
 /**
  * dat_lmr_covers - is a range within an LMR?
  * @lmr: the LMR
- * @address: where the range begins
- * @length: bytes
+ * @address: first address of the range, as in triplets
+ * @length: length of the range, in bytes
  *
- * Return: true if all of it is.
+ * Return: true if the whole range is.
  */
 static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 address,
 				  u64 length)
@@ -229,14 +232,14 @@ static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 address,
 }
 
 /**
- * dat_lmr_allows - may a DTO use this memory, if that is told at once?
+ * dat_lmr_allows - fast path of dat_lmr_check()
  * @ia: the IA
  * @pz: PZ of the EP
  * @segment: the memory
  * @privilege: DAT_MEM_PRIV_LOCAL_READ_FLAG or DAT_MEM_PRIV_LOCAL_WRITE_FLAG
  *
  * Context: as dat_lmr_check().
- * Return: true if it may; if not, dat_lmr_check() tells why, or that it may.
+ * Return: true if a DTO may use the memory; false if dat_lmr_check() must decide.
  */
 static inline bool dat_lmr_allows(const struct dat_ia *ia,
 				  const struct dat_pz *pz,
