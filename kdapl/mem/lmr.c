@@ -211,8 +211,8 @@ static DAT_RETURN lmr_publish(struct dat_lmr *lmr)
  * DAT_MEM_TYPE_PHYSICAL_VAR_PAGES: for_array, the same with pages of another size, a
  * multiple of PAGE_SIZE.
  *
- * DAT_MEM_TYPE_PLATFORM: for_platform, a &struct dat_platform_region: pages that the
- * consumer has pinned; bytes; its virtual_address.
+ * DAT_MEM_TYPE_PLATFORM: for_platform, a &struct dat_platform_region: pages that are
+ * already pinned; bytes; its virtual_address.
  *
  * DAT_MEM_TYPE_IA: for_ia, a DMA address of the device, for example from
  * ib_dma_map_single(); bytes; that address.

@@ -210,7 +210,7 @@ static inline struct dat_lmr *dat_lmr_find_cached(const struct dat_ia *ia,
 	struct dat_lmr *lmr = dat_lookup_cache_find(&ia->lmr_cache,
 						    dat_key_index(context));
 
-	/* Objects without memory also have the context 0. */
+	/* An LMR without memory also has the context 0. */
 	if (unlikely(!context))
 		return NULL;
 	return lmr && READ_ONCE(lmr->lkey) == context ? lmr : NULL;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr_desc.c - what a consumer's description of memory means
+ * lmr_desc.c - checks a consumer's description of memory and computes its extent
+ *
+ * dat_lmr_kcreate() calls dat_lmr_describe() in process context, before it maps or
+ * charges memory. For an LMR over another one this file owns the use of the base.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -14,7 +17,7 @@ static DAT_RETURN bad_region(void)
 	return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 }
 
-/* Is the table the region, without gaps and in segments that the device takes? */
+/* Does the table cover the region, without gaps, in segments that the device accepts? */
 static bool is_whole_table(const struct dat_lmr *lmr,
 			   const struct dat_platform_region *p)
 {
@@ -25,7 +28,10 @@ static bool is_whole_table(const struct dat_lmr *lmr,
 	u64 length = 0;
 
 	for_each_sgtable_sg(p->table, sg, i) {
-		/* The one before has ended with a page, and this begins one. */
+		/*
+		 * The previous segment must end at a page boundary, and this one begins
+		 * a page.
+		 */
 		if (i && offset_in_page(begin + length))
 			return false;
 		if (offset_in_page(sg->offset) != (i ? 0 : begin) ||
@@ -50,11 +56,11 @@ static DAT_RETURN describe_platform(struct dat_lmr *lmr)
 	return DAT_SUCCESS;
 }
 
-/* Physical memory has no address but that of its first page. */
+/* Physical memory has no address except that of its first page. */
 static DAT_RETURN describe_physical(struct dat_lmr *lmr,
 				    const DAT_PADDR *pages, u64 page_size)
 {
-	/* No page list can hold pieces that are smaller. */
+	/* A page list cannot hold pieces that are smaller than a page. */
 	if (!pages || !page_size || !PAGE_ALIGNED(page_size))
 		return bad_region();
 	if (!lmr->region_length ||
@@ -65,8 +71,8 @@ static DAT_RETURN describe_physical(struct dat_lmr *lmr,
 }
 
 /*
- * What a device's address leads to is for the consumer to know, but a device
- * that is software follows it.
+ * The consumer is responsible for the meaning of a DMA address. A software device
+ * dereferences it, however, so it must be valid.
  */
 static bool bus_memory_exists(const struct dat_lmr *lmr)
 {
@@ -101,7 +107,7 @@ static bool is_for_writing(const struct dat_lmr *lmr)
 	return lmr->privileges & DAT_MEM_PRIV_WRITE_FLAG;
 }
 
-/* Pages that somebody pinned in order to read them are not to be written. */
+/* Pages that were pinned for reading must not be written to. */
 static bool is_read_only(const struct dat_lmr *lmr)
 {
 	while (lmr->base)
@@ -115,7 +121,7 @@ static DAT_RETURN describe_base(struct dat_lmr *lmr)
 
 	if (ret)
 		return ret;
-	/* What is registered by posting comes and goes. */
+	/* The memory of an LMR that is registered by posting may change at any time. */
 	if (lmr->base->fmr)
 		return DAT_ERROR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	if (dat_lmr_is_reserved(lmr->base))
@@ -129,10 +135,10 @@ static DAT_RETURN describe_base(struct dat_lmr *lmr)
 }
 
 /**
- * dat_lmr_let_go_of_base - the reverse of what dat_lmr_describe() did to a base
+ * dat_lmr_let_go_of_base - release the base that dat_lmr_describe() has taken
  * @lmr: the LMR
  *
- * The reference is kept until the LMR itself is released.
+ * The LMR keeps its reference to the base until the LMR itself is released.
  */
 void dat_lmr_let_go_of_base(struct dat_lmr *lmr)
 {
@@ -170,8 +176,8 @@ static DAT_RETURN describe(struct dat_lmr *lmr)
 }
 
 /*
- * A device that takes lists of pages counts from the beginning of a page, so
- * what is there has the address 0, whatever lies in front of the region.
+ * A device with page lists counts from the beginning of a page. Address 0 is therefore
+ * the begin of a page, even if the region begins inside the page.
  */
 static bool zero_is_at_a_page(const struct dat_lmr *lmr)
 {
@@ -183,9 +189,9 @@ static bool zero_is_at_a_page(const struct dat_lmr *lmr)
 }
 
 /*
- * All that verbs have for memory that is not registered is a key for all of it.
- * Local use is checked against the LMR when a DTO is posted. A peer's cannot be,
- * and the device does not translate.
+ * The only key that verbs have for unregistered memory opens all memory. kdapl checks
+ * local use against the LMR when a DTO is posted. It cannot check a peer's use, and the
+ * device does not translate addresses.
  */
 static bool is_supported(const struct dat_lmr *lmr)
 {
@@ -196,14 +202,13 @@ static bool is_supported(const struct dat_lmr *lmr)
 }
 
 /**
- * dat_lmr_describe - check the description of a new LMR, find its extent
- * @lmr: the LMR, with all that the consumer gave; @start, @address, @length
- *	and @base are filled in
+ * dat_lmr_describe - check the description of a new LMR and compute its extent
+ * @lmr: the LMR, with all parameters of the consumer; @start, @address, @length and
+ *	@base are filled in
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE,
- * DAT_INVALID_STATE, DAT_INSUFFICIENT_RESOURCES (too large for any device),
- * DAT_MODEL_NOT_SUPPORTED.
+ * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE, DAT_INVALID_STATE,
+ * DAT_INSUFFICIENT_RESOURCES (too large for any device), DAT_MODEL_NOT_SUPPORTED.
  */
 DAT_RETURN dat_lmr_describe(struct dat_lmr *lmr)
 {
@@ -214,7 +219,7 @@ DAT_RETURN dat_lmr_describe(struct dat_lmr *lmr)
 		return ret;
 	if (!lmr->length || check_add_overflow(lmr->start, lmr->length, &end))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	/* A segment of a triplet can be no longer; a process may have several. */
+	/* The length of a triplet has 32 bits. A process may use several triplets. */
 	if (lmr->length > U32_MAX && !lmr->user_mm)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY_REGION);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr_find.c - from an lmr_context to the LMR
+ * lmr_find.c - looks up LMRs by their lmr_context
  *
- * Each open IA has its own table: a context that another consumer got is not
- * found. Registered memory has a context of its own. LMRs that are not registered
- * share one; they are told apart by what they cover.
+ * Each open IA has its own table, so a lookup does not find contexts of another
+ * consumer. Registered memory has a unique context. LMRs that are not registered share
+ * one context; the lookup distinguishes them by the range that they cover. Create and
+ * free calls change the table in process context, and every DTO looks it up in any
+ * context.
  */
 #include "dev/ia.h"
 #include "mem/lmr.h"
@@ -21,8 +23,8 @@ static struct dat_lmr *next_locked(struct xarray *lmrs, struct dat_lmr *lmr)
 }
 
 /*
- * An empty slot of the table may be one that is kept; what needs it has to have
- * it emptied. The lock is held.
+ * The slot may be reserved by keep_slot(): release it, so that an insert can use it.
+ * The lock is held.
  */
 static void free_slot(struct xarray *lmrs, unsigned long index)
 {
@@ -30,8 +32,8 @@ static void free_slot(struct xarray *lmrs, unsigned long index)
 }
 
 /*
- * Devices count their MRs, so that the next one is mostly in the same nodes of the
- * table, and these need not be freed and allocated again. The lock is held.
+ * Devices number their MRs in sequence, so the next MR mostly uses the same nodes of
+ * the table. The reserved slot keeps these nodes allocated. The lock is held.
  */
 static void keep_slot(struct dat_ia *ia, unsigned long index)
 {
@@ -47,7 +49,7 @@ static int insert(struct dat_lmr *lmr, unsigned long index)
 	int ret;
 
 	xa_lock_bh(&ia->lmrs);
-	/* This may let go of the lock, but not after it has stored. */
+	/* __xa_insert() may drop the lock, but not after it has stored the entry. */
 	ret = __xa_insert(&ia->lmrs, index, lmr, GFP_KERNEL_ACCOUNT);
 	if (!ret)
 		dat_lookup_cache_add(&ia->lmr_cache, index, lmr);
@@ -55,7 +57,7 @@ static int insert(struct dat_lmr *lmr, unsigned long index)
 	return ret;
 }
 
-/* Memory that is not registered has the key of its PD, or of its device. */
+/* Unregistered memory shares the key of its PD, or of its device. */
 static int lmr_chain(struct xarray *lmrs, struct dat_lmr *lmr)
 {
 	struct dat_lmr *first;
@@ -77,7 +79,7 @@ static int lmr_chain(struct xarray *lmrs, struct dat_lmr *lmr)
 }
 
 /**
- * dat_lmr_insert - make an LMR known by its context
+ * dat_lmr_insert - insert an LMR into the table by its context
  * @lmr: the LMR
  *
  * Context: process, may sleep.
@@ -92,13 +94,13 @@ int dat_lmr_insert(struct dat_lmr *lmr)
 		ret = insert(lmr, dat_key_index(lmr->lkey));
 		if (ret == -EBUSY)
 			ret = lmr_chain(lmrs, lmr);
-		/* What was in its way has gone. */
+		/* Retry: another thread has removed the entry of that index. */
 	} while (ret == -EAGAIN);
 	return ret;
 }
 
 /**
- * dat_lmr_remove - the reverse of dat_lmr_insert(), if that was done
+ * dat_lmr_remove - reverse dat_lmr_insert(), if that succeeded
  * @lmr: the LMR
  *
  * Context: process.
@@ -112,7 +114,7 @@ void dat_lmr_remove(struct dat_lmr *lmr)
 	xa_lock_bh(lmrs);
 	dat_lookup_cache_remove(&lmr->obj.ia->lmr_cache, index, lmr);
 	prev = xa_load(lmrs, index);
-	/* It takes no memory to store in the place of another. */
+	/* Replacing an entry allocates no memory. */
 	if (prev == lmr && next_locked(lmrs, lmr)) {
 		__xa_store(lmrs, index, next_locked(lmrs, lmr), GFP_ATOMIC);
 	} else if (prev == lmr) {
@@ -128,9 +130,9 @@ void dat_lmr_remove(struct dat_lmr *lmr)
 }
 
 /**
- * dat_lmr_insert_key - make an LMR known by the index part of a context
+ * dat_lmr_insert_key - insert an LMR into the table by the index of a key
  * @lmr: the LMR
- * @key: any context with that index; only lmr->lkey finds it
+ * @key: any context with that index; a lookup finds only lmr->lkey
  *
  * Context: process, may sleep.
  * Return: 0 or a negative errno.
@@ -142,15 +144,15 @@ int dat_lmr_insert_key(struct dat_lmr *lmr, u32 key)
 
 	if (ret != -EBUSY)
 		return ret;
-	/* The slot may have been kept. */
+	/* keep_slot() may have reserved the slot. */
 	xa_cmpxchg_bh(lmrs, dat_key_index(key), XA_ZERO_ENTRY, NULL, GFP_ATOMIC);
 	return insert(lmr, dat_key_index(key));
 }
 
 /**
- * dat_lmr_remove_key - the reverse of dat_lmr_insert_key()
+ * dat_lmr_remove_key - reverse dat_lmr_insert_key()
  * @lmr: the LMR
- * @key: what was given then
+ * @key: the key that was passed to dat_lmr_insert_key()
  *
  * Context: process or softirq.
  */
@@ -165,12 +167,12 @@ void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key)
 }
 
 /**
- * dat_lmr_find - find an LMR by its context
+ * dat_lmr_find - look up an LMR by its context
  * @ia: the IA
- * @context: what a consumer passed
+ * @context: context from the consumer; any value
  *
- * Context: any; the caller is in an RCU read-side section, to which the LMR's
- * memory is tied. Only dat_object_use_get() keeps it from being freed.
+ * Context: any; in an RCU read-side section that protects the memory of the LMR. Only
+ * dat_object_use_get() prevents its free.
  * Return: the LMR, or NULL.
  */
 struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context)
@@ -188,10 +190,10 @@ struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context)
 }
 
 /**
- * dat_lmr_find_range - find an LMR that holds a range
+ * dat_lmr_find_range - look up an LMR that covers a range
  * @ia: the IA
  * @pz: PZ of the LMR, or NULL for any
- * @segment: the range, by the context of the LMR
+ * @segment: the range, with the context of the LMR
  *
  * Context: as dat_lmr_find().
  * Return: the LMR, or NULL.
@@ -236,16 +238,18 @@ static DAT_RETURN check_one(const struct dat_lmr *lmr, const struct dat_pz *pz,
  * dat_lmr_check - may a DTO use this memory?
  * @ia: the IA
  * @pz: PZ of the EP
- * @segment: the memory, of one byte at least
+ * @segment: the memory; at least one byte
  * @privilege: DAT_MEM_PRIV_LOCAL_READ_FLAG or DAT_MEM_PRIV_LOCAL_WRITE_FLAG
  *
- * A PD of the kernel has keys that open all of memory, /dev/dat posts what any
- * process gives it, and some devices report a bad key as a flush. So no context
- * goes into a work request that has not been found here.
+ * A work request contains only contexts that this call has found, for three reasons:
+ *
+ * - The PD of a kernel consumer has keys that open all memory.
+ * - /dev/dat posts the segments of any process.
+ * - Some devices report an invalid key as a flush.
  *
  * Context: any; in an RCU read-side section.
- * Return: DAT_SUCCESS, DAT_PROTECTION_VIOLATION (no LMR of this IA, or of
- * another PZ), DAT_INVALID_PARAMETER (outside the LMR),
+ * Return: DAT_SUCCESS, DAT_PROTECTION_VIOLATION (the context belongs to no LMR of this
+ * IA, or to one of another PZ), DAT_INVALID_PARAMETER (outside the LMR),
  * DAT_PRIVILEGES_VIOLATION.
  */
 DAT_RETURN dat_lmr_check(struct dat_ia *ia, const struct dat_pz *pz,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr_fit.c - how memory fits into one fast registration
+ * lmr_fit.c - chooses the page size with which memory fits into one fast registration
  *
- * A fast registration is a list of pages of one size. The device finds a byte
- * by the bits of its address above the page size, so the memory must lie within
- * its pages as its addresses do, and only its ends may lie within a page.
+ * A fast registration is a list of pages of one size. The device locates a byte by the
+ * bits of its address above the page size. Memory and addresses must therefore have the
+ * same offset within a page, and only the two ends may lie inside a page. lmr_mr.c and
+ * lmr_map.c call this file, in any context.
  */
 #include <linux/bitops.h>
 #include <linux/log2.h>
@@ -14,10 +15,12 @@
 #include "dev/device.h"
 #include "mem/lmr.h"
 
-/* What ib_mr has room for. */
+/* The maximum that struct ib_mr can hold. */
 #define MAX_PAGE_SHIFT	31
 
-/* The bits in which memory and addresses differ, or pieces do not join. */
+/*
+ * Return the bits in which memory and addresses differ, or in which pieces do not join.
+ */
 static u64 misalignment(struct scatterlist *sgl, unsigned int nents, u64 iova)
 {
 	u64 bits = sg_dma_address(sgl) ^ iova, end = 0;
@@ -42,19 +45,20 @@ static u64 num_pages(u64 begin, u64 length, unsigned int shift)
 }
 
 /**
- * dat_lmr_fit_pages - how memory fits if its pieces are whole pages
+ * dat_lmr_fit_pages - layout of memory whose pieces are whole pages
  * @ibdev: the device
- * @max_pages: how many there may be
- * @address: of its first byte on the bus
- * @iova: by which address the device shall know that byte
- * @length: bytes
- * @fit: out: what to ask of ib_alloc_mr() and ib_map_mr_sg()
+ * @max_pages: maximum number of pages
+ * @address: DMA address of the first byte
+ * @iova: address of the first byte in the registration
+ * @length: length in bytes
+ * @fit: out: parameters for ib_alloc_mr() and ib_map_mr_sg()
  *
- * They are, but for bounce buffers, and ib_map_mr_sg() looks at each of them: who
- * finds that it has mapped less asks dat_lmr_fit(), which does so beforehand.
+ * The pieces are whole pages, except with bounce buffers. ib_map_mr_sg() checks each
+ * piece. If it maps fewer than all, the caller calls dat_lmr_fit(), which checks the
+ * pieces beforehand.
  *
  * Context: any.
- * Return: false if there is more to be looked at.
+ * Return: false if the caller must call dat_lmr_fit().
  */
 bool dat_lmr_fit_pages(const struct ib_device *ibdev, u32 max_pages, u64 address,
 		       u64 iova, u64 length, struct dat_lmr_fit *fit)
@@ -72,16 +76,16 @@ bool dat_lmr_fit_pages(const struct ib_device *ibdev, u32 max_pages, u64 address
 }
 
 /**
- * dat_lmr_fit - find the pages of which a fast registration shall consist
+ * dat_lmr_fit - choose the page size of a fast registration
  * @ibdev: the device
- * @max_pages: how many there may be
- * @large: the largest that do, so that the device has the fewest to look up;
- *	otherwise the smallest
+ * @max_pages: maximum number of pages
+ * @large: true: choose the page size with the fewest pages, so that the device has the
+ *	fewest to look up; false: choose the smallest page size
  * @sgl: the memory, mapped for the device
- * @nents: its pieces
- * @iova: by which address the device shall know the first byte
- * @length: bytes
- * @fit: out: what to ask of ib_alloc_mr() and ib_map_mr_sg()
+ * @nents: number of its pieces
+ * @iova: address of the first byte in the registration
+ * @length: length in bytes
+ * @fit: out: parameters for ib_alloc_mr() and ib_map_mr_sg()
  *
  * Context: any.
  * Return: 0, or -E2BIG if no list can hold this memory.
@@ -106,7 +110,7 @@ int dat_lmr_fit(const struct ib_device *ibdev, u32 max_pages, bool large,
 			num = nents;
 		if (num > max_pages)
 			continue;
-		/* With as few, the smaller ones. */
+		/* Among sizes with the same number of pages, choose the smallest. */
 		if (!fit->page_size || num < fit->num) {
 			fit->page_size = BIT(shift);
 			fit->num = num;
@@ -117,7 +121,7 @@ int dat_lmr_fit(const struct ib_device *ibdev, u32 max_pages, bool large,
 	if (fit->page_size)
 		return 0;
 
-	/* Some devices take a list of pieces, whatever they are like. */
+	/* Some devices accept a list of pieces of any size and alignment. */
 	if (!(ibdev->attrs.kernel_cap_flags & IBK_SG_GAPS_REG) ||
 	    nents > max_pages)
 		return -E2BIG;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr_hint.c - what memory a consumer had best allocate in order to register it
+ * lmr_hint.c - reports the size and alignment of memory that registers best
+ *
+ * Implements dat_ia_memtype_hint(), in process context. The cost of a registration
+ * depends on the number of pages, and a long region may need larger pages.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -24,14 +27,14 @@ static bool is_mem_type(DAT_MEM_TYPE type)
 	return !(type & ~ALL_MEM_TYPES) && !(type & (type - 1));
 }
 
-/* In pages, as their descriptions are. */
+/* Both are described in pages. */
 static bool is_physical(DAT_MEM_TYPE type)
 {
 	return type == DAT_MEM_TYPE_PHYSICAL ||
 	       type == DAT_MEM_TYPE_PHYSICAL_VAR_PAGES;
 }
 
-/* The smallest pages of which one registration can have enough, or 0. */
+/* Return the smallest page size with which one registration can hold @length, or 0. */
 static u64 page_size_for(const struct ib_device *ibdev, u64 length)
 {
 	u64 max_pages = dat_dev_max_lmr_pages(ibdev);
@@ -73,7 +76,7 @@ static DAT_RETURN hint(struct dat_ia *ia, DAT_MEM_TYPE type, DAT_VLEN length,
 		size = 1;
 	if (!size)
 		return too_long();
-	/* A page more will do no harm unless all of them are needed. */
+	/* Round up only if all pages are needed: one page more is harmless otherwise. */
 	if (optimization & EXPOSURE_FLAGS && size <= PAGE_SIZE)
 		size = unit;
 	*preferred_length = optimization & EXPOSURE_FLAGS ?
@@ -83,28 +86,28 @@ static DAT_RETURN hint(struct dat_ia *ia, DAT_MEM_TYPE type, DAT_VLEN length,
 }
 
 /**
- * kdapl_ia_memtype_hint - what memory to allocate for a region
+ * kdapl_ia_memtype_hint - report what memory to allocate for a region
  * @ia_handle: the IA
- * @mem_type: how the memory will be described
- * @length: of the region, in the unit that dat_lmr_kcreate() has for @mem_type;
- *	pages of PAGE_SIZE for both physical types
- * @mem_optimization: as it will be given to dat_lmr_kcreate()
- * @preferred_length: out: how much to allocate, in the same unit: as much as
- *	the pages hold that are registered in any case. With one of the exposure
- *	flags it is @length: what is registered never goes beyond that.
- * @preferred_alignment: out: bytes, a power of two. The beginning should be a
- *	multiple of it, both in memory and by its address. If it is more than
- *	PAGE_SIZE, then one registration holds the region only if its memory is
- *	so aligned, and contiguous in pieces of this size.
+ * @mem_type: type of the future description of the memory
+ * @length: length of the region, in the unit of dat_lmr_kcreate() for @mem_type; pages
+ *	of PAGE_SIZE for both physical types
+ * @mem_optimization: flags of the future call of dat_lmr_kcreate()
+ * @preferred_length: out: how much to allocate, in the same unit: @length rounded up to
+ *	whole pages of the registration. With one of the exposure flags it is @length,
+ *	because a registration never exceeds that.
+ * @preferred_alignment: out: bytes, a power of two. The memory and its address should
+ *	begin at a multiple of it. If it exceeds PAGE_SIZE, one registration holds the
+ *	region only if its memory has this alignment and consists of contiguous pieces
+ *	of this size.
  *
- * Memory that follows the hint gets a registered_size and a registered_address
- * that are the length and the beginning that were asked for; so does any other.
- * Specification: dat_ia_memtype_hint(), kDAPL.
+ * registered_size and registered_address are always the length and the beginning that
+ * the consumer requested, even for memory that ignores the hint. Specification:
+ * dat_ia_memtype_hint(), kDAPL.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INSUFFICIENT_RESOURCES (no region of this length can be registered),
- * DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_ia_memtype_hint(DAT_IA_HANDLE ia_handle,
 				 DAT_MEM_TYPE mem_type, DAT_VLEN length,

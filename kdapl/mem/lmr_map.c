@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr_map.c - the pages of an LMR, as the device sees them
+ * lmr_map.c - maps the pages of an LMR for its device
+ *
+ * Owns the scatterlist, the DMA mapping and the index of an LMR. Create and free calls
+ * map and unmap in process context. Binds and syncs look up DMA segments by offset and
+ * map ranges into MRs, in any context and without sleeping.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -9,7 +13,7 @@
 #include "dev/ia.h"
 #include "mem/lmr.h"
 
-/* The consumer has mapped it, or says that it needs no mapping. */
+/* The consumer has mapped the memory, or declares that it needs no mapping. */
 static bool is_bus_memory(const struct dat_lmr *lmr)
 {
 	return lmr->mem_type == DAT_MEM_TYPE_IA ||
@@ -30,7 +34,7 @@ static DAT_RETURN map_bus_memory(struct dat_lmr *lmr)
 	return DAT_SUCCESS;
 }
 
-/* The consumer's table of its pages, or NULL. */
+/* Return the consumer's table of the pages, or NULL. */
 static const struct sg_table *lent_table(const struct dat_lmr *lmr)
 {
 	const struct dat_platform_region *p = lmr->region.for_platform;
@@ -46,7 +50,7 @@ static DAT_RETURN make_table(struct dat_lmr *lmr)
 	DAT_RETURN ret;
 	int err;
 
-	/* What scatterlists count in. */
+	/* Scatterlists count entries in an int. */
 	if (num > INT_MAX)
 		return no_memory();
 	pages = dat_lmr_pages(lmr, num, &ret);
@@ -94,8 +98,8 @@ static void unmap_pages(struct dat_lmr *lmr)
 }
 
 /*
- * Binds and syncs begin at any byte, and may run in softirq: they cannot walk a list of
- * a million segments.
+ * Binds and syncs may begin at any byte and may run in softirq, where a walk over a
+ * million segments is not acceptable.
  */
 static int make_index(struct dat_lmr *lmr)
 {
@@ -120,10 +124,10 @@ static int make_index(struct dat_lmr *lmr)
 }
 
 /**
- * dat_lmr_new_pages - a number for pages that are mapped for a device
+ * dat_lmr_new_pages - allocate an identifier for pages that are mapped for a device
  *
  * Context: any.
- * Return: the number.
+ * Return: the identifier; never 0.
  */
 u64 dat_lmr_new_pages(void)
 {
@@ -132,7 +136,7 @@ u64 dat_lmr_new_pages(void)
 	return atomic64_inc_return(&last);
 }
 
-/* Can what the device may do with the base's mapping be done to this LMR? */
+/* Does the base's mapping permit all access that this LMR needs? */
 static bool can_share(const struct dat_lmr *lmr)
 {
 	return lmr->base && (is_bus_memory(lmr->base->mapped) ||
@@ -155,8 +159,8 @@ static void share_mapping(struct dat_lmr *lmr)
  * dat_lmr_map - find the pages of a new LMR and map them for its device
  * @lmr: the LMR, from dat_lmr_describe()
  *
- * An LMR over another one shares its mapping, unless it is for writing and the
- * mapping is not.
+ * An LMR over another one shares the other's mapping, unless this LMR permits writing
+ * and the mapping does not.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (there is no memory),
@@ -186,11 +190,13 @@ DAT_RETURN dat_lmr_map(struct dat_lmr *lmr)
 }
 
 /**
- * dat_lmr_unmap - the reverse of dat_lmr_map()
+ * dat_lmr_unmap - reverse dat_lmr_map()
  * @lmr: the LMR
  *
- * When an IA is closed LMRs end in any order, so that one may end before those
- * over it. The mapping ends with the last. Context: process, may sleep.
+ * dat_ia_close() frees LMRs in any order, so an LMR may be freed before the LMRs over
+ * it. The last of them removes the mapping.
+ *
+ * Context: process, may sleep.
  */
 void dat_lmr_unmap(struct dat_lmr *lmr)
 {
@@ -204,7 +210,7 @@ void dat_lmr_unmap(struct dat_lmr *lmr)
 	free_table(mapped);
 }
 
-/* The last mark at or in front of a byte. */
+/* Return the last mark that is not behind @offset. */
 static unsigned int find_mark(const struct dat_lmr *lmr, u64 offset)
 {
 	unsigned int low = 0, high = DIV_ROUND_UP(lmr->sgt.nents, DAT_SG_STEP);
@@ -223,11 +229,13 @@ static unsigned int find_mark(const struct dat_lmr *lmr, u64 offset)
 /**
  * dat_lmr_find_sg - find the DMA segment that holds a byte of an LMR
  * @lmr: the LMR
- * @offset: of the byte from the LMR's beginning; within the LMR
- * @sg_offset: out: of the byte from the segment's beginning
- * @nents: out: segments from this one to the last
+ * @offset: offset of the byte from the LMR's beginning, in bytes; within the LMR
+ * @sg_offset: out: offset of the byte from the segment's beginning, in bytes
+ * @nents: out: number of segments from this one to the last
  *
- * Takes O(log n) for n segments. Context: any.
+ * The cost is O(log n) for n segments.
+ *
+ * Context: any.
  * Return: the segment.
  */
 struct scatterlist *dat_lmr_find_sg(const struct dat_lmr *lmr, u64 offset,
@@ -254,8 +262,8 @@ struct scatterlist *dat_lmr_find_sg(const struct dat_lmr *lmr, u64 offset,
 }
 
 /*
- * Copies DMA segments from one on, cut to a range at both ends; how many, or 0 if
- * there are more than @most.
+ * Copy DMA segments, beginning with @from, and cut them to a range at both ends. Return
+ * their number, or 0 if there are more than @most.
  */
 static unsigned int cut_sg(struct scatterlist *to, unsigned int most,
 			   struct scatterlist *from, u32 offset, u32 length)
@@ -277,8 +285,8 @@ static unsigned int cut_sg(struct scatterlist *to, unsigned int most,
 }
 
 /*
- * How many DMA segments a range is, if it ends with one; 0 if it does not, or if there
- * are more than @most.
+ * Return the number of DMA segments in a range. Return 0 if the range does not end with
+ * a segment, or if there are more than @most.
  */
 static unsigned int whole_sg(struct scatterlist *sg, u32 length,
 			     unsigned int most)
@@ -294,7 +302,7 @@ static unsigned int whole_sg(struct scatterlist *sg, u32 length,
 	return num;
 }
 
-/* For more pages than an MR has room for. It must not sleep. */
+/* For memory that has more pages than the MR has entries. Must not sleep. */
 static u32 larger_pages(struct ib_device *ibdev, struct scatterlist *sgl,
 			unsigned int num, u64 address, u32 length)
 {
@@ -317,35 +325,38 @@ static int map_pieces(struct ib_mr *mr, struct scatterlist *sgl,
 			ilog2(page_size);
 	int mapped;
 
-	/* The region counts from 0, but no list of pages does. */
+	/*
+	 * The region counts from 0, but a page list must keep the offset within the
+	 * page.
+	 */
 	if (unlikely((address ^ sg_dma_address(sgl)) & (page_size - 1)))
 		return -EINVAL;
 	if (unlikely(num_pages > dat_dev_max_pages(mr->device)))
 		page_size = larger_pages(mr->device, sgl, num, address, length);
 	if (unlikely(!page_size))
 		return -E2BIG;
-	/* Not an offset: there are drivers that overlook it. */
+	/* No offset parameter: some drivers ignore it. */
 	mapped = ib_map_mr_sg(mr, sgl, num, NULL, page_size);
 	if (mapped == num)
 		return 0;
 	return mapped < 0 ? mapped : -ENOMEM;
 }
 
-/* Enough for memory that is in one or two pieces. */
+/* Sufficient for memory in one or two pieces. */
 #define FEW_SEGMENTS	4
 
 /**
- * dat_lmr_map_mr - map a range of an LMR into an MR that nobody uses
+ * dat_lmr_map_mr - map a range of an LMR into an unused MR
  * @lmr: the LMR
- * @mr: the MR, for dat_dev_max_pages(); its key is moved on, so that what it
- *	was before stays dead
- * @address: where the range begins; within the LMR
- * @length: bytes, not 0
- * @iova: what peers shall call its first byte
+ * @mr: the MR, for dat_dev_max_pages() pages; it receives the next key, so that its
+ *	former context remains invalid
+ * @address: first address of the range in the LMR's triplets; within the LMR
+ * @length: length in bytes, not 0
+ * @iova: address of the first byte for peers
  *
  * Context: any.
- * Return: 0 or a negative errno; -EINVAL if @iova is elsewhere in its page than
- * the byte is.
+ * Return: 0 or a negative errno; -EINVAL if @iova and the byte have different offsets
+ * within a page.
  */
 int dat_lmr_map_mr(const struct dat_lmr *lmr, struct ib_mr *mr, u64 address,
 		   u32 length, u64 iova)
@@ -357,9 +368,9 @@ int dat_lmr_map_mr(const struct dat_lmr *lmr, struct ib_mr *mr, u64 address,
 
 	first = dat_lmr_find_sg(lmr, address - lmr->address, &sg_offset, &left);
 	/*
-	 * None but the first and the last is less than a page, and a list never has
-	 * fewer entries than the range has segments: no more than it can have are
-	 * looked at.
+	 * Each segment, except the first and the last, is at least a page. A page list
+	 * never has fewer entries than the range has segments. So a longer list need
+	 * not be read.
 	 */
 	page_offset = offset_in_page(sg_dma_address(first) + sg_offset);
 	most = min3(PFN_UP(page_offset + (u64)length), (u64)left,

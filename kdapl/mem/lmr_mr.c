@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr_mr.c - the registration of an LMR with its device
+ * lmr_mr.c - registers the memory of an LMR with its device
+ *
+ * dat_lmr_kcreate() calls dat_lmr_register() in process context. It tries whole pages
+ * first, then a page size from dat_lmr_fit(), and last a region that the device pins
+ * itself.
  */
 #include <linux/err.h>
 
@@ -33,7 +37,7 @@ static int register_user_mr(struct dat_lmr *lmr)
 	return 0;
 }
 
-/* -ERANGE if the memory does not fit so. */
+/* Return -ERANGE if the memory does not fit with this layout. */
 static int register_fit(struct dat_lmr *lmr, const struct dat_lmr_fit *fit)
 {
 	struct ib_mr *mr = alloc_mr(lmr, fit);
@@ -47,7 +51,7 @@ static int register_fit(struct dat_lmr *lmr, const struct dat_lmr_fit *fit)
 		ret = ret < 0 ? ret : -ERANGE;
 		goto dereg;
 	}
-	/* The device shall know the memory by the consumer's addresses. */
+	/* Register the consumer's addresses with the device. */
 	mr->iova = lmr->address;
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	ret = dat_regqp_register(&lmr->pz->reg, mr,
@@ -66,10 +70,12 @@ dereg:
  * dat_lmr_register - register the memory of a new LMR with its device
  * @lmr: the LMR, from dat_lmr_map()
  *
- * Its MR goes with dat_dev_dereg_mr(). Context: process, may sleep.
- * Return: 0; -E2BIG if no registration can hold it; -ESTALE if the process has
- * other pages mapped there by now; -EINTR if a signal came first; another
- * negative errno.
+ * dat_dev_dereg_mr() destroys the MR.
+ *
+ * Context: process, may sleep.
+ * Return: 0; -E2BIG if no registration can hold the memory; -ESTALE if the process now
+ * has other pages mapped there; -EINTR if a signal arrived first; another negative
+ * errno.
  */
 int dat_lmr_register(struct dat_lmr *lmr)
 {

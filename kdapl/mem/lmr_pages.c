@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr_pages.c - the struct pages behind each kind of memory
+ * lmr_pages.c - finds the struct pages of each kind of memory
+ *
+ * lmr_map.c calls it in process context to build the scatterlist of an LMR; fmr_map.c
+ * calls dat_virtual_page() in any context. It takes no references: the consumer
+ * guarantees that the memory exists.
  */
 #include <linux/mm.h>
 #include <linux/sched/task_stack.h>
@@ -9,7 +13,7 @@
 
 #include "mem/lmr.h"
 
-/* What ioremap() has mapped has an address, but no struct page. */
+/* Memory from ioremap() has an address, but no struct page. */
 static struct page *vmalloc_page(const void *address)
 {
 	struct page *page = vmalloc_to_page(address);
@@ -18,7 +22,7 @@ static struct page *vmalloc_page(const void *address)
 }
 
 /**
- * dat_virtual_page - the page behind an address of the kernel
+ * dat_virtual_page - find the page of a kernel address
  * @address: directly mapped or from vmalloc()
  *
  * Context: any.
@@ -42,7 +46,7 @@ static bool virtual_pages(const struct dat_lmr *lmr, struct page **pages,
 	for (i = 0; i < num; i++) {
 		const void *address = first + (unsigned long)i * PAGE_SIZE;
 
-		/* It ends with the call, and shares its cache lines. */
+		/* Stack memory ends with the call and shares cache lines. */
 		if (object_is_on_stack(address))
 			return false;
 		pages[i] = dat_virtual_page(address);
@@ -52,7 +56,7 @@ static bool virtual_pages(const struct dat_lmr *lmr, struct page **pages,
 	return true;
 }
 
-/* There is a list of them already. */
+/* The consumer's array is used as it is; it must have no holes. */
 static struct page **platform_pages(const struct dat_lmr *lmr, unsigned int num)
 {
 	const struct dat_platform_region *region = lmr->region.for_platform;
@@ -119,10 +123,10 @@ static DAT_RETURN no_pages(void)
 
 /**
  * dat_lmr_pages - find the pages of a new LMR
- * @lmr: the LMR, with its description checked; not of the types that have no
- *	pages, DAT_MEM_TYPE_IA and DAT_MEM_TYPE_BYPASS
- * @num: how many it has
- * @ret: out: why there are none: DAT_INVALID_PARAMETER (there is no memory),
+ * @lmr: the LMR, with its description checked; not of the types without pages,
+ *	DAT_MEM_TYPE_IA and DAT_MEM_TYPE_BYPASS
+ * @num: number of its pages
+ * @ret: out: the reason if the call fails: DAT_INVALID_PARAMETER (there is no memory),
  *	DAT_INSUFFICIENT_RESOURCES
  *
  * Context: process, may sleep.
@@ -153,7 +157,7 @@ struct page **dat_lmr_pages(const struct dat_lmr *lmr, unsigned int num,
 }
 
 /**
- * dat_lmr_put_pages - the reverse of dat_lmr_pages()
+ * dat_lmr_put_pages - reverse dat_lmr_pages()
  * @lmr: the LMR
  * @pages: its pages
  *

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr_reserved.c - the reserved LMR: all memory, by DMA addresses
+ * lmr_reserved.c - the reserved LMR: all memory, addressed by DMA addresses
  *
- * Its context is no key of a device: which key opens all memory depends on the
- * PZ on some devices. It is put in when something is posted.
+ * Implements dat_ia_reserved_lmr(), in process context. The context of the reserved LMR
+ * is not a key of the device, because on some devices the key that opens all memory
+ * depends on the PZ. dat_iov_copy() inserts that key when a request is posted.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -52,21 +53,21 @@ static DAT_RETURN reserved_create(struct dat_ia *ia)
 }
 
 /**
- * kdapl_ia_reserved_lmr - the LMR that is all memory
+ * kdapl_ia_reserved_lmr - report the LMR that covers all memory
  * @ia_handle: the IA
- * @lmr_handle: out: its handle; it cannot be freed, and goes with the IA
- * @lmr_context: out: for local buffers of DTOs on any EP of the IA
+ * @lmr_handle: out: its handle; only dat_ia_close() frees it
+ * @lmr_context: out: context for local buffers of DTOs on any EP of the IA
  *
- * A triplet with that context has a DMA address of the device for a
- * virtual_address, which the consumer has mapped; what is there is not checked.
- * Nobody can bind an RMR to it, and a peer cannot reach it. On iWARP no RDMA
- * read can fill it, for the peer would get to know the key.
+ * A triplet with this context has a DMA address of the device as virtual_address. The
+ * consumer has mapped it; kdapl does not check it. No RMR can be bound to the reserved
+ * LMR, and peers cannot access it. On iWARP no RDMA read can use it as a buffer,
+ * because the peer would learn the key.
  *
  * Specification: dat_ia_reserved_lmr(), kDAPL.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_ia_reserved_lmr(DAT_IA_HANDLE ia_handle,
 				 DAT_LMR_HANDLE *lmr_handle,

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr_user.c - memory of a process that the device pins itself
+ * lmr_user.c - registers memory of a process that the device pins itself
  *
- * ib_reg_user_mr() takes an address and looks the pages up once more. The process
- * can have mapped other pages there since the LMR, or its base, was created. These
- * would not be charged to the user, and the LMR would be two sets of pages. An LMR
- * is one set of pages from creation to free. The registration is kept only if the
- * device has pinned the pages of the LMR's own table.
- *
- * The pages are compared first. An MMU notifier reports whether the mapping changed
- * between the comparison and the end of ib_reg_user_mr().
+ * ib_reg_user_mr() takes an address and looks up the pages again. The process can have
+ * mapped other pages there since the LMR, or its base, was created. Those pages would
+ * not be charged to the user, and the LMR would consist of two sets of pages. An LMR is
+ * one set of pages from creation to free. This file keeps a registration only if the
+ * device has pinned the pages of the LMR's own table. It compares the pages first. An
+ * MMU notifier reports whether the mapping changed between the comparison and the end
+ * of ib_reg_user_mr(). dat_lmr_register() calls it in process context.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -26,16 +25,16 @@
 
 #ifdef CONFIG_MMU_NOTIFIER
 
-/* As many pages as a page has pointers to. */
+/* The number of page pointers that fit into one page. */
 #define BATCH		(PAGE_SIZE / sizeof(struct page *))
 
-/* A mapping that changes during that many registrations is changed on purpose. */
+/* Number of attempts. A mapping that changes during all of them changes on purpose. */
 #define MAX_TRIES	16
 
 /**
- * struct watch - who watches the address range of an LMR
+ * struct watch - observes changes of the mapping in the address range of an LMR
  * @notifier: the MMU notifier
- * @lock: orders the callback and the look at @notifier's sequence number
+ * @lock: orders the callback and the read of @notifier's sequence number
  */
 struct watch {
 	struct mmu_interval_notifier notifier;
@@ -49,8 +48,8 @@ static bool watch_invalidate(struct mmu_interval_notifier *notifier,
 	struct watch *watch = container_of(notifier, struct watch, notifier);
 
 	/*
-	 * fork(), mprotect() and NUMA hints leave the pages where they are. To
-	 * count them would fail registrations of a process that forks often.
+	 * fork(), mprotect() and NUMA hints do not move the pages. If they counted,
+	 * registrations of a process that forks often would fail.
 	 */
 	if (range->event == MMU_NOTIFY_PROTECTION_VMA ||
 	    range->event == MMU_NOTIFY_PROTECTION_PAGE ||
@@ -76,7 +75,7 @@ static bool watch_has_changed(struct watch *watch, unsigned long seq)
 	return changed;
 }
 
-/* Pins as ib_umem does, so that the same pages are found. */
+/* Pin as ib_umem does, so that the pages are the same. */
 static int pin_some(unsigned long start, int num, unsigned int *flags,
 		    struct page **pages)
 {
@@ -86,7 +85,10 @@ static int pin_some(unsigned long start, int num, unsigned int *flags,
 		return -EINTR;
 	ret = pin_user_pages_fast(start, num, *flags, pages);
 	if (ret == -EFAULT && *flags & FOLL_FORCE) {
-		/* Shared and read-only, as chardev/pin.c has it. */
+		/*
+		 * A shared read-only mapping: retry without FOLL_FORCE, as
+		 * chardev/pin.c does.
+		 */
 		*flags = FOLL_LONGTERM;
 		ret = pin_user_pages_fast(start, num, *flags, pages);
 	}
@@ -105,7 +107,7 @@ static bool are_next_pages(struct sg_page_iter *iter, struct page **pages,
 	return true;
 }
 
-/* Does the process have the LMR's pages mapped where the LMR is? */
+/* Does the process have the LMR's pages mapped in the range of the LMR? */
 static int compare_pages(const struct dat_lmr *lmr, unsigned long start,
 			 unsigned long num, struct page **pages)
 {
@@ -140,7 +142,7 @@ static void uncharge(const struct dat_lmr *lmr)
 }
 
 /*
- * Uncharges the process just before ib_umem charges it. If the registration fails the
+ * Uncharge the process just before ib_umem charges it. If the registration fails, the
  * LMR is not created, and the consumer does not uncharge the process again.
  */
 static struct ib_mr *register_same(const struct dat_lmr *lmr,
@@ -170,9 +172,9 @@ static struct ib_mr *register_same(const struct dat_lmr *lmr,
 }
 
 /*
- * The first notifier of a process takes all locks of its mm, and gives up if a signal
- * is pending. With a timer that ticks no call would ever come through, so signals
- * wait, but for one that kills.
+ * The first notifier of a process takes all locks of its mm, and fails if a signal is
+ * pending. With a periodic timer signal no call would ever succeed. All signals except
+ * SIGKILL are therefore blocked during the insertion.
  */
 static int watch_start(struct watch *watch, unsigned long start,
 		       unsigned long num)
@@ -213,17 +215,22 @@ static struct ib_mr *register_watched(struct dat_lmr *lmr, struct page **pages)
  * dat_lmr_reg_user_mr - register memory of the calling process by its address
  * @lmr: the LMR, from dat_lmr_map()
  *
- * For any number of pages, wherever they are. Context: process, may sleep.
- * Return: the MR; an ERR_PTR(): -E2BIG if the memory is not the caller's or the
- * device cannot do it, -ESTALE if other pages are mapped there by now, -EINTR if
- * a signal came first, or another errno.
+ * The pages can have any number and any physical addresses.
+ *
+ * Context: process, may sleep.
+ * Return: the MR; an ERR_PTR(): -E2BIG if the memory does not belong to the caller or
+ * the device cannot do it, -ESTALE if other pages are mapped there now, -EINTR if a
+ * signal arrived first, or another errno.
  */
 struct ib_mr *dat_lmr_reg_user_mr(struct dat_lmr *lmr)
 {
 	struct page **pages;
 	struct ib_mr *mr;
 
-	/* Another mm may have this address by now. The comparison finds that out. */
+	/*
+	 * A new mm may have the same address by now. The comparison of pages detects
+	 * that.
+	 */
 	if (!lmr->user_mm || lmr->user_mm != current->mm ||
 	    lmr->length > dat_dev_max_user_mr(lmr->pz->pd->device))
 		return ERR_PTR(-E2BIG);
@@ -237,7 +244,7 @@ struct ib_mr *dat_lmr_reg_user_mr(struct dat_lmr *lmr)
 
 #else
 
-/* Without notifiers a change of the mapping would not be seen. */
+/* Without MMU notifiers a change of the mapping cannot be detected. */
 struct ib_mr *dat_lmr_reg_user_mr(struct dat_lmr *lmr)
 {
 	return ERR_PTR(-E2BIG);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * loopback.c - connects two QPs of an IA to each other by way of rdma_cm
+ * loopback.c - connects two QPs of an IA to each other through rdma_cm
  *
- * A QP of iWARP is connected when its TCP connection is; there is no way to
- * move it there by hand. So the IA connects to its own address.
+ * An iWARP QP is connected only when its TCP connection is; ib_modify_qp() alone cannot
+ * do that. The IA therefore connects to its own address. regqp.c calls this file in
+ * process context and keeps the connection until it destroys the QPs.
  */
 #include <linux/completion.h>
 #include <linux/jiffies.h>
@@ -23,13 +24,13 @@
 
 /**
  * struct dat_loopback - a connection of the host to itself
- * @listener: waits for the near end; NULL once it has come
+ * @listener: waits for the near end; NULL once the near end has connected
  * @near: the end that connects
  * @far: the end that accepts
- * @far_qp: the QP at the far end
- * @nonce: what the near end says, so that nobody else is let in
- * @step: something happened at the near end
- * @event: what
+ * @far_qp: number of the QP at the far end
+ * @nonce: random private data of the near end; the far end rejects any other request
+ * @step: completed by each event at the near end
+ * @event: the latest event at the near end
  */
 struct dat_loopback {
 	struct rdma_cm_id *listener;
@@ -47,7 +48,7 @@ static int accept_near_end(struct dat_loopback *lb, struct rdma_cm_id *id,
 	struct rdma_conn_param param = { .qp_num = lb->far_qp };
 	int ret;
 
-	/* Transports may pad it. */
+	/* Transports may pad the private data, so it may be longer. */
 	if (lb->far || request->private_data_len < NONCE_SIZE ||
 	    memcmp(request->private_data, lb->nonce, NONCE_SIZE))
 		return -ECONNREFUSED;
@@ -158,13 +159,13 @@ drop:
 }
 
 /**
- * struct attempt - an attempt to make a connection, and what came of it
- * @work: makes it
+ * struct attempt - an attempt to connect, and its result
+ * @work: connects
  * @ia: the IA
  * @near: the QP that connects
  * @far: the QP that accepts
  * @lb: out: the connection, or an ERR_PTR()
- * @done: @lb is there
+ * @done: completed when @lb is set
  */
 struct attempt {
 	struct work_struct work;
@@ -190,8 +191,8 @@ static void attempt_worker(struct work_struct *work)
 
 /**
  * dat_loopback_make - connect two QPs of an IA to each other
- * @ia: the IA, whose address is used
- * @near: the QP that connects; it can send when this returns
+ * @ia: the IA; both ends use its address
+ * @near: the QP that connects; it can send after the call returns
  * @far: the QP that accepts
  *
  * Context: process, sleeps, at most some seconds.
@@ -207,9 +208,12 @@ struct dat_loopback *dat_loopback_make(struct dat_ia *ia, struct ib_qp *near,
 		.done = COMPLETION_INITIALIZER_ONSTACK(a.done),
 	};
 
-	/* Not by the caller: a signal to it would interrupt TCP's connect(). */
+	/* Not in the calling task: a signal would interrupt TCP's connect(). */
 	INIT_WORK_ONSTACK(&a.work, attempt_worker);
-	/* Nor by our own queue: upcalls run there, and may wait for the caller. */
+	/*
+	 * Not in the user's queue either: upcalls run there and may wait for the
+	 * caller.
+	 */
 	queue_work(system_unbound_wq, &a.work);
 	wait_for_completion(&a.done);
 	destroy_work_on_stack(&a.work);
@@ -217,8 +221,8 @@ struct dat_loopback *dat_loopback_make(struct dat_ia *ia, struct ib_qp *near,
 }
 
 /**
- * dat_loopback_drop - end the connection; the QPs remain
- * @lb: as from dat_loopback_make(), or NULL
+ * dat_loopback_drop - destroy the connection; the QPs remain
+ * @lb: from dat_loopback_make(), or NULL
  *
  * Context: process, may sleep.
  */
@@ -226,7 +230,7 @@ void dat_loopback_drop(struct dat_loopback *lb)
 {
 	if (!lb)
 		return;
-	/* After the listener nobody sets lb->far any more. */
+	/* Destroy the listener first: its handler sets lb->far. */
 	if (lb->listener)
 		rdma_destroy_id(lb->listener);
 	if (lb->near)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * loopback.h - a connection of the host to itself, where QPs need rdma_cm
+ * loopback.h - a connection of the host to itself, for QPs that need rdma_cm
  */
 #ifndef _KDAPL_LOOPBACK_H
 #define _KDAPL_LOOPBACK_H

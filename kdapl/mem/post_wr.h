@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * post_wr.h - the only way from the engine to ib_post_*()
+ * post_wr.h - the only callers of ib_post_*() in the engine
  *
- * A segment that a consumer supplied is in a work request only if its context was
- * looked up, which iov.c does, and if it has bytes: to some devices a length of 0
- * means 2 GiB. Kernels for debugging check the second half here, in front of the
- * device, whatever path the request has taken.
+ * A work request may contain a segment of a consumer on two conditions: iov.c has
+ * looked up its context, and its length is not 0, because some devices read a length of
+ * 0 as 2 GiB. Kernels with debugging check the length here for every request, just
+ * before the device receives it. Callers are in any context.
  */
 #ifndef _KDAPL_POST_WR_H
 #define _KDAPL_POST_WR_H
@@ -17,7 +17,7 @@
 			 IS_ENABLED(CONFIG_PROVE_LOCKING) || \
 			 IS_ENABLED(CONFIG_KCSAN))
 
-/* A read of nothing has an empty segment where the device wants one: it is ours. */
+/* An RDMA read of 0 bytes has an empty segment of kdapl if the device needs one. */
 static inline bool dat_sge_is_ours(const struct ib_sge *sge)
 {
 	return !sge->addr && !sge->length && !sge->lkey;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * pz.c - protection zones
+ * pz.c - creates, queries and frees protection zones
+ *
+ * Implements dat_pz_*(). Owns the PD of a PZ and the hidden QP that registers the
+ * memory of its LMRs. dat_pz_query() can be called from any context; the other calls
+ * sleep.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -33,7 +37,7 @@ static bool is_iwarp(struct dat_ia *ia)
 	return rdma_protocol_iwarp(dat_ia_ibdev(ia), ia->port);
 }
 
-/* With the hidden QP and its CQ; on iWARP that has a peer, and a connection. */
+/* Includes the hidden QP and its CQ; on iWARP also the second QP and the connection. */
 static size_t pz_bytes(struct dat_ia *ia)
 {
 	size_t qp = DAT_BYTES_QP + 2 * PAGE_SIZE;
@@ -43,7 +47,7 @@ static size_t pz_bytes(struct dat_ia *ia)
 	       (is_iwarp(ia) ? 2 * qp + 3 * DAT_BYTES_CM_ID : qp);
 }
 
-/* All that it can come to have, so that no registration is refused for it. */
+/* Charge the maximum at once, so that no later registration fails for lack of charge. */
 static DAT_RETURN pz_make(struct dat_pz *pz, struct dat_ia *ia)
 {
 	if (!dat_object_charge(&pz->obj, pz_bytes(ia)))
@@ -64,7 +68,7 @@ no_pd:
 }
 
 /**
- * kdapl_pz_create - make a protection zone
+ * kdapl_pz_create - create a protection zone
  * @ia_handle: the IA
  * @pz_handle: out: the handle
  *
@@ -72,7 +76,7 @@ no_pd:
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_pz_create(DAT_IA_HANDLE ia_handle,
 			   DAT_PZ_HANDLE *pz_handle)
@@ -115,9 +119,9 @@ leave:
 }
 
 /**
- * kdapl_pz_query - what a protection zone belongs to
+ * kdapl_pz_query - report the parameters of a protection zone
  * @pz_handle: the PZ
- * @pz_param_mask: DAT_PZ_FIELD_*
+ * @pz_param_mask: DAT_PZ_FIELD_*; all parameters are filled in
  * @pz_param: out: the parameters
  *
  * Specification: dat_pz_query().
@@ -151,8 +155,8 @@ DAT_RETURN kdapl_pz_query(DAT_PZ_HANDLE pz_handle,
  * Specification: dat_pz_free().
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an LMR, RMR or
- * EP is in it).
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE (an LMR, RMR or EP is in
+ * it).
  */
 DAT_RETURN kdapl_pz_free(DAT_PZ_HANDLE pz_handle)
 {

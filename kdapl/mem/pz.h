@@ -14,7 +14,7 @@
  * struct dat_pz - a protection zone
  * @obj: head
  * @pd: its protection domain
- * @reg: registers its LMRs
+ * @reg: registers the memory of its LMRs
  */
 struct dat_pz {
 	struct dat_object obj;

@@ -2,12 +2,11 @@
 /*
  * regqp.c - registers memory through a QP that is connected to itself
  *
- * A fast registration is a work request, so it takes a QP in the PD of the
- * memory. This one belongs to the PZ and carries nothing else. It can die like
- * any other (a link event, a reset of the device); the registration under way
- * then fails or runs into its deadline, and the next one gets a new QP.
- *
- * On iWARP, where no QP can be its own peer, it has another one for a peer.
+ * A fast registration is a work request, so it needs a QP in the PD of the memory. This
+ * hidden QP belongs to the PZ and carries nothing else. It can fail like any other QP
+ * (a link event, a reset of the device). The current registration then fails or times
+ * out, and the next one creates a new QP. On iWARP a QP cannot be connected to itself,
+ * so it is connected to a second one. lmr_mr.c calls this file in process context.
  */
 #include <linux/completion.h>
 #include <linux/jiffies.h>
@@ -25,8 +24,8 @@
 #define REG_QUEUE_LEN	4
 
 /**
- * dat_regqp_init - prepare; the QP is made when it is needed
- * @reg: to be filled in
+ * dat_regqp_init - initialise; the first registration creates the QP
+ * @reg: out: the registration QP
  * @ia: the IA
  * @pd: the PD
  */
@@ -54,8 +53,8 @@ static void regqp_drop(struct dat_regqp *reg)
 }
 
 /**
- * dat_regqp_destroy - free the QP
- * @reg: as from dat_regqp_init()
+ * dat_regqp_destroy - destroy the QP, if there is one
+ * @reg: from dat_regqp_init()
  *
  * Context: process, may sleep.
  */
@@ -66,7 +65,7 @@ void dat_regqp_destroy(struct dat_regqp *reg)
 	mutex_unlock(&reg->lock);
 }
 
-/* A GID of the port itself; on RoCE one with a network device behind it. */
+/* Find a GID of the port itself; on RoCE one that has a network device. */
 static const struct ib_gid_attr *own_gid(struct ib_device *ibdev, u32 port)
 {
 	const struct ib_gid_attr *gid;
@@ -84,7 +83,7 @@ static const struct ib_gid_attr *own_gid(struct ib_device *ibdev, u32 port)
 	return NULL;
 }
 
-/* The address handle that leads from the port back to it. */
+/* Fill in the address that leads from the port back to it. */
 static int own_address(struct ib_device *ibdev, u32 port, u16 lid,
 		       struct rdma_ah_attr *ah)
 {
@@ -216,7 +215,7 @@ drop:
 	return ret;
 }
 
-/* The status of the next completion, as soon as it is there; or -EAGAIN. */
+/* Busy-poll for at most REG_SPIN_US. Return the status of the completion, or -EAGAIN. */
 static int regqp_spin(struct dat_regqp *reg)
 {
 	ktime_t end = ktime_add_us(ktime_get(), REG_SPIN_US);
@@ -231,8 +230,9 @@ static int regqp_spin(struct dat_regqp *reg)
 }
 
 /*
- * A context that polls for whoever waits would have to be scheduled first, and so
- * would he. A registration takes less than that, most of the time.
+ * Poll here first: most registrations take less time than scheduling a polling context
+ * and then the waiter.
+ *
  * Return: the status of the next completion, or -ETIMEDOUT.
  */
 static int regqp_poll(struct dat_regqp *reg)
@@ -247,7 +247,7 @@ static int regqp_poll(struct dat_regqp *reg)
 	reinit_completion(&reg->done);
 	for (;;) {
 		ib_req_notify_cq(reg->cq, IB_CQ_NEXT_COMP);
-		/* What came before that is not told of. */
+		/* No event reports a completion from before the arming, so poll again. */
 		if (ib_poll_cq(reg->cq, 1, &wc) > 0)
 			return wc.status;
 		if (!left)
@@ -269,7 +269,7 @@ static int regqp_post(struct dat_regqp *reg, struct ib_mr *mr, int access)
 	};
 	int ret;
 
-	/* With bottom halves off a software device is run when they come on. */
+	/* A software device runs when bottom halves are enabled again. */
 	local_bh_disable();
 	ret = dat_wr_post_send(reg->qp, &wr.wr, NULL);
 	local_bh_enable();
@@ -277,7 +277,10 @@ static int regqp_post(struct dat_regqp *reg, struct ib_mr *mr, int access)
 		return ret;
 
 	ret = regqp_poll(reg);
-	/* The next one would take it for its own. */
+	/*
+	 * Destroy the QP: the next registration would take a late completion for its
+	 * own.
+	 */
 	if (ret == -ETIMEDOUT)
 		regqp_drop(reg);
 	return ret > 0 ? -EIO : ret;
@@ -285,21 +288,20 @@ static int regqp_post(struct dat_regqp *reg, struct ib_mr *mr, int access)
 
 /**
  * dat_regqp_register - register memory
- * @reg: the QP to do it through
+ * @reg: the registration QP
  * @mr: an MR with its pages mapped and its key updated
  * @access: IB_ACCESS_*
  *
- * Context: process, sleeps for as long as the device needs, at most some
- * seconds.
- * Return: 0 or a negative errno; then @mr may be registered or not, and the
- * caller frees it.
+ * Context: process, sleeps for as long as the device needs, at most some seconds.
+ * Return: 0 or a negative errno; then @mr may be registered or not, and the caller
+ * frees it.
  */
 int dat_regqp_register(struct dat_regqp *reg, struct ib_mr *mr, int access)
 {
 	int ret, tries;
 
 	mutex_lock(&reg->lock);
-	/* A QP that died since it was last used shows at the first try. */
+	/* If the QP has failed since its last use, the first attempt detects it. */
 	for (tries = 0; tries < 2; tries++) {
 		ret = reg->qp ? 0 : regqp_make(reg);
 		if (ret)

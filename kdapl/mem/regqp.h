@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * regqp.h - the queue pair through which a PZ registers memory
+ * regqp.h - the hidden queue pair through which a PZ registers memory
  */
 #ifndef _KDAPL_REGQP_H
 #define _KDAPL_REGQP_H
@@ -14,13 +14,13 @@ struct dat_loopback;
 
 /**
  * struct dat_regqp - a QP that is connected to its own host
- * @lock: one registration at a time
+ * @lock: serialises registrations
  * @ia: the IA
- * @pd: the PD that it serves
- * @cq: its completions; NULL until the first registration
- * @done: there is something in @cq
- * @qp: the QP; NULL until the first registration, and after it has failed
- * @far_qp: what it is connected to, where that is not itself; else NULL
+ * @pd: the PD of the QP
+ * @cq: CQ of the QP; NULL until the first registration, and after a failure
+ * @done: completed when @cq receives a completion
+ * @qp: the QP; NULL until the first registration, and after a failure
+ * @far_qp: the QP that @qp is connected to on iWARP; else NULL
  * @loopback: the connection to @far_qp
  */
 struct dat_regqp {

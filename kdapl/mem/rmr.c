@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * rmr.c - making, querying and freeing remote memory regions
+ * rmr.c - creates, queries, repairs and frees remote memory regions
+ *
+ * Implements dat_rmr_create(), dat_rmr_query(), dat_rmr_renew() and dat_rmr_free().
+ * Owns the MRs of an RMR: create, free and the repair work allocate and destroy them in
+ * process context. rmr_window.c changes the state of the windows.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -15,7 +19,7 @@
 #include "mem/rmr.h"
 
 /**
- * dat_rmr_handle - the handle of an RMR
+ * dat_rmr_handle - return the handle of an RMR
  * @rmr: the RMR
  */
 DAT_HANDLE dat_rmr_handle(const struct dat_rmr *rmr)
@@ -35,7 +39,9 @@ static struct ib_mr *rmr_alloc_mr(struct dat_rmr *rmr)
 	return ERR_PTR(-ENOMEM);
 }
 
-/* The index is the next MR's as soon as this one is deregistered. */
+/*
+ * Remove the key first: the next MR may receive the index once this MR is deregistered.
+ */
 static void rmr_free_mr(struct dat_rmr *rmr, struct ib_mr *mr)
 {
 	if (!mr)
@@ -44,7 +50,7 @@ static void rmr_free_mr(struct dat_rmr *rmr, struct ib_mr *mr)
 	dat_dev_dereg_mr(mr);
 }
 
-/* All MRs of a window. The caller has the window to itself. */
+/* Free all MRs of a window. The caller has exclusive use of the window. */
 static void window_free_mrs(struct dat_rmr *rmr, struct dat_window *w)
 {
 	rmr_free_mr(rmr, w->mr);
@@ -55,7 +61,7 @@ static void window_free_mrs(struct dat_rmr *rmr, struct dat_window *w)
 	w->shown.pages = 0;
 }
 
-/* Deregisters the MR that is used up, and allocates the next spare in good time. */
+/* Deregister the used-up MR, and allocate the next spare before it is needed. */
 static void window_renew_spare(struct dat_rmr *rmr, struct dat_window *w)
 {
 	struct ib_mr *old = NULL, *spare;
@@ -71,7 +77,7 @@ static void window_renew_spare(struct dat_rmr *rmr, struct dat_window *w)
 	spare = rmr_alloc_mr(rmr);
 	if (IS_ERR(spare))
 		return;
-	/* Only this work sets it. */
+	/* Only this work sets the spare. */
 	spin_lock_bh(&rmr->lock);
 	w->keys.spare = spare;
 	spin_unlock_bh(&rmr->lock);
@@ -83,15 +89,16 @@ static DECLARE_WAIT_QUEUE_HEAD(repair_wq);
  * dat_rmr_wait_for_repair - wait until no broken window shows an LMR
  * @lmr: the LMR
  *
- * A bind that failed is no reason to refuse dat_lmr_free(). Context: process,
- * sleeps.
+ * dat_lmr_free() must not fail because of a bind that failed.
+ *
+ * Context: process, sleeps.
  */
 void dat_rmr_wait_for_repair(struct dat_lmr *lmr)
 {
 	wait_event(repair_wq, !atomic_read(&lmr->broken));
 }
 
-/* The window has no MR any more. */
+/* The window has no MR any more, so its LMR can be released. */
 static void window_close(struct dat_window *w)
 {
 	struct dat_lmr *lmr = w->lmr;
@@ -112,12 +119,12 @@ static void rmr_repair(struct work_struct *work)
 	struct dat_rmr *rmr = container_of(work, struct dat_rmr, repair_work);
 	unsigned int i;
 
-	/* The device is there: rmr_shutdown() waits for this work. */
+	/* The device is registered: rmr_shutdown() waits for this work. */
 	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
 		struct dat_window *w = &rmr->windows[i];
 		struct ib_mr *mr;
 
-		/* Nobody else touches a broken window. */
+		/* Only this work uses a broken window. */
 		if (READ_ONCE(w->state) != DAT_WINDOW_BROKEN) {
 			window_renew_spare(rmr, w);
 			continue;
@@ -151,8 +158,8 @@ static unsigned int rmr_outstanding(struct dat_rmr *rmr,
 }
 
 /*
- * An MR must not go while a work request that names it is in a queue. Binds
- * complete by themselves; if they do not, their connection has to give way.
+ * An MR must not be destroyed while a queued work request names it. Binds complete by
+ * themselves. If they do not, ops->progress() breaks their connection.
  */
 static void rmr_wait_for_binds(struct dat_rmr *rmr)
 {
@@ -170,7 +177,7 @@ static void rmr_shutdown(struct dat_object *obj)
 	struct dat_rmr *rmr = to_rmr(obj);
 	unsigned int i;
 
-	/* Binds that hold the lock go through, later ones see is_down. */
+	/* Binds that hold the lock complete; later binds see is_down. */
 	spin_lock_bh(&rmr->lock);
 	spin_unlock_bh(&rmr->lock);
 	rmr_wait_for_binds(rmr);
@@ -282,7 +289,7 @@ leave:
 }
 
 /**
- * kdapl_rmr_create - make an RMR, bound to nothing
+ * kdapl_rmr_create - create an RMR that is not bound
  * @pz_handle: its PZ
  * @rmr_handle: out: the handle
  *
@@ -290,7 +297,7 @@ leave:
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device has gone).
+ * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_rmr_create(DAT_PZ_HANDLE pz_handle,
 			    DAT_RMR_HANDLE *rmr_handle)
@@ -302,14 +309,14 @@ DAT_RETURN kdapl_rmr_create(DAT_PZ_HANDLE pz_handle,
 }
 
 /**
- * kdapl_rmr_create_for_ep - make an RMR that is bound on one EP at a time
+ * kdapl_rmr_create_for_ep - create an RMR that is bound on one EP at a time
  * @pz_handle: its PZ
  * @rmr_handle: out: the handle
  *
- * As long as it is bound on an EP that is connected, no other EP can bind or
- * unbind it. Verbs give kernel consumers no memory window that belongs to a
- * connection, so peers are checked as for any RMR: by its PZ. Who has peers
- * that might use each other's contexts gives each EP a PZ of its own.
+ * While the RMR is bound on a connected EP, no other EP can bind or unbind it. Verbs
+ * give kernel consumers no memory window that belongs to a connection, so the device
+ * checks peers as for any RMR: by its PZ. A consumer whose peers might use each other's
+ * contexts needs a separate PZ for each EP.
  *
  * Specification: dat_rmr_create_for_ep(), DAT 2.0.
  *
@@ -326,11 +333,10 @@ DAT_RETURN kdapl_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
 }
 
 /**
- * kdapl_rmr_query - the parameters of an RMR
+ * kdapl_rmr_query - report the parameters of an RMR
  * @rmr_handle: the RMR
- * @rmr_param_mask: DAT_RMR_FIELD_*; all are filled in
- * @rmr_param: out: the parameters; a segment_length of 0 tells that it is not
- *	bound
+ * @rmr_param_mask: DAT_RMR_FIELD_*; all parameters are filled in
+ * @rmr_param: out: the parameters; segment_length is 0 if the RMR is not bound
  *
  * Specification: dat_rmr_query().
  *
@@ -374,14 +380,14 @@ DAT_RETURN kdapl_rmr_query(DAT_RMR_HANDLE rmr_handle,
 }
 
 /**
- * dat_rmr_renew - wait for what keeps a bind from finding a window, but for other binds
+ * dat_rmr_renew - wait for the MRs that the next bind of an RMR needs
  * @rmr_handle: the RMR
  *
- * A context is never given out twice, so the memory registrations behind an RMR are
- * renewed after some hundreds of binds. dat_rmr_bind() cannot sleep: should binds follow
- * each other too fast, it returns DAT_INSUFFICIENT_RESOURCES with
- * DAT_RESOURCE_MEMORY_REGION. After this call, it does so only if two binds are under
- * way, or for want of memory. No specification has it.
+ * A context is never used twice, so kdapl replaces the MRs of an RMR after some
+ * hundreds of binds. dat_rmr_bind() cannot sleep: if binds follow each other too fast,
+ * it returns DAT_INSUFFICIENT_RESOURCES with DAT_RESOURCE_MEMORY_REGION. After this
+ * call it does so only if two binds are outstanding, or if there is no memory. The call
+ * does not wait for outstanding binds. No specification has this call.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
@@ -404,10 +410,9 @@ EXPORT_SYMBOL_GPL(dat_rmr_renew);
  * kdapl_rmr_free - free an RMR
  * @rmr_handle: the RMR, bound or not
  *
- * When it returns, none of the contexts that the RMR ever had gives access. A
- * bind that is still outstanding is waited for; if it does not complete in
- * seconds, because the peer does not answer, its connection is broken.
- * Specification: dat_rmr_free().
+ * After the call returns, no context that the RMR ever had permits access. The call
+ * waits for outstanding binds. If a bind does not complete within seconds, because the
+ * peer does not answer, the call breaks its connection. Specification: dat_rmr_free().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * rmr.h - remote memory regions
+ *
+ * Declares struct dat_rmr and its two windows. rmr.c owns their MRs, rmr_window.c their
+ * states, and rmr_find.c the lookup by rmr_context.
  */
 #ifndef _KDAPL_RMR_H
 #define _KDAPL_RMR_H
@@ -19,19 +22,19 @@ struct dat_pz;
 #define DAT_RMR_WINDOWS		2
 #define DAT_RMR_NO_WINDOW	DAT_RMR_WINDOWS
 
-/* In dto->bind: the window being bound, and above it the one being unbound. */
+/* In dto->bind: the window that is bound, and above it the one that is unbound. */
 #define DAT_BIND_NEW(bind)	((bind) & 3)
 #define DAT_BIND_OLD(bind)	((bind) >> 2)
 #define DAT_BIND(new, old)	((new) | (old) << 2)
 
 /**
- * enum dat_window_state - what a window of an RMR is
- * @DAT_WINDOW_IDLE: dead to peers, free for the next bind
+ * enum dat_window_state - state of a window of an RMR
+ * @DAT_WINDOW_IDLE: invalid for peers, free for the next bind
  * @DAT_WINDOW_BINDING: its registration has been posted
  * @DAT_WINDOW_BOUND: open to peers
  * @DAT_WINDOW_UNBINDING: its invalidation has been posted
- * @DAT_WINDOW_BROKEN: a bind failed and nobody knows what the device has done;
- *	it keeps its LMR until its MR is gone, and gets a new one
+ * @DAT_WINDOW_BROKEN: a bind has failed, and the state of the MR in the device is
+ *	unknown; the window keeps its LMR until its MR is deregistered and replaced
  */
 enum dat_window_state {
 	DAT_WINDOW_IDLE,
@@ -42,11 +45,11 @@ enum dat_window_state {
 };
 
 /**
- * struct dat_shown - what an MR's list of pages is
- * @pages: number of the pages, or 0 if it is none
- * @address: where the part of them that it shows begins
- * @length: bytes
- * @iova: what peers call the first of them
+ * struct dat_shown - content of an MR's page list
+ * @pages: identifier of the pages, see dat_lmr_new_pages(); 0 if the list is not valid
+ * @address: first address of the listed part
+ * @length: length of the part, in bytes
+ * @iova: address of the first byte for peers
  */
 struct dat_shown {
 	u64 pages;
@@ -57,17 +60,17 @@ struct dat_shown {
 
 /**
  * struct dat_window - one of the MRs of an RMR
- * @mr: the MR; NULL when the device has gone, or no new one could be had
- * @state: guarded by rmr->lock
- * @keys: those that it has had
- * @dead_key: the key that the device last knew it by
- * @lmr: what it shows a part of, referenced and used unless idle
+ * @mr: the MR; NULL after the device is removed, or if no new MR could be allocated
+ * @state: state of the window; protected by rmr->lock
+ * @keys: the keys of @mr that have been used
+ * @dead_key: the key under which the device last knew @mr
+ * @lmr: the LMR that it shows a part of, referenced and used unless idle
  * @triplet: the part
- * @address: what peers call its first byte
- * @va_type: how they count
- * @privileges: what peers may do
- * @revoked: a peer has invalidated it before the bind's completion was seen
- * @shown: what @mr would show if it were registered as it is
+ * @address: address of the first byte for peers
+ * @va_type: address type for peers
+ * @privileges: privileges of peers
+ * @revoked: a peer has invalidated it before kdapl processed the bind's completion
+ * @shown: content of the page list of @mr
  */
 struct dat_window {
 	struct ib_mr *mr;
@@ -88,14 +91,14 @@ struct dat_window {
  * @obj: head
  * @pz: its PZ, used
  * @scope: DAT_RMR_SCOPE_PZ or DAT_RMR_SCOPE_EP
- * @lock: guards the windows, @current_window, @scope_ep, @bind_ep, @outstanding
- * @windows: the MRs; mapping pages into an MR rewrites it at once, so the next
- *	bind must not touch the one that peers can still reach
+ * @lock: protects the windows, @current_window, @scope_ep, @bind_ep, @outstanding
+ * @windows: the MRs; mapping pages into an MR rewrites it at once, so the next bind
+ *	must not use the MR that peers can still access
  * @current_window: the window of the latest bind, or DAT_RMR_NO_WINDOW
- * @scope_ep: EP of the latest bind, which a @scope of an EP is about
- * @bind_ep: EP of the latest bind, referenced while @outstanding
- * @outstanding: binds that have not completed
- * @repair_work: gives broken windows new MRs, and others their spares
+ * @scope_ep: EP of the latest bind, for DAT_RMR_SCOPE_EP
+ * @bind_ep: EP of the latest bind, referenced while @outstanding is not 0
+ * @outstanding: number of binds that have not completed
+ * @repair_work: replaces the MRs of broken windows and allocates spares for others
  */
 struct dat_rmr {
 	struct dat_object obj;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * rmr_find.c - from an rmr_context to what it opens to peers
+ * rmr_find.c - looks up the memory that an rmr_context opens to peers
  *
- * As for LMRs, each open IA has its own table. An MR has one index for both its
- * keys, so LMRs are found in theirs.
+ * Each open IA has its own table of RMRs, as it has of LMRs. Both keys of an MR have
+ * one index, so the table of LMRs also serves their rmr_contexts. Create and free calls
+ * change the table in process context; DTOs and completions look it up in any context.
  */
 #include "dev/ia.h"
 #include "mem/fmr.h"
@@ -11,7 +12,7 @@
 #include "mem/rmr.h"
 
 /**
- * dat_rmr_insert_key - make an RMR known by the index part of a context
+ * dat_rmr_insert_key - insert an RMR into the table by the index of a key
  * @rmr: the RMR
  * @key: any context with that index
  *
@@ -25,9 +26,9 @@ int dat_rmr_insert_key(struct dat_rmr *rmr, u32 key)
 }
 
 /**
- * dat_rmr_remove_key - the reverse of dat_rmr_insert_key()
+ * dat_rmr_remove_key - reverse dat_rmr_insert_key()
  * @rmr: the RMR
- * @key: what was given then
+ * @key: the key that was passed to dat_rmr_insert_key()
  *
  * Context: process.
  */
@@ -49,7 +50,7 @@ static struct dat_rmr *find_rmr(struct dat_ia *ia, DAT_RMR_CONTEXT context)
 }
 
 /**
- * dat_context_revoked - a peer has invalidated a context
+ * dat_context_revoked - process the invalidation of a context by a peer
  * @ia: the IA
  * @context: the rmr_context of an LMR or an RMR
  *
@@ -68,12 +69,14 @@ void dat_context_revoked(struct dat_ia *ia, DAT_RMR_CONTEXT context)
 	else if (lmr && lmr->fmr)
 		dat_fmr_revoke(lmr, context);
 	else if (lmr)
-		/* The device takes its lmr_context no more than the other. */
+		/*
+		 * The device rejects its lmr_context from now on, like the rmr_context.
+		 */
 		dat_lmr_remove_key(lmr, lmr->lkey);
 	rcu_read_unlock();
 }
 
-/* No sum of an address and a length: that may wrap around. */
+/* Do not add the address and the length: the sum may overflow. */
 static bool window_covers(const struct dat_window *w,
 			  const DAT_RMR_TRIPLET *triplet)
 {
@@ -84,7 +87,7 @@ static bool window_covers(const struct dat_window *w,
 	       triplet->segment_length <= length - offset;
 }
 
-/* Is it within the open window? */
+/* Is the range within the open window? */
 static DAT_RETURN check_rmr(struct dat_rmr *rmr, const DAT_RMR_TRIPLET *triplet,
 			    DAT_MEM_PRIV_FLAGS privilege, u32 *lkey)
 {
@@ -132,12 +135,12 @@ static DAT_RETURN check_lmr(const struct dat_lmr *lmr, const struct dat_pz *pz,
  * @pz: PZ of the EP
  * @triplet: the memory; its context is that of an RMR, or of an LMR with remote
  *	privileges
- * @privilege: what must be open
- * @lkey: out: for a work request
+ * @privilege: the privilege that the memory must have
+ * @lkey: out: key for a work request
  *
  * Context: any; in an RCU read-side section.
- * Return: DAT_SUCCESS, DAT_PROTECTION_VIOLATION (nothing of this PZ has such a
- * context), DAT_INVALID_PARAMETER (outside), DAT_PRIVILEGES_VIOLATION.
+ * Return: DAT_SUCCESS, DAT_PROTECTION_VIOLATION (the context belongs to no memory of
+ * this PZ), DAT_INVALID_PARAMETER (outside), DAT_PRIVILEGES_VIOLATION.
  */
 DAT_RETURN dat_remote_check(struct dat_ia *ia, const struct dat_pz *pz,
 			    const DAT_RMR_TRIPLET *triplet,

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * rmr_window.c - the life of the two windows of an RMR
+ * rmr_window.c - changes the state of the two windows of an RMR
+ *
+ * Maps an LMR into a window before a bind, and processes completions of binds and
+ * invalidations by peers. The posting code and the completion code call it, in any
+ * context. If a bind fails, this file marks windows as broken, and the repair work in
+ * rmr.c replaces their MRs.
  */
 #include "base/workqueue.h"
 #include "dev/device.h"
@@ -21,15 +26,15 @@ static bool is_same(const struct dat_shown *a, const struct dat_shown *b)
 }
 
 /**
- * dat_window_map - have a window's MR list the pages of a part of an LMR
- * @window: the window, dead to peers; the key of its MR is moved on
+ * dat_window_map - list the pages of a part of an LMR in a window's MR
+ * @window: the window, invalid for peers; its MR receives the next key
  * @lmr: the LMR, used
  * @part: the part
- * @iova: what peers shall call its first byte
+ * @iova: address of the first byte for peers
  *
- * Who binds the same part again and again, as to one buffer after the other has
- * been filled, has it listed once for each window. A key is used up even if the bind
- * fails later.
+ * If a consumer binds the same part repeatedly, for example each buffer after it has
+ * been filled, the pages are listed only once for each window. The key counts as used
+ * even if the bind fails later.
  *
  * Context: any; the RMR's lock is held.
  * Return: as dat_lmr_map_mr().
@@ -51,7 +56,7 @@ int dat_window_map(struct dat_window *window, const struct dat_lmr *lmr,
 		window->keys.used++;
 		return 0;
 	}
-	/* Whatever becomes of it, it is not what it was. */
+	/* Even if the mapping fails, the old page list is no longer valid. */
 	window->shown.pages = 0;
 	err = dat_lmr_map_mr(lmr, mr, shown.address, shown.length, iova);
 	if (err)
@@ -63,8 +68,8 @@ int dat_window_map(struct dat_window *window, const struct dat_lmr *lmr,
 }
 
 /**
- * dat_window_clear - let go of a window's LMR
- * @window: the window, dead to peers
+ * dat_window_clear - release a window's LMR
+ * @window: the window, invalid for peers
  *
  * Context: any.
  */
@@ -118,15 +123,15 @@ static unsigned int rmr_open_window(const struct dat_rmr *rmr)
 }
 
 /*
- * The connection is gone, and what was flushed may have been carried out all
- * the same: rxe for one flushes what it has done already. So neither window is
- * trusted; both are closed for certain, by way of new MRs.
+ * The connection is broken, and the device may have executed a flushed request all the
+ * same: rxe flushes requests that it has already executed. kdapl therefore trusts
+ * neither window and closes both by replacing their MRs.
  */
 static void rmr_bind_failed(struct dat_rmr *rmr, u8 bind)
 {
 	unsigned int new = DAT_BIND_NEW(bind), old = DAT_BIND_OLD(bind);
 
-	/* It is broken already if the bind that should have opened it failed. */
+	/* The window is already broken if the bind that should have opened it failed. */
 	if (old != DAT_RMR_NO_WINDOW &&
 	    rmr->windows[old].state == DAT_WINDOW_UNBINDING)
 		window_break(rmr, &rmr->windows[old]);
@@ -136,8 +141,8 @@ static void rmr_bind_failed(struct dat_rmr *rmr, u8 bind)
 }
 
 /**
- * dat_rmr_bound - a bind has completed
- * @rmr: the RMR, referenced by the bind; the reference is returned
+ * dat_rmr_bound - process the completion of a bind
+ * @rmr: the RMR; the reference of the bind is returned
  * @bind: its windows, as in &struct dat_dto
  * @status: status of the completion
  *
@@ -154,7 +159,7 @@ void dat_rmr_bound(struct dat_rmr *rmr, u8 bind, enum ib_wc_status status)
 		unsigned int new = DAT_BIND_NEW(bind);
 		unsigned int old = DAT_BIND_OLD(bind);
 
-		/* The next bind may have begun to unbind it already. */
+		/* The next bind may already have begun to unbind the window. */
 		if (new != DAT_RMR_NO_WINDOW &&
 		    rmr->windows[new].state == DAT_WINDOW_BINDING)
 			window_bound(&rmr->windows[new]);
@@ -172,12 +177,13 @@ void dat_rmr_bound(struct dat_rmr *rmr, u8 bind, enum ib_wc_status status)
 }
 
 /**
- * dat_rmr_revoke - a peer has invalidated a window
+ * dat_rmr_revoke - process the invalidation of a window by a peer
  * @rmr: the RMR
- * @context: the context that is dead
+ * @context: the context that the peer has invalidated
  *
- * If it was the open one, the RMR is bound to nothing. Context: any; in an RCU
- * read-side section.
+ * If the context belonged to the open window, the RMR is no longer bound.
+ *
+ * Context: any; in an RCU read-side section.
  */
 void dat_rmr_revoke(struct dat_rmr *rmr, DAT_RMR_CONTEXT context)
 {
@@ -189,7 +195,7 @@ void dat_rmr_revoke(struct dat_rmr *rmr, DAT_RMR_CONTEXT context)
 
 		if (window->dead_key != context)
 			continue;
-		/* The invalidation that is posted already does no harm. */
+		/* An invalidation that is already posted does no harm. */
 		if (window->state == DAT_WINDOW_BOUND)
 			window_retire(window);
 		else if (window->state == DAT_WINDOW_BINDING)
@@ -202,7 +208,7 @@ void dat_rmr_revoke(struct dat_rmr *rmr, DAT_RMR_CONTEXT context)
 	spin_unlock_bh(&rmr->lock);
 }
 
-/* False if all its contexts were given out, and there is no other MR yet. */
+/* Return false if all contexts of the MR are used up and no spare MR is ready. */
 static bool window_renew(struct dat_rmr *rmr, struct dat_window *window)
 {
 	if (!dat_frmr_renew(&window->mr, &window->keys)) {
@@ -220,10 +226,12 @@ static bool window_renew(struct dat_rmr *rmr, struct dat_window *window)
 }
 
 /**
- * dat_rmr_idle_window - the window for the next bind
- * @rmr: the RMR, whose lock the caller holds
+ * dat_rmr_idle_window - find the window for the next bind
+ * @rmr: the RMR; the caller holds its lock
  *
- * The other one must not be needed any more. Context: any.
+ * The caller must no longer need the other window.
+ *
+ * Context: any.
  * Return: its index, or DAT_RMR_NO_WINDOW.
  */
 unsigned int dat_rmr_idle_window(struct dat_rmr *rmr)
@@ -234,7 +242,7 @@ unsigned int dat_rmr_idle_window(struct dat_rmr *rmr)
 		if (rmr->windows[i].state == DAT_WINDOW_IDLE &&
 		    window_renew(rmr, &rmr->windows[i]))
 			break;
-		/* There was no memory for its new MR; there may be now. */
+		/* Retry a replacement that failed for lack of memory. */
 		if (rmr->windows[i].state == DAT_WINDOW_BROKEN)
 			rmr_repair_later(rmr);
 	}

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * sync.c - makes memory and RDMA agree on machines that are not coherent
+ * sync.c - synchronises memory with RDMA on machines that are not coherent
+ *
+ * Implements dat_lmr_sync_rdma_read() and dat_lmr_sync_rdma_write(), in process
+ * context. Both check all segments before they synchronise the first. On coherent
+ * machines the calls of the DMA API do nothing.
  */
 #include <linux/dma-map-ops.h>
 #include <linux/kernel.h>
@@ -13,8 +17,8 @@
 #include "mem/lmr.h"
 
 /*
- * Do caches have to be written back? If the device is coherent and the DMA API has
- * work nevertheless, then it copies to and from bounce buffers.
+ * Must caches be written back? If the device is coherent but the DMA API still has to
+ * synchronise, it copies to and from bounce buffers.
  */
 static bool has_caches(const struct ib_device *ibdev)
 {
@@ -23,11 +27,12 @@ static bool has_caches(const struct ib_device *ibdev)
 }
 
 /*
- * For peers' writes there are two occasions: a peer has written, or will write where
- * the CPU has. What the CPU wrote must be in memory by then, or the cache would
- * write it over what the peer has put there. On the first occasion the cache has
- * nothing to write back, so that the order serves both. A bounce buffer cannot be
- * served so: it would be filled with what was there before the peer wrote.
+ * A consumer synchronises for writes of peers in two cases: a peer has written, or a
+ * peer will write where the CPU has written. In the second case the CPU's data must be
+ * in memory first. Otherwise the cache would later overwrite the peer's data. In the
+ * first case the cache has nothing to write back, so this order serves both. It does
+ * not serve bounce buffers: they would be filled with data from before the peer's
+ * write.
  */
 static void sync_for_writes(struct ib_device *ibdev, u64 dma, u32 length)
 {
@@ -37,7 +42,7 @@ static void sync_for_writes(struct ib_device *ibdev, u64 dma, u32 length)
 	ib_dma_sync_single_for_cpu(ibdev, dma, length, DMA_FROM_DEVICE);
 }
 
-/* On machines that are coherent these calls of the DMA API do nothing. */
+/* On coherent machines these calls of the DMA API do nothing. */
 static void sync_range(struct dat_lmr *lmr, u64 address, u32 length,
 		       enum dma_data_direction dir)
 {
@@ -46,7 +51,7 @@ static void sync_range(struct dat_lmr *lmr, u64 address, u32 length,
 	unsigned int nents;
 	u32 offset;
 
-	/* What peers cannot write to has nothing new for us. */
+	/* Peers cannot have written to this memory. */
 	if (dir == DMA_FROM_DEVICE && lmr->dma_dir == DMA_TO_DEVICE)
 		return;
 
@@ -75,8 +80,8 @@ static void end_sync(struct dat_lmr *lmr)
 }
 
 /**
- * dat_lmr_wait_for_syncs - wait until nobody synchronises an LMR
- * @lmr: the LMR, which can no longer be found
+ * dat_lmr_wait_for_syncs - wait until no call synchronises an LMR
+ * @lmr: the LMR, which lookups no longer find
  *
  * Context: process, may sleep.
  */
@@ -86,8 +91,8 @@ void dat_lmr_wait_for_syncs(struct dat_lmr *lmr)
 }
 
 /*
- * Finds the LMR of a segment. It is not used as a bind uses it: that would
- * make dat_lmr_free() fail, and here it shall but wait.
+ * Look up the LMR of a segment. Do not take a use count as a bind does: dat_lmr_free()
+ * would fail, but it only has to wait.
  */
 static struct dat_lmr *begin_sync(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg)
 {
@@ -102,7 +107,7 @@ static struct dat_lmr *begin_sync(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg)
 		return NULL;
 
 	atomic_inc(&lmr->syncs);
-	/* Either the one who frees it sees the count, or this sees the claim. */
+	/* Either the free call sees the count, or this sees the claim. */
 	smp_mb__after_atomic();
 	if (atomic_read(&lmr->obj.users) >= 0)
 		return lmr;
@@ -110,7 +115,7 @@ static struct dat_lmr *begin_sync(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg)
 	return NULL;
 }
 
-/* The memory of an LMR that is registered by posting may go at any time. */
+/* The memory of an LMR that is registered by posting may change at any time. */
 static bool sync_fmr(struct dat_lmr *lmr, const DAT_LMR_TRIPLET *seg,
 		     enum dma_data_direction dir, bool check_only)
 {
@@ -131,7 +136,7 @@ static DAT_RETURN sync_segment(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg,
 	struct dat_lmr *lmr;
 	bool ok = true;
 
-	/* With a length of zero the rest of a triplet has no meaning. */
+	/* With a length of 0 the other fields of a triplet have no meaning. */
 	if (!seg->segment_length)
 		return DAT_SUCCESS;
 	lmr = begin_sync(ia, seg);
@@ -161,7 +166,10 @@ static DAT_RETURN sync_segments(DAT_IA_HANDLE ia_handle,
 				  DAT_INVALID_HANDLE_IA, &ret);
 	if (!obj)
 		return ret;
-	/* All or none: the first round only looks. */
+	/*
+	 * The first pass only checks, so that the call synchronises all segments or
+	 * none.
+	 */
 	do {
 		for (i = 0; i < num && !ret; i++)
 			ret = sync_segment(to_ia(obj), &segs[i], dir,
@@ -173,17 +181,17 @@ static DAT_RETURN sync_segments(DAT_IA_HANDLE ia_handle,
 }
 
 /**
- * kdapl_lmr_sync_rdma_read - let peers read what was written locally
+ * kdapl_lmr_sync_rdma_read - make local writes visible to RDMA reads of peers
  * @ia_handle: the IA
- * @local_segments: what was written; parts of any LMRs of the IA
- * @num_segments: how many
+ * @local_segments: the memory that was written; parts of any LMRs of the IA
+ * @num_segments: number of segments
  *
- * To be called after a local write, before a peer's RDMA read. Specification:
+ * Call it after a local write and before a peer's RDMA read. Specification:
  * dat_lmr_sync_rdma_read().
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (then no
- * segment has been synchronised), DAT_INTERNAL_ERROR (the device has gone).
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (then no segment has
+ * been synchronised), DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
 				    const DAT_LMR_TRIPLET *local_segments,
@@ -195,15 +203,19 @@ DAT_RETURN kdapl_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
 }
 
 /**
- * kdapl_lmr_sync_rdma_write - see locally what peers have written
+ * kdapl_lmr_sync_rdma_write - make RDMA writes of peers visible to the CPU
  * @ia_handle: the IA
- * @local_segments: what was written; parts of any LMRs of the IA
- * @num_segments: how many
+ * @local_segments: the memory that was written; parts of any LMRs of the IA
+ * @num_segments: number of segments
  *
- * To be called after a peer's RDMA write, before a local read or write, and
- * after a local write, before a peer's RDMA write. If the device is coherent but
- * its memory is bounced, dat_lmr_sync_rdma_read() is for the second: one call
- * cannot tell which copy is the newer. Specification: dat_lmr_sync_rdma_write().
+ * Call it in two cases:
+ *
+ * - after a peer's RDMA write, before a local read or write
+ * - after a local write, before a peer's RDMA write
+ *
+ * If the device is coherent but its memory is bounced, call dat_lmr_sync_rdma_read() in
+ * the second case: one call cannot determine which copy is newer. Specification:
+ * dat_lmr_sync_rdma_write().
  *
  * Context: process, may sleep.
  * Return: as dat_lmr_sync_rdma_read().
