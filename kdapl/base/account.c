@@ -153,8 +153,8 @@ bool dat_object_charge_hca(struct dat_object *obj, enum dat_hca what,
 				      hca_types[what]))
 			goto undo;
 		/*
-		 * The task has just moved to another cgroup: fail, a retry is not worth
-		 * the code.
+		 * The task has just moved to another cgroup: fail, it is not worth a
+		 * second attempt.
 		 */
 		if (cgs[i] != cgs[0]) {
 			uncharge_hca(obj, cgs[i], 1);
@@ -174,7 +174,7 @@ undo:
  * dat_object_uncharge_hca - return the rdma cgroup charge of an object
  * @obj: the object, whose device resources are destroyed; it may be uncharged already
  *
- * Context: process, may sleep; the device is still registered.
+ * Context: process, may sleep; the device still exists.
  */
 void dat_object_uncharge_hca(struct dat_object *obj)
 {

@@ -73,7 +73,8 @@ bool dat_ia_get_live(struct dat_ia *ia)
  * For a caller that holds a live reference to another IA.
  *
  * Context: any.
- * Return: false if the IA is quiesced or being quiesced, or its device is removed.
+ * Return: false if the IA is quiesced, being quiesced or closed, or its device is
+ * removed.
  */
 bool dat_ia_tryget_live(struct dat_ia *ia)
 {

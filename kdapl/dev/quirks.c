@@ -80,7 +80,7 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 		 * - In Linux 6.12 rxe splits larger pages and allocates memory for
 		 *   that.
 		 * - In Linux 6.1 rxe never reports the last WQE; in Linux 6.12 it
-		 *   sometimes forgets to.
+		 *   forgets some.
 		 * - In both it completes a receive before it answers the peer, even if
 		 *   the receive fails and breaks the connection.
 		 */
@@ -115,9 +115,9 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 }
 
 /*
- * ib_reg_user_mr() passes no udata, and a PD of the kernel. Some drivers use the udata
- * or the context of the PD nevertheless (irdma, mthca), or treat the memory as kernel
- * memory (hns). The drivers in the list were reviewed in Linux 6.1 and 6.12.
+ * ib_reg_user_mr() passes no udata, and a PD of the kernel. Some drivers access the
+ * udata nevertheless (irdma, mthca), or treat the memory as kernel memory (hns). The
+ * drivers in the list were reviewed in Linux 6.1 and 6.12.
  */
 static bool takes_user_mr(const struct ib_device *ibdev)
 {

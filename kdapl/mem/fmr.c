@@ -268,7 +268,7 @@ static void fmr_repair(struct work_struct *work)
 	struct dat_fmr *fmr = container_of(work, struct dat_fmr, repair_work);
 	unsigned int i;
 
-	/* The device is registered: fmr_shutdown() waits for this work. */
+	/* The device still exists: fmr_shutdown() waits for this work. */
 	for (i = 0; i < DAT_FMR_SLOTS; i++) {
 		struct dat_fmr_slot *slot = &fmr->slots[i];
 

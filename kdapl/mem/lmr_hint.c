@@ -2,8 +2,8 @@
 /*
  * lmr_hint.c - reports the size and alignment of memory that registers best
  *
- * Implements dat_ia_memtype_hint(), in process context. The cost of a registration
- * depends on the number of pages, and a long region may need larger pages.
+ * Implements dat_ia_memtype_hint(), in process context. One registration holds a
+ * limited number of pages, so a long region needs larger pages and their alignment.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -76,7 +76,11 @@ static DAT_RETURN hint(struct dat_ia *ia, DAT_MEM_TYPE type, DAT_VLEN length,
 		size = 1;
 	if (!size)
 		return too_long();
-	/* Round up only if all pages are needed: one page more is harmless otherwise. */
+	/*
+	 * Without alignment the region takes one page more. That is harmless, unless
+	 * its length needs all pages of the list and therefore pages larger than
+	 * PAGE_SIZE.
+	 */
 	if (optimization & EXPOSURE_FLAGS && size <= PAGE_SIZE)
 		size = unit;
 	*preferred_length = optimization & EXPOSURE_FLAGS ?

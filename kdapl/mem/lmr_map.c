@@ -369,8 +369,8 @@ int dat_lmr_map_mr(const struct dat_lmr *lmr, struct ib_mr *mr, u64 address,
 	first = dat_lmr_find_sg(lmr, address - lmr->address, &sg_offset, &left);
 	/*
 	 * Each segment, except the first and the last, is at least a page. A page list
-	 * never has fewer entries than the range has segments. So a longer list need
-	 * not be read.
+	 * never has fewer entries than the range has segments. Stop at the number of
+	 * entries that the list can have.
 	 */
 	page_offset = offset_in_page(sg_dma_address(first) + sg_offset);
 	most = min3(PFN_UP(page_offset + (u64)length), (u64)left,

@@ -3,8 +3,8 @@
  * lmr_mr.c - registers the memory of an LMR with its device
  *
  * dat_lmr_kcreate() calls dat_lmr_register() in process context. It tries whole pages
- * first, then a page size from dat_lmr_fit(), and last a region that the device pins
- * itself.
+ * first (not with DAT_MEM_OPTIMIZE_IA), then a page size from dat_lmr_fit(), and last a
+ * region that the device pins itself.
  */
 #include <linux/err.h>
 

@@ -86,7 +86,7 @@ static int pin_some(unsigned long start, int num, unsigned int *flags,
 	ret = pin_user_pages_fast(start, num, *flags, pages);
 	if (ret == -EFAULT && *flags & FOLL_FORCE) {
 		/*
-		 * A shared read-only mapping: retry without FOLL_FORCE, as
+		 * A shared read-only mapping: retry without FOLL_WRITE, as
 		 * chardev/pin.c does.
 		 */
 		*flags = FOLL_LONGTERM;

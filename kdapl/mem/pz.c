@@ -4,7 +4,7 @@
  *
  * Implements dat_pz_*(). Owns the PD of a PZ and the hidden QP that registers the
  * memory of its LMRs. dat_pz_query() can be called from any context; the other calls
- * sleep.
+ * may sleep.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>

@@ -119,7 +119,7 @@ static void rmr_repair(struct work_struct *work)
 	struct dat_rmr *rmr = container_of(work, struct dat_rmr, repair_work);
 	unsigned int i;
 
-	/* The device is registered: rmr_shutdown() waits for this work. */
+	/* The device still exists: rmr_shutdown() waits for this work. */
 	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
 		struct dat_window *w = &rmr->windows[i];
 		struct ib_mr *mr;

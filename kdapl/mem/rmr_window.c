@@ -124,8 +124,8 @@ static unsigned int rmr_open_window(const struct dat_rmr *rmr)
 
 /*
  * The connection is broken, and the device may have executed a flushed request all the
- * same: rxe flushes requests that it has already executed. kdapl therefore trusts
- * neither window and closes both by replacing their MRs.
+ * same: rxe, for example, flushes requests that it has already executed. kdapl
+ * therefore trusts neither window and closes both by replacing their MRs.
  */
 static void rmr_bind_failed(struct dat_rmr *rmr, u8 bind)
 {
