@@ -3,9 +3,8 @@
  * calls.h - kdapl's implementation of the DAT calls on RDMA devices
  *
  * kdapl_NAME() has the type of dat_NAME(). Consumers call dat_NAME() in api/.
- * dat_NAME() calls kdapl_NAME() first. If kdapl does not know the handle, dat_NAME()
- * calls the provider of another module. The kernel-doc of kdapl_NAME() is that of
- * dat_NAME().
+ * dat_NAME() calls kdapl_NAME() first. If kdapl has no such handle, dat_NAME() calls
+ * the provider of another module. The kernel-doc of kdapl_NAME() is that of dat_NAME().
  */
 #ifndef _KDAPL_CALLS_H
 #define _KDAPL_CALLS_H

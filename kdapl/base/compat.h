@@ -12,8 +12,8 @@
 #include <linux/version.h>
 
 /*
- * rxe before Linux 6.3 reads one entry past a full page list of an MR, after it has
- * copied up to the end of the MR.
+ * After a copy up to the end of an MR, rxe before Linux 6.3 reads one entry past a full
+ * page list.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 #define DAT_RXE_SPARE_PAGES	1

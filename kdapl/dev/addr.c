@@ -3,10 +3,11 @@
  * addr.c - finds the IP address of an IA and follows its changes
  *
  * The transport determines which address leads to which port of which device. rdma_cm
- * knows this mapping for all transports: an address belongs to an IA if an id bound to
- * it lands on the IA's port. Consumers keep pointers to the address. Each address that
- * an IA has had therefore stays unchanged until the IA is freed; only the current one
- * changes. Calls that need the address call dat_addr_find() in process context.
+ * implements this mapping for all transports: an address belongs to an IA if an id
+ * bound to it lands on the IA's port. Consumers keep pointers to the address. Each
+ * address that an IA has had therefore stays unchanged until the IA is freed; only the
+ * current one changes. Calls that need the address call dat_addr_find() in process
+ * context.
  */
 #include <linux/inetdevice.h>
 #include <linux/mm.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * addr.h - the IP address of an IA, and helpers for socket addresses
+ *
+ * addr.c owns the addresses. dat_addr() can be called from any context, and
+ * dat_addr_find() from process context.
  */
 #ifndef _KDAPL_ADDR_H
 #define _KDAPL_ADDR_H

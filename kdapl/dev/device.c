@@ -34,7 +34,7 @@ void dat_dev_put(struct dat_dev *dev)
 	kref_put(&dev->ref, dev_release);
 }
 
-/* Parse what follows the device's name in an IA's name: "" or ":" and a port. */
+/* Parse the part of an IA's name behind the device's name: "" or ":" and a port. */
 static bool parse_port(const char *rest, u32 num_ports, u32 *port)
 {
 	*port = 1;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * linger.h - keeps ended connections until the peer has acknowledged the disconnect
+ *
+ * EPs call dat_linger() in process context to destroy the id of an ended connection.
+ * Module exit calls dat_linger_exit().
  */
 #ifndef _KDAPL_FAREWELL_H
 #define _KDAPL_FAREWELL_H

@@ -5,7 +5,7 @@
  * Every call that may sleep takes a live reference to its IA. dat_ia_close() and the
  * removal of the device call dat_ia_quiesce(), which waits for all live references;
  * then they own the objects. While an IA is being closed, new references fail instead
- * of waiting: upcalls make calls too, and dat_ia_close() waits for upcalls.
+ * of waiting: upcalls also call the API, and dat_ia_close() waits for upcalls.
  *
  * A call that holds a live reference must not wait for a work that takes one: the work,
  * the call and dat_ia_quiesce() would deadlock. A work must not wait for a live

@@ -90,8 +90,8 @@ u32 dat_dev_quirks(const struct ib_device *ibdev)
 		       DAT_QUIRK_LATE_ANSWERS;
 	case RDMA_DRIVER_SIW:
 		/*
-		 * - siw keeps the page index of the first segment for the second and
-		 *   may send foreign memory from in front of a page of the second.
+		 * - siw keeps the page index of the first segment for the second. It
+		 *   may send foreign memory that lies in front of a page of the second.
 		 * - It passes the pages themselves to TCP if no request is signalled.
 		 * - It never checks whether a peer may read.
 		 * - A request behind a read completes before the read. A read that is

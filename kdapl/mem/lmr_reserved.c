@@ -3,8 +3,8 @@
  * lmr_reserved.c - the reserved LMR: all memory, addressed by DMA addresses
  *
  * Implements dat_ia_reserved_lmr(), in process context. The context of the reserved LMR
- * is not a key of the device, because on some devices the key that opens all memory
- * depends on the PZ. dat_iov_copy() inserts that key when a request is posted.
+ * is not a key of the device. On some devices the key that opens all memory depends on
+ * the PZ. dat_iov_copy() inserts that key when a request is posted.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>

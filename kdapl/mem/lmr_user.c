@@ -218,9 +218,9 @@ static struct ib_mr *register_watched(struct dat_lmr *lmr, struct page **pages)
  * The pages can have any number and any physical addresses.
  *
  * Context: process, may sleep.
- * Return: the MR; an ERR_PTR(): -E2BIG if the memory does not belong to the caller or
- * the device cannot do it, -ESTALE if other pages are mapped there now, -EINTR if a
- * signal arrived first, or another errno.
+ * Return: the MR, or an ERR_PTR(): -E2BIG (the memory does not belong to the caller, or
+ * the device cannot register it); -ESTALE (other pages are mapped there now); -EINTR (a
+ * signal arrived first); another errno.
  */
 struct ib_mr *dat_lmr_reg_user_mr(struct dat_lmr *lmr)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * loopback.h - a connection of the host to itself, for QPs that need rdma_cm
+ *
+ * regqp.c uses it on iWARP, in process context.
  */
 #ifndef _KDAPL_LOOPBACK_H
 #define _KDAPL_LOOPBACK_H

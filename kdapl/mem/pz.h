@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * pz.h - protection zones
+ *
+ * Declares struct dat_pz, which pz.c owns. LMRs, RMRs and EPs use its PD.
  */
 #ifndef _KDAPL_PZ_H
 #define _KDAPL_PZ_H

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * regqp.h - the hidden queue pair through which a PZ registers memory
+ *
+ * The PZ initialises and destroys it. lmr_mr.c registers memory through it, in process
+ * context.
  */
 #ifndef _KDAPL_REGQP_H
 #define _KDAPL_REGQP_H

@@ -314,9 +314,9 @@ DAT_RETURN kdapl_rmr_create(DAT_PZ_HANDLE pz_handle,
  * @rmr_handle: out: the handle
  *
  * While the RMR is bound on a connected EP, no other EP can bind or unbind it. Verbs
- * give kernel consumers no memory window that belongs to a connection, so the device
- * checks peers as for any RMR: by its PZ. A consumer whose peers might use each other's
- * contexts needs a separate PZ for each EP.
+ * have no memory window for kernel consumers that belongs to a connection, so the
+ * device checks peers as for any RMR: by its PZ. A consumer whose peers might use each
+ * other's contexts needs a separate PZ for each EP.
  *
  * Specification: dat_rmr_create_for_ep(), DAT 2.0.
  *

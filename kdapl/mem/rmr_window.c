@@ -32,8 +32,8 @@ static bool is_same(const struct dat_shown *a, const struct dat_shown *b)
  * @part: the part
  * @iova: address of the first byte for peers
  *
- * If a consumer binds the same part repeatedly, for example each buffer after it has
- * been filled, the pages are listed only once for each window. The key counts as used
+ * A consumer may bind the same part repeatedly, for example each buffer after it is
+ * filled. The pages are then listed only once for each window. The key counts as used
  * even if the bind fails later.
  *
  * Context: any; the RMR's lock is held.

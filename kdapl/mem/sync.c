@@ -17,8 +17,8 @@
 #include "mem/lmr.h"
 
 /*
- * Must caches be written back? If the device is coherent but the DMA API still has to
- * synchronise, it copies to and from bounce buffers.
+ * Must caches be written back? On a coherent device the DMA API has work only if it
+ * copies to and from bounce buffers.
  */
 static bool has_caches(const struct ib_device *ibdev)
 {
