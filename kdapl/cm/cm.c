@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * cm.c - takes events of rdma_cm to the object that they concern
+ * cm.c - dispatches events of rdma_cm to service points and EPs
+ *
+ * Every rdma_cm_id of kdapl has the handler in this file. Its context is the object that
+ * owns the id. rdma_cm calls the handler in process context, with the handler lock.
  */
 #include "cm/cm.h"
 #include "ep/ep.h"
 
 /**
- * dat_cm_handler - the handler of every rdma_cm_id of ours
- * @id: the id; its context is the head of a service point, CR or EP
- * @event: what happened
+ * dat_cm_handler - the event handler of every rdma_cm_id of kdapl
+ * @id: the id; its context is the object head of a service point, CR or EP
+ * @event: the event of rdma_cm
  *
- * Context: process, with the handler lock of @id. It must not take an EP's
- * mutex, under which ids are destroyed.
+ * Context: process, with the handler lock of @id. The handler must not take an EP's
+ * mutex, because ids are destroyed under that mutex.
  * Return: 0, or a negative errno to have @id destroyed.
  */
 int dat_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -29,7 +32,7 @@ int dat_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		dat_connect_event(to_ep(obj), id, event);
 		break;
 	default:
-		/* A peer that gave up is found out when the CR is accepted. */
+		/* If the peer has given up, dat_cr_accept() reports it. */
 		break;
 	}
 	return 0;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * cm.h - connections, by way of rdma_cm
+ * cm.h - service points, connection requests and connections, on top of rdma_cm
+ *
+ * See sp.c, psp.c, rsp.c and csp.c for service points, cr*.c for requests, ep_connect.c and
+ * connect.c for connections.
  */
 #ifndef _KDAPL_CM_H
 #define _KDAPL_CM_H
@@ -15,7 +18,7 @@ struct dat_ep;
 
 /*
  * Bits of dat_sp.spent: the RSP has its request; a thread reports the request; the
- * request has been reported, or never will be.
+ * request has been reported, or will never be reported.
  */
 #define DAT_RSP_SPENT	0
 #define DAT_RSP_REPORTING	1
@@ -23,17 +26,17 @@ struct dat_ep;
 
 /**
  * struct dat_sp - a service point: a PSP, an RSP or a CSP
- * @obj: head
- * @evd: where connection requests go, used
+ * @obj: object head
+ * @evd: EVD for connection requests, used
  * @conn_qual: the connection qualifier
- * @id: listens; NULL when it has been stopped
- * @spent: of an RSP: DAT_RSP_SPENT, DAT_RSP_REPORTING, DAT_RSP_REPORTED
- * @cr: of an RSP: its request, referenced, from DAT_RSP_SPENT on
- * @addr: address and port that it listens on
- * @flags: of a PSP: who makes the EPs
- * @ep: of an RSP: its EP, used and referenced
- * @ep_is_ours: of an RSP: @ep comes from dat_ep_provide()
- * @comm: of a CSP
+ * @id: the listening id; NULL after dat_sp_stop()
+ * @spent: for an RSP: DAT_RSP_SPENT, DAT_RSP_REPORTING, DAT_RSP_REPORTED
+ * @cr: for an RSP: its request, referenced, once DAT_RSP_SPENT is set
+ * @addr: local address and port
+ * @flags: for a PSP: whether consumer or provider creates the EPs
+ * @ep: for an RSP: its EP, used and referenced
+ * @ep_is_ours: for an RSP: @ep comes from dat_ep_provide()
+ * @comm: for a CSP: kind of socket
  */
 struct dat_sp {
 	struct dat_object obj;
@@ -50,15 +53,16 @@ struct dat_sp {
 };
 
 /**
- * struct dat_cr - a connection request that waits to be answered
- * @obj: head
- * @id: the connection to be; NULL once it has been answered
- * @sp: the service point, referenced, while the consumer is yet to be told
- * @report_work: tells it, where that cannot be done at once
- * @deferred: in the list of the IA while @report_work waits for the gate
- * @ep: the only EP that can accept it, used and referenced; or NULL
+ * struct dat_cr - a connection request that has not been answered
+ * @obj: object head
+ * @id: id of the connection; NULL once the request has been answered
+ * @sp: the service point, referenced, until the request has been reported
+ * @report_work: reports the request, if the handler of rdma_cm cannot
+ * @deferred: in the list of the IA while @report_work waits for a live reference of
+ *	the IA
+ * @ep: the only EP that can accept the request, used and referenced; or NULL
  * @ep_is_ours: @ep comes from dat_ep_provide()
- * @responder_resources: RDMA reads that the peer wants to have outstanding
+ * @responder_resources: RDMA reads that the peer requests to have outstanding
  * @initiator_depth: RDMA reads that the peer can serve
  * @remote_addr: address of the peer
  * @data_len: bytes of @data
@@ -96,7 +100,7 @@ int dat_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 void dat_connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
 		       struct rdma_cm_event *event);
 
-/* cr_arrive.c */
+/* cr_request.c */
 struct dat_cr *dat_cr_new(struct dat_ia *ia, const void *data, u8 data_len);
 bool dat_cr_report(struct dat_cr *cr, struct dat_sp *sp);
 void dat_rsp_finish(struct dat_sp *sp);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * connect.c - what happens to an EP's connection
+ * connect.c - handles events of rdma_cm for the connection of an EP
+ *
+ * Moves the EP through its states, connects the QP and reports connection events. dat_cm_
+ * handler() calls dat_connect_event() in process context, with the handler lock of the id.
  */
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
@@ -24,25 +27,25 @@ static void save_private_data(struct dat_ep *ep, struct rdma_cm_event *event)
 static void established(struct dat_ep *ep, struct rdma_cm_id *id)
 {
 	if (!dat_ep_move(ep, ESTABLISHING, DAT_EP_STATE_CONNECTED)) {
-		/* It was called off when the peer could not be told yet. */
+		/* The consumer has disconnected before the peer could be notified. */
 		rdma_disconnect(id);
 		return;
 	}
 	dat_ep_owe_linger(ep);
 	cancel_delayed_work(&ep->timeout_work);
 	dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-	/* A receive may have failed before the last message of the set-up. */
+	/* A receive may have failed before the last message of the set-up arrived. */
 	if (READ_ONCE(ep->failed) || dat_watermarks_exceeded(ep))
 		dat_ep_break_soon(ep);
 }
 
-/* The consumer may have called it off meanwhile. */
+/* False if the consumer has disconnected meanwhile. */
 static bool is_connecting(struct dat_ep *ep)
 {
 	return dat_ep_state(ep) == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
 }
 
-/* The passive side learns of every failure by the same event. */
+/* The passive side reports every failure by the same event. */
 static void failed(struct dat_ep *ep, DAT_EVENT_NUMBER number)
 {
 	if (ep->passive)
@@ -52,7 +55,7 @@ static void failed(struct dat_ep *ep, DAT_EVENT_NUMBER number)
 	dat_ep_disconnected(ep, ESTABLISHING, number);
 }
 
-/* The peer has accepted; the active side of InfiniBand has the last word. */
+/* The peer has accepted. On InfiniBand the active side sends the last message. */
 static void accepted_by_peer(struct dat_ep *ep, struct rdma_cm_id *id,
 			     struct rdma_cm_event *event)
 {
@@ -71,7 +74,7 @@ static void accepted_by_peer(struct dat_ep *ep, struct rdma_cm_id *id,
 	}
 }
 
-/* No longer connected, or it never came to that. */
+/* Handles the end of a connection, or of an attempt to connect. */
 static void ended(struct dat_ep *ep, DAT_EVENT_NUMBER if_connecting)
 {
 	failed(ep, if_connecting);
@@ -82,21 +85,21 @@ static void ended(struct dat_ep *ep, DAT_EVENT_NUMBER if_connecting)
 static void disconnected(struct dat_ep *ep, struct rdma_cm_id *id)
 {
 	/*
-	 * Only who is connected takes leave. The message that it was, before
-	 * that, may be overtaken: ib_cm has a work queue for each processor.
+	 * Only a connected peer sends a DREQ. The message that the peer is connected may
+	 * arrive after the DREQ: ib_cm has a work queue for each processor.
 	 */
 	if (!ep->iwarp && dat_ep_state(ep) == DAT_EP_STATE_COMPLETION_PENDING)
 		established(ep, id);
-	/* Who closes TCP instead of answering is the peer. */
+	/* On iWARP a peer rejects by closing TCP instead of answering. */
 	ended(ep, ep->iwarp ? DAT_CONNECTION_EVENT_PEER_REJECTED :
 			      DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-	/* The peer waits for an answer. */
+	/* The peer waits for the answer to its disconnect. */
 	rdma_disconnect(id);
 }
 
 /*
- * On InfiniBand the active side is connected before the passive side knows. A
- * peer that accepts and then goes before it knows takes leave with a rejection.
+ * On InfiniBand the active side is connected before the passive side. A peer that accepts
+ * and disconnects before it is connected sends a rejection.
  */
 static void rejected(struct dat_ep *ep, struct rdma_cm_id *id,
 		     struct rdma_cm_event *event)
@@ -106,7 +109,7 @@ static void rejected(struct dat_ep *ep, struct rdma_cm_id *id,
 	if (rdma_cap_ib_cm(id->device, id->port_num))
 		by_peer = event->status == IB_CM_REJ_CONSUMER_DEFINED;
 	else
-		/* Who refuses, or resets, is the peer: it had answered TCP. */
+		/* The peer has accepted TCP, so a refusal or reset comes from the peer. */
 		by_peer = event->status == -ECONNREFUSED ||
 			  event->status == -ECONNRESET;
 	if (by_peer && is_connecting(ep))
@@ -125,7 +128,7 @@ static void resolve_route(struct dat_ep *ep, struct rdma_cm_id *id)
 		failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
-/* On iWARP it may be a TCP connection that fails. */
+/* Converts an error of rdma_connect(). On iWARP the error may be one of TCP. */
 static DAT_EVENT_NUMBER failed_request(int err)
 {
 	switch (err) {
@@ -158,10 +161,10 @@ static void request(struct dat_ep *ep, struct rdma_cm_id *id)
 }
 
 /**
- * dat_connect_event - something happened to the connection of an EP
+ * dat_connect_event - handle an event of rdma_cm for the connection of an EP
  * @ep: the EP
- * @id: its connection
- * @event: what happened
+ * @id: id of the connection
+ * @event: the event of rdma_cm
  *
  * Context: process, with the handler lock of @id.
  */
@@ -179,7 +182,7 @@ void dat_connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
 		accepted_by_peer(ep, id, event);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		/* On InfiniBand the passive side; on iWARP both. */
+		/* On InfiniBand only the passive side gets this event, on iWARP both. */
 		if (!ep->passive)
 			save_private_data(ep, event);
 		established(ep, id);

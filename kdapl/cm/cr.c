@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * cr.c - connection requests: how they are answered
+ * cr.c - queries, accepts and rejects connection requests
+ *
+ * The caller that claims a CR answers it. Accepting moves the id from the CR to the EP.
+ * Consumers call these functions in process context; a query also works in softirq.
  */
 #include <linux/kernel.h>
 #include <rdma/ib_cm.h>
@@ -13,11 +16,11 @@
 #include "queue/evd.h"
 
 /**
- * dat_cr_end - free a CR that the consumer, or nobody, has answered
+ * dat_cr_end - free a CR that was answered or could not be reported
  * @cr: the CR, claimed
  *
- * Its EP, if it has one and was not accepted with it, is the consumer's again,
- * or goes.
+ * If the CR has an EP and was not accepted: an EP of the consumer is released, an EP of
+ * dat_ep_provide() is destroyed.
  *
  * Context: process, may sleep; the caller holds a live reference to the IA.
  */
@@ -26,7 +29,7 @@ void dat_cr_end(struct dat_cr *cr)
 	struct dat_ep *ep = cr->ep;
 	bool ep_is_ours = cr->ep_is_ours;
 
-	/* Before the CR, whose reference to it is the last one perhaps. */
+	/* Freeing the CR may put the last reference to its EP, so take another. */
 	if (ep)
 		kref_get(&ep->obj.ref);
 	dat_object_retire(&cr->obj);
@@ -37,15 +40,15 @@ void dat_cr_end(struct dat_cr *cr)
 }
 
 /**
- * kdapl_cr_query - who wants to connect
+ * kdapl_cr_query - query the parameters of a connection request
  * @cr_handle: the CR
- * @cr_param_mask: DAT_CR_FIELD_*; all are filled in
- * @cr_param: out: the parameters; its pointers are valid until the CR is
- *	accepted, rejected or handed off
+ * @cr_param_mask: DAT_CR_FIELD_*; kdapl fills in all fields
+ * @cr_param: out: the parameters; the pointers are valid until the CR is accepted,
+ *	rejected or handed off
  *
- * Private data may come with zeroes behind it: transports do not carry its
- * length. local_ep_handle is the EP of the RSP, or the one that a PSP with
- * DAT_PSP_PROVIDER_FLAG has made. Specification: dat_cr_query().
+ * Zeroes may follow the private data of the peer, because transports do not carry the
+ * length. local_ep_handle is the EP of the RSP, or the EP that a PSP with
+ * DAT_PSP_PROVIDER_FLAG has created. Specification: dat_cr_query().
  *
  * Context: process or softirq; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
@@ -77,8 +80,8 @@ DAT_RETURN kdapl_cr_query(DAT_CR_HANDLE cr_handle,
 }
 
 /*
- * Hands the connection over to the EP and answers. The handler lock is held:
- * events are for the CR until then, and for the EP afterwards.
+ * Moves the id to the EP and accepts. The handler lock is held: earlier events are handled
+ * for the CR, later events for the EP.
  */
 static int cr_accept_locked(struct dat_cr *cr, struct dat_ep *ep,
 			    const void *data, u8 data_size)
@@ -103,7 +106,7 @@ static int cr_accept_locked(struct dat_cr *cr, struct dat_ep *ep,
 	};
 	id->context = &ep->obj;
 	ret = dat_ep_qp_connect(ep, id);
-	/* rdma_accept() tells the peer of a failure itself. */
+	/* If rdma_accept() fails it rejects by itself. */
 	if (ret)
 		rdma_reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
 	else
@@ -132,7 +135,7 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep,
 	ret = cr_accept_locked(cr, ep, data, data_size);
 	rdma_unlock_handler(cr->id);
 	cr->id = NULL;
-	/* The call was right, the peer has gone: that is an event. */
+	/* The peer has disappeared: not an error of the call, so report it as an event. */
 	if (ret)
 		dat_ep_disconnected(ep, EP_IN(COMPLETION_PENDING),
 				    DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
@@ -140,7 +143,7 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep,
 	return DAT_SUCCESS;
 }
 
-/* The EP to accept with, used and referenced; @cr is claimed. */
+/* Looks up the EP to accept with, used and referenced; @cr is claimed. */
 static DAT_RETURN pick_ep(struct dat_cr *cr, DAT_EP_HANDLE handle,
 			  struct dat_object **objp)
 {
@@ -164,15 +167,15 @@ static DAT_RETURN pick_ep(struct dat_cr *cr, DAT_EP_HANDLE handle,
 
 /**
  * kdapl_cr_accept - accept a connection request
- * @cr_handle: the CR; it is gone if the call succeeds
+ * @cr_handle: the CR; destroyed if the call succeeds
  * @ep_handle: the EP to connect, UNCONNECTED, of the same IA; DAT_HANDLE_NULL
- *	if the request has one, which is PASSIVE_ or
+ *	if the request has an EP, which is PASSIVE_ or
  *	TENTATIVE_CONNECTION_PENDING
- * @private_data_size: bytes of @private_data, at most 56
- * @private_data: goes to the peer as it is
+ * @private_data_size: bytes of @private_data, from 0 to 56
+ * @private_data: passed to the peer unchanged
  *
- * The outcome is an event on the EP's connect EVD. What the peer sends may be there
- * before it, and may be answered. Specification: dat_cr_accept().
+ * kdapl reports the outcome on the EP's connect EVD. Receives may complete before this
+ * event, and the consumer may answer them. Specification: dat_cr_accept().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (also: the
@@ -198,7 +201,7 @@ DAT_RETURN kdapl_cr_accept(DAT_CR_HANDLE cr_handle,
 	if (!obj)
 		return ret;
 	cr = to_cr(obj);
-	/* Whoever claims it answers it. */
+	/* The caller that claims the CR answers it. */
 	if (!dat_object_claim(obj)) {
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
 		goto leave;
@@ -214,7 +217,7 @@ DAT_RETURN kdapl_cr_accept(DAT_CR_HANDLE cr_handle,
 		atomic_set(&obj->users, 0);
 		goto leave;
 	}
-	/* From now on the EP is the consumer's to free. */
+	/* From here the consumer may free the EP. */
 	if (cr->ep)
 		dat_object_use_put(&cr->ep->obj);
 	dat_object_retire(obj);
@@ -248,12 +251,12 @@ static DAT_RETURN reject(DAT_CR_HANDLE cr_handle, DAT_COUNT size,
 
 /**
  * kdapl_cr_reject - reject a connection request
- * @cr_handle: the CR; it is gone afterwards
- * @private_data_size: bytes of @private_data, at most 56
- * @private_data: goes to the peer as it is
+ * @cr_handle: the CR; the call destroys it
+ * @private_data_size: bytes of @private_data, from 0 to 56
+ * @private_data: passed to the peer unchanged
  *
- * The EP of an RSP is UNCONNECTED again; an EP that was made for the request,
- * or for its RSP, is freed. Specification: dat_cr_reject(), DAT 2.0.
+ * The EP of an RSP is UNCONNECTED again. An EP that kdapl created for the request or for
+ * its RSP is freed. Specification: dat_cr_reject(), DAT 2.0.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
@@ -272,12 +275,12 @@ DAT_RETURN kdapl_cr_reject(DAT_CR_HANDLE cr_handle,
 }
 
 /**
- * dat_cr_reject_no_room - reject a connection request for want of room
- * @cr_handle: the CR; it is gone afterwards
+ * dat_cr_reject_no_room - reject a connection request because a queue is full
+ * @cr_handle: the CR; the call destroys it
  *
- * For a consumer that queues requests for others, and whose queue is full: to
- * the peer it is as if the EVD had been, DAT_CONNECTION_EVENT_NON_PEER_REJECTED.
- * No specification has it.
+ * For a consumer that queues requests for others, and whose queue is full. The peer
+ * gets DAT_CONNECTION_EVENT_NON_PEER_REJECTED, as if the EVD were full. Extension of
+ * kdapl, in no specification.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * cr_handoff.c - passing a connection request on to another service point
+ * cr_handoff.c - hands a connection request off to another service point
+ *
+ * The service point may belong to another IA on the same port. The request gets a new CR
+ * there. Consumers call kdapl_cr_handoff() in process context.
  */
 #include <linux/kernel.h>
 
@@ -9,7 +12,7 @@
 #include "dev/ia.h"
 #include "queue/evd.h"
 
-/* Events for the connection go where its request is. */
+/* Moves the id, so that rdma_cm reports later events to the new CR. */
 static void move_id(struct dat_cr *from, struct dat_cr *to)
 {
 	struct rdma_cm_id *id = from->id;
@@ -26,7 +29,7 @@ static DAT_RETURN evd_full(void)
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 }
 
-/* The same request again, as @sp's; the gate of its IA has been passed. */
+/* Reports the request again, for @sp. The caller holds a live reference to the IA of @sp. */
 static DAT_RETURN hand_to(struct dat_cr *cr, struct dat_sp *sp)
 {
 	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
@@ -55,13 +58,13 @@ static DAT_RETURN hand_to(struct dat_cr *cr, struct dat_sp *sp)
 	return evd_full();
 }
 
-/* Even if the service point is freed now, its EVD is not. */
+/* The use of the EVD keeps the EVD even if the service point is freed meanwhile. */
 static DAT_RETURN try_hand_to(struct dat_cr *cr, struct dat_sp *sp)
 {
 	DAT_RETURN ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	bool is_other = sp->obj.ia != cr->obj.ia;
 
-	/* Two that wait for each other's gates would wait for ever. */
+	/* Do not wait: two hand-offs in opposite directions would deadlock. */
 	if (is_other && !dat_ia_tryget_live(sp->obj.ia))
 		return ret;
 	if (dat_object_use_get(&sp->evd->obj)) {
@@ -75,17 +78,17 @@ static DAT_RETURN try_hand_to(struct dat_cr *cr, struct dat_sp *sp)
 }
 
 /**
- * kdapl_cr_handoff - pass a connection request on to another service point
- * @cr_handle: the CR; it is gone if the call succeeds
- * @handoff: connection qualifier of a PSP, RSP or CSP on the same port of the
- *	same device and in the same network namespace, be it another consumer's
+ * kdapl_cr_handoff - hand a connection request off to another service point
+ * @cr_handle: the CR; destroyed if the call succeeds
+ * @handoff: connection qualifier, 1 to 65535, of a PSP, RSP or CSP on the same port of
+ *	the same device and in the same network namespace; its consumer may be another
  *
- * There the request arrives as if the peer had named that qualifier. What
- * happens to the EP of the CR is what dat_cr_reject() does to it.
+ * The request arrives there as if the peer had named that qualifier. The EP of the CR is
+ * released or freed as by dat_cr_reject().
  * Specification: dat_cr_handoff().
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (nobody
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (no service point
  * listens there), DAT_INSUFFICIENT_RESOURCES (the EVD there is full),
  * DAT_INTERNAL_ERROR (the device is removed).
  */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * cr_request.c - connection requests: how they arrive, and the consumer is told
+ * cr_request.c - creates connection requests and reports them to the consumer
  *
- * A PSP or CSP that leaves EPs to the consumer tells it from the handler of
- * rdma_cm. The others need to make an EP or to end themselves first, which a
- * handler cannot: a work does that.
+ * A PSP with DAT_PSP_CONSUMER_FLAG or a CSP reports in the handler of rdma_cm. A PSP with
+ * DAT_PSP_PROVIDER_FLAG creates an EP first, and an RSP stops listening first. The handler
+ * can do neither, so a work item reports. The work item needs a live reference to the IA
+ * (dat_ia_get_or_defer()).
  */
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -21,7 +22,7 @@ static void cr_shutdown(struct dat_object *obj)
 {
 	struct dat_cr *cr = to_cr(obj);
 
-	/* Destroying an id that nobody has answered rejects the request. */
+	/* Destroying the id of an unanswered request rejects the request. */
 	if (cr->id)
 		rdma_destroy_id(cr->id);
 	cr->id = NULL;
@@ -51,7 +52,7 @@ static bool provides_eps(const struct dat_sp *sp)
 	return sp->flags & DAT_PSP_PROVIDER_FLAG;
 }
 
-/* False if the EVD has no room for the event. */
+/* Returns false if the EVD has no room for the event. */
 static bool post_arrival(struct dat_cr *cr, struct dat_sp *sp)
 {
 	DAT_EVENT_DATA data = {
@@ -89,7 +90,7 @@ static bool cr_get_ep(struct dat_cr *cr, struct dat_sp *sp)
 	return true;
 }
 
-/* The gate has been passed; the RSP takes no other request. */
+/* Reports a request. The caller holds a live reference; the RSP gets no other request. */
 static bool tell(struct dat_cr *cr, struct dat_sp *sp)
 {
 	bool used = dat_object_use_get(&sp->evd->obj);
@@ -98,8 +99,8 @@ static bool tell(struct dat_cr *cr, struct dat_sp *sp)
 	if (is_one_shot(sp))
 		dat_sp_stop(sp);
 	/*
-	 * The request of an RSP is reported even if that overflows the EVD. It gets
-	 * the EP in any case: dat_cr_end() returns the EP to the consumer.
+	 * The request of an RSP is reported even if this overflows the EVD. The request
+	 * gets the EP in any case: dat_cr_end() returns the EP to the consumer.
 	 */
 	if ((is_one_shot(sp) || (used && !dat_evd_is_full(sp->evd))) &&
 	    cr_get_ep(cr, sp))
@@ -109,7 +110,7 @@ static bool tell(struct dat_cr *cr, struct dat_sp *sp)
 	return told;
 }
 
-/* The gate has been passed. */
+/* Reports a request or rejects it. The caller holds a live reference to the IA. */
 static void tell_or_reject(struct dat_cr *cr, struct dat_sp *sp)
 {
 	if (tell(cr, sp) || !dat_object_claim(&cr->obj))
@@ -120,8 +121,8 @@ static void tell_or_reject(struct dat_cr *cr, struct dat_sp *sp)
 }
 
 /*
- * False if another thread reports the request or has reported it. The caller has passed
- * the gate or was refused, so that it does not wait for the gate after this.
+ * Returns false if another thread reports the request or has reported it. The caller has
+ * a live reference to the IA or was refused one, so the winner never waits for one.
  */
 static bool rsp_begin(struct dat_sp *sp)
 {
@@ -131,7 +132,7 @@ static bool rsp_begin(struct dat_sp *sp)
 static void rsp_end(struct dat_sp *sp)
 {
 	set_bit(DAT_RSP_REPORTED, &sp->spent);
-	/* Pairs with that of who is about to wait in dat_rsp_finish(). */
+	/* Pairs with the barrier of the waiter in dat_rsp_finish(). */
 	smp_mb__after_atomic();
 	wake_up_var(&sp->spent);
 }
@@ -140,14 +141,14 @@ static void rsp_end(struct dat_sp *sp)
  * dat_rsp_finish - wait until the request of an RSP has been reported
  * @sp: the RSP, in which another thread has set DAT_RSP_SPENT
  *
- * The work that reports the request may wait for the gate, which stays closed until
- * the caller has left. In this case the caller reports the request itself.
+ * The work item that reports the request may wait for a live reference to the IA. It gets
+ * none before the caller has put its own. So the caller reports the request itself.
  *
  * Context: process, may sleep; the caller holds a live reference to the IA.
  */
 void dat_rsp_finish(struct dat_sp *sp)
 {
-	/* dat_cr_report() sets it right after DAT_RSP_SPENT and does not wait. */
+	/* dat_cr_report() sets sp->cr right after DAT_RSP_SPENT, without waiting. */
 	wait_var_event(&sp->spent, smp_load_acquire(&sp->cr));
 	if (rsp_begin(sp)) {
 		tell_or_reject(sp->cr, sp);
@@ -167,7 +168,7 @@ static void report_work(struct work_struct *work)
 	if (entry == DAT_IA_DEFERRED)
 		return;
 	if (!is_one_shot(sp) || rsp_begin(sp)) {
-		/* Else dat_ia_close() ends the lot. */
+		/* Without a live reference the IA is ending: dat_ia_close() destroys the CR. */
 		if (entry == DAT_IA_GOT)
 			tell_or_reject(cr, sp);
 		if (is_one_shot(sp))
@@ -180,7 +181,7 @@ static void report_work(struct work_struct *work)
 }
 
 /**
- * dat_cr_new - make a connection request
+ * dat_cr_new - allocate a connection request
  * @ia: the IA
  * @data: private data from the peer, or NULL
  * @data_len: bytes of @data
@@ -203,7 +204,7 @@ struct dat_cr *dat_cr_new(struct dat_ia *ia, const void *data, u8 data_len)
 	INIT_WORK(&cr->report_work, report_work);
 	cr->deferred.work = &cr->report_work;
 	dat_object_init(&cr->obj, DAT_HANDLE_TYPE_CR, &ia->owner, &cr_ops);
-	/* The CM must not wait for memory to be freed. */
+	/* The handler of rdma_cm must not wait until other objects are freed. */
 	if (dat_object_try_charge(&cr->obj, struct_size(cr, data, data_len) +
 					    DAT_BYTES_CM_ID + DAT_BYTES_HANDLE))
 		return cr;
@@ -212,12 +213,12 @@ struct dat_cr *dat_cr_new(struct dat_ia *ia, const void *data, u8 data_len)
 }
 
 /**
- * dat_cr_report - tell the consumer of a connection request, at once or soon
+ * dat_cr_report - report a connection request to the consumer, at once or by a work item
  * @cr: the CR, published, with its id
- * @sp: the service point that it is for
+ * @sp: the service point of the request
  *
  * Context: process, may sleep.
- * Return: false if that is not possible: the RSP has got another request, or
+ * Return: false if the request cannot be reported: the RSP has another request, or
  * the EVD is full.
  */
 bool dat_cr_report(struct dat_cr *cr, struct dat_sp *sp)
@@ -242,9 +243,9 @@ bool dat_cr_report(struct dat_cr *cr, struct dat_sp *sp)
 }
 
 /**
- * dat_cr_request - a peer wants to connect to a service point
+ * dat_cr_request - handle the request of a peer to connect to a service point
  * @sp: the service point
- * @id: the connection to be
+ * @id: id of the new connection
  * @event: the request
  *
  * Context: process, with the handler lock of @id.
@@ -257,7 +258,7 @@ int dat_cr_request(struct dat_sp *sp, struct rdma_cm_id *id,
 	int reason = IB_CM_REJ_NO_RESOURCES;
 	struct dat_cr *cr;
 
-	/* The length of the EVD is the backlog. */
+	/* The length of the EVD limits the number of waiting requests. */
 	if (dat_evd_is_full(sp->evd))
 		goto reject;
 	cr = dat_cr_new(sp->obj.ia, conn->private_data,
@@ -285,7 +286,7 @@ drop:
 	cr->id = NULL;
 	dat_object_put(&cr->obj);
 reject:
-	/* Else it would look as if the consumer had rejected it. */
+	/* Reject here: a rejection by rdma_cm would look like one of the consumer. */
 	rdma_reject(id, NULL, 0, reason);
 	return -ECONNREFUSED;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * csp.c - common service points: listening as a socket would
+ * csp.c - common service points: listen on an address and port, as a socket does
+ *
+ * Consumers create and free CSPs in process context; a query also works in softirq. sp.c
+ * has the parts shared with PSPs and RSPs.
  */
 #include <linux/kernel.h>
 
@@ -40,7 +43,7 @@ static DAT_RETURN listen_as_socket(struct dat_sp *sp, const DAT_COMM *comm,
 	sp->comm = *comm;
 	memcpy(&addr, address, dat_addr_size(address));
 	ret = dat_sp_listen(sp, &addr);
-	/* Here the connection qualifier is called a port. */
+	/* A CSP reports a connection qualifier as a port. */
 	if (DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE ||
 	    DAT_GET_TYPE(ret) == DAT_CONN_QUAL_UNAVAILABLE)
 		ret = DAT_ERROR(DAT_PORT_IN_USE, DAT_NO_SUBTYPE);
@@ -48,21 +51,21 @@ static DAT_RETURN listen_as_socket(struct dat_sp *sp, const DAT_COMM *comm,
 }
 
 /**
- * kdapl_csp_create - listen as a socket would
+ * kdapl_csp_create - listen on an address and port, as a socket does
  * @ia_handle: the IA
  * @comm: the kind of socket: AF_INET or AF_INET6, SOCK_STREAM, 0 or
  *	IPPROTO_TCP
- * @address: an address that leads to the IA's port, of the family of @comm, and
- *	the port to listen on; 0 for one that is free
- * @evd_handle: EVD for connection requests; when it is full they are rejected
+ * @address: an address that leads to the IA's port, of the family of @comm, and the
+ *	port to listen on; port 0 for a free one
+ * @evd_handle: EVD for connection requests; while it is full kdapl rejects requests
  * @csp_handle: out: the handle
  *
- * Whoever connects to this address and port, by dat_ep_common_connect() or
- * dat_ep_connect(), arrives here. Specification: dat_csp_create(), DAT 2.0.
+ * Peers connect to this address and port with dat_ep_common_connect() or
+ * dat_ep_connect(). Specification: dat_csp_create(), DAT 2.0.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INVALID_ADDRESS (it does not lead to the IA), DAT_PORT_IN_USE,
+ * DAT_INVALID_ADDRESS (the address does not lead to the IA), DAT_PORT_IN_USE,
  * DAT_COMM_NOT_SUPPORTED, DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the
  * device is removed).
  */
@@ -98,13 +101,13 @@ leave:
 }
 
 /**
- * kdapl_csp_query - the parameters of a CSP
+ * kdapl_csp_query - query the parameters of a CSP
  * @csp_handle: the CSP
- * @csp_param_mask: DAT_CSP_FIELD_*; all are filled in
- * @csp_param: out: the parameters; its pointers are valid until the CSP is
+ * @csp_param_mask: DAT_CSP_FIELD_*; kdapl fills in all fields
+ * @csp_param: out: the parameters; the pointers are valid until the CSP is
  *	freed
  *
- * The address has the port in it, also if dat_csp_create() was to choose it.
+ * The address includes the port, also if dat_csp_create() chose the port.
  * Specification: dat_csp_query(), DAT 2.0.
  *
  * Context: process or softirq; does not sleep.
@@ -136,10 +139,10 @@ DAT_RETURN kdapl_csp_query(DAT_CSP_HANDLE csp_handle,
 }
 
 /**
- * kdapl_csp_free - stop to listen
+ * kdapl_csp_free - stop listening, and free the CSP
  * @csp_handle: the CSP
  *
- * Requests that have arrived can still be answered. Specification:
+ * The consumer can still answer requests that have arrived. Specification:
  * dat_csp_free(), DAT 2.0.
  *
  * Context: process, may sleep.

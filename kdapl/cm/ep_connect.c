@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_connect.c - beginning a connection
+ * ep_connect.c - starts the connection of an EP to a remote service point
+ *
+ * Creates the id, from the address of the IA, and resolves the remote address; connect.c
+ * handles the events that follow. Consumers call these functions in process context.
  */
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
@@ -13,12 +16,12 @@
 #include "ep/ep.h"
 
 /**
- * struct peer - whom to connect to, and how
+ * struct peer - remote service point, and how to connect
  * @addr: address and port
  * @timeout: as for dat_ep_connect()
- * @data_size: the same
- * @data: the same
- * @tos: what the network is told; 0 for the EP's own quality of service
+ * @data_size: as @private_data_size of dat_ep_connect()
+ * @data: as @private_data of dat_ep_connect()
+ * @tos: type of service; 0 for the quality of service of the EP's attributes
  */
 struct peer {
 	struct sockaddr_storage addr;
@@ -28,7 +31,7 @@ struct peer {
 	const void *data;
 };
 
-/* The id that begins to look for the peer, from the IA's own address. */
+/* Creates an id and starts resolving @dst, from the IA's own address. */
 static struct rdma_cm_id *start(struct dat_ep *ep, struct sockaddr_storage *dst)
 {
 	struct sockaddr_storage src = *dat_addr(ep->obj.ia);
@@ -51,10 +54,10 @@ static struct rdma_cm_id *start(struct dat_ep *ep, struct sockaddr_storage *dst)
 }
 
 /**
- * dat_ep_connect_again - try another local port
+ * dat_ep_connect_again - retry a connection with another local port
  * @ep: the EP
  *
- * rdma_cm picks ports without asking TCP, which may have given them to others.
+ * rdma_cm chooses ports without asking TCP, so another socket may use the port.
  *
  * Context: process, may sleep.
  */
@@ -63,7 +66,7 @@ void dat_ep_connect_again(struct dat_ep *ep)
 	struct rdma_cm_id *id, *old;
 
 	mutex_lock(&ep->mutex);
-	/* It may have been called off. */
+	/* The consumer may have disconnected meanwhile. */
 	if (dat_ep_state(ep) != DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
 		goto unlock;
 	old = ep->cm_id;
@@ -83,7 +86,7 @@ static DAT_RETURN start_error(int err)
 {
 	switch (err) {
 	case -ENOMEM:
-	case -ENOBUFS:	/* what the routing code calls it */
+	case -ENOBUFS: /* the routing code's error for lack of memory */
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
 	case -EADDRINUSE:
@@ -96,7 +99,7 @@ static DAT_RETURN start_error(int err)
 	}
 }
 
-/* The mutex is held. */
+/* Starts to connect. The mutex is held. */
 static DAT_RETURN begin(struct dat_ep *ep, struct peer *peer)
 {
 	struct rdma_cm_id *id;
@@ -154,7 +157,7 @@ static DAT_RETURN connect_ep(DAT_EP_HANDLE ep_handle, struct peer *peer)
 	return ret;
 }
 
-/* Arguments that all calls have; @arg is the number of the timeout. */
+/* Checks the common arguments; @arg is the position of the timeout in the call. */
 static DAT_RETURN check_common(const struct peer *peer, int arg)
 {
 	if (!peer->timeout)
@@ -202,15 +205,15 @@ static DAT_RETURN set_addr(struct peer *peer, DAT_IA_ADDRESS_PTR addr)
  * @remote_ia_address: address of the remote IA, IPv4 or IPv6
  * @remote_conn_qual: connection qualifier of the service point: a port of
  *	RDMA_PS_TCP, 1 to 65535
- * @timeout: microseconds until it is given up, or DAT_TIMEOUT_INFINITE
- * @private_data_size: bytes of @private_data, at most 56
- * @private_data: goes to the peer as it is
- * @qos: DAT_QOS_*: the DSCP of the packets, for what the network makes of it;
- *	DAT_QOS_BEST_EFFORT for that of the EP's attributes
- * @connect_flags: DAT_CONNECT_DEFAULT_FLAG, or a wish for several paths, of
- *	which there is one
+ * @timeout: microseconds until kdapl gives up, at least 1, or DAT_TIMEOUT_INFINITE
+ * @private_data_size: bytes of @private_data, from 0 to 56
+ * @private_data: passed to the peer unchanged
+ * @qos: DAT_QOS_*: sets the DSCP of the packets; the network decides how to treat
+ *	them. DAT_QOS_BEST_EFFORT for the quality of the EP's attributes.
+ * @connect_flags: DAT_CONNECT_DEFAULT_FLAG; DAT_CONNECT_MULTIPATH_REQUESTED_FLAG has no
+ *	effect, because there is only one path; DAT_CONNECT_MULTIPATH_REQUIRED_FLAG fails
  *
- * The outcome is an event on the EP's connect EVD. Specification:
+ * kdapl reports the outcome on the EP's connect EVD. Specification:
  * dat_ep_connect().
  *
  * Context: process, may sleep.
@@ -251,10 +254,10 @@ DAT_RETURN kdapl_ep_connect(DAT_EP_HANDLE ep_handle,
 }
 
 /**
- * kdapl_ep_common_connect - connect an EP as a socket would be connected
+ * kdapl_ep_common_connect - connect an EP to an address and port, as a socket does
  * @ep_handle: the EP, UNCONNECTED
- * @remote_ia_address: address of the remote IA, IPv4 or IPv6, and the port that
- *	a CSP or PSP listens on
+ * @remote_ia_address: address of the remote IA, IPv4 or IPv6, and the port of a CSP or
+ *	PSP
  * @timeout: as for dat_ep_connect()
  * @private_data_size: as for dat_ep_connect()
  * @private_data: as for dat_ep_connect()
@@ -289,7 +292,7 @@ DAT_RETURN kdapl_ep_common_connect(DAT_EP_HANDLE ep_handle,
 	return connect_ep(ep_handle, &peer);
 }
 
-/* Where the other end of a connection was looked for. */
+/* Gets the address that a connected EP was connected to. */
 static DAT_RETURN find_other_end(struct dat_ep *ep, struct peer *peer)
 {
 	DAT_EP_STATE state;
@@ -304,7 +307,7 @@ static DAT_RETURN find_other_end(struct dat_ep *ep, struct peer *peer)
 }
 
 /**
- * kdapl_ep_dup_connect - connect an EP to where another is connected to
+ * kdapl_ep_dup_connect - connect an EP to the peer of another EP
  * @ep_handle: the EP, UNCONNECTED
  * @ep_dup_handle: an EP of the same IA, CONNECTED
  * @timeout: as for dat_ep_connect()
@@ -312,8 +315,8 @@ static DAT_RETURN find_other_end(struct dat_ep *ep, struct peer *peer)
  * @private_data: as for dat_ep_connect()
  * @qos: as for dat_ep_connect()
  *
- * Address and connection qualifier are those of the other end. If that was the
- * active side, nobody listens there, and the request is rejected.
+ * kdapl connects to the address and connection qualifier of the other end. If the other
+ * end was the active side, no service point listens there, and the request is rejected.
  * Specification: dat_ep_dup_connect().
  *
  * Context: process, may sleep.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * psp.c - public service points: listening for any number of requests
+ * psp.c - public service points: listen for any number of requests
+ *
+ * Consumers create and free PSPs in process context; a query also works in softirq. sp.c
+ * has the parts shared with RSPs and CSPs.
  */
 #include <linux/kernel.h>
 
@@ -18,7 +21,7 @@ static DAT_RETURN check_flags(DAT_PSP_FLAGS flags, const DAT_PSP_HANDLE *psp)
 	return DAT_SUCCESS;
 }
 
-/* @qual: in: 0 for any; out: the one that it is */
+/* Creates a PSP. @qual: in: 0 for any free qualifier; out: the actual one. */
 static DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *qual,
 			 DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS flags,
 			 DAT_PSP_HANDLE *psp_handle)
@@ -54,14 +57,14 @@ leave:
  * @ia_handle: the IA
  * @conn_qual: the connection qualifier: a port of RDMA_PS_TCP, 1 to 65535, on
  *	the IA's address
- * @evd_handle: EVD for connection requests; when it is full they are rejected
- * @psp_flags: DAT_PSP_CONSUMER_FLAG, or DAT_PSP_PROVIDER_FLAG to have an EP
- *	made for each request, see dat_cr_query()
+ * @evd_handle: EVD for connection requests; while it is full kdapl rejects requests
+ * @psp_flags: DAT_PSP_CONSUMER_FLAG, or DAT_PSP_PROVIDER_FLAG to let kdapl create an EP
+ *	for each request, see dat_cr_query()
  * @psp_handle: out: the handle
  *
- * An EP that is made for a request has neither PZ nor EVDs: it is in the state
- * UNCONFIGURED_TENTATIVE, and TENTATIVE_CONNECTION_PENDING when dat_ep_modify()
- * has given it a PZ. Specification: dat_psp_create().
+ * An EP that kdapl creates for a request has neither PZ nor EVDs. The EP is
+ * UNCONFIGURED_TENTATIVE. When dat_ep_modify() sets its PZ the EP is
+ * TENTATIVE_CONNECTION_PENDING. Specification: dat_psp_create().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
@@ -89,9 +92,9 @@ DAT_RETURN kdapl_psp_create(DAT_IA_HANDLE ia_handle,
 }
 
 /**
- * kdapl_psp_create_any - listen on a connection qualifier that is free
+ * kdapl_psp_create_any - listen on a free connection qualifier
  * @ia_handle: the IA
- * @conn_qual: out: the connection qualifier, not a privileged one
+ * @conn_qual: out: the connection qualifier, not a privileged port
  * @evd_handle: as for dat_psp_create()
  * @psp_flags: as for dat_psp_create()
  * @psp_handle: out: the handle
@@ -127,9 +130,9 @@ DAT_RETURN kdapl_psp_create_any(DAT_IA_HANDLE ia_handle,
 }
 
 /**
- * kdapl_psp_query - the parameters of a PSP
+ * kdapl_psp_query - query the parameters of a PSP
  * @psp_handle: the PSP
- * @psp_param_mask: DAT_PSP_FIELD_*; all are filled in
+ * @psp_param_mask: DAT_PSP_FIELD_*; kdapl fills in all fields
  * @psp_param: out: the parameters
  *
  * Specification: dat_psp_query().
@@ -163,10 +166,10 @@ DAT_RETURN kdapl_psp_query(DAT_PSP_HANDLE psp_handle,
 }
 
 /**
- * kdapl_psp_free - stop to listen
+ * kdapl_psp_free - stop listening, and free the PSP
  * @psp_handle: the PSP
  *
- * Requests that have arrived can still be answered. Specification:
+ * The consumer can still answer requests that have arrived. Specification:
  * dat_psp_free().
  *
  * Context: process, may sleep.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * rsp.c - reserved service points: listening for one request, with one EP
+ * rsp.c - reserved service points: listen for one request, for one EP
+ *
+ * An RSP uses its EP until the request arrives. Consumers call these functions in process
+ * context. sp.c has the parts shared with PSPs and CSPs.
  */
 #include <linux/kernel.h>
 
@@ -10,7 +13,7 @@
 #include "ep/ep.h"
 #include "queue/evd.h"
 
-/* What a provider's EP may have, when the peer is not known yet. */
+/* RDMA reads in and out of a provided EP: the peer's limits are not known yet. */
 #define PROVIDED_READS	4
 
 static DAT_RETURN rsp_get_ep(struct dat_sp *sp, DAT_EP_HANDLE ep_handle)
@@ -23,20 +26,20 @@ static DAT_RETURN rsp_get_ep(struct dat_sp *sp, DAT_EP_HANDLE ep_handle)
 }
 
 /**
- * kdapl_rsp_create - listen for one request, which one EP can accept
+ * kdapl_rsp_create - listen for one request that one EP can accept
  * @ia_handle: the IA
  * @conn_qual: the connection qualifier: a port of RDMA_PS_TCP, 1 to 65535, on
  *	the IA's address
- * @ep_handle: the EP, UNCONNECTED, which is RESERVED then; DAT_HANDLE_NULL to
- *	have one made: dat_rsp_query() tells, it is UNCONFIGURED_RESERVED until
- *	dat_ep_modify() has given it a PZ
+ * @ep_handle: the EP, UNCONNECTED; the call makes it RESERVED. With DAT_HANDLE_NULL kdapl
+ *	creates an EP, which dat_rsp_query() returns. That EP is UNCONFIGURED_RESERVED
+ *	until dat_ep_modify() sets its PZ.
  * @evd_handle: EVD for the connection request
  * @rsp_handle: out: the handle
  *
- * When the request arrives, the RSP listens no more, and the EP is PASSIVE_
- * CONNECTION_PENDING (or UNCONFIGURED_PASSIVE): what becomes of it is decided by
- * the answer to the request, and no more by the RSP, which is left for the
- * consumer to free. Other requests are rejected as if nobody listened.
+ * When the request arrives the RSP stops listening. The EP is then
+ * PASSIVE_CONNECTION_PENDING or UNCONFIGURED_PASSIVE, and the answer to the request
+ * determines its next state. The RSP no longer affects the EP, and the consumer must free
+ * the RSP. Other requests are rejected as if no service point listened.
  * Specification: dat_rsp_create().
  *
  * Context: process, may sleep.
@@ -70,7 +73,7 @@ DAT_RETURN kdapl_rsp_create(DAT_IA_HANDLE ia_handle,
 	ret = rsp_get_ep(sp, ep_handle);
 	if (ret)
 		goto drop;
-	/* Once it listens it may go at any time. */
+	/* Once the RSP listens, a consumer can free it at any time: listen last. */
 	ret = dat_sp_listen_qual(sp, conn_qual);
 	if (ret)
 		goto unreserve;
@@ -89,9 +92,9 @@ leave:
 }
 
 /**
- * kdapl_rsp_query - the parameters of an RSP
+ * kdapl_rsp_query - query the parameters of an RSP
  * @rsp_handle: the RSP
- * @rsp_param_mask: DAT_RSP_FIELD_*; all are filled in
+ * @rsp_param_mask: DAT_RSP_FIELD_*; kdapl fills in all fields
  * @rsp_param: out: the parameters
  *
  * Specification: dat_rsp_query().
@@ -128,13 +131,13 @@ DAT_RETURN kdapl_rsp_query(DAT_RSP_HANDLE rsp_handle,
 }
 
 /**
- * kdapl_rsp_free - stop to listen
+ * kdapl_rsp_free - stop listening, and free the RSP
  * @rsp_handle: the RSP
  *
- * If no request has arrived, a consumer's EP is UNCONNECTED again, and one that
- * was made is freed. One that has arrived is not touched, nor its EP; it may do
- * so while this is called, and the event is there when it returns, or never.
- * Specification: dat_rsp_free().
+ * If no request has arrived, an EP of the consumer is UNCONNECTED again, and an EP that
+ * kdapl created is freed. If a request has arrived, the request and its EP remain. A
+ * request may arrive during the call: its event is queued when the call returns, or the
+ * request is never reported. Specification: dat_rsp_free().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.

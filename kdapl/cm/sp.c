@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * sp.c - service points: what PSPs, RSPs and CSPs have in common
+ * sp.c - the common part of PSPs, RSPs and CSPs
+ *
+ * A service point owns a listening id and a use of the EVD for its requests. psp.c, rsp.c
+ * and csp.c call these functions in process context. The handler of rdma_cm runs for the id
+ * until dat_sp_stop() returns.
  */
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
@@ -16,10 +20,10 @@
 #define BACKLOG		128
 
 /**
- * dat_sp_stop - listen no more
+ * dat_sp_stop - stop listening
  * @sp: the service point
  *
- * Waits for the handler: no request arrives after this.
+ * Waits for the handler of rdma_cm: no request arrives after the call.
  * Context: process, may sleep; not the handler.
  */
 void dat_sp_stop(struct dat_sp *sp)
@@ -56,14 +60,14 @@ static const struct dat_object_ops sp_ops = {
 };
 
 /**
- * dat_sp_new - make a service point, with a handle, that does not listen yet
+ * dat_sp_new - create a service point, with a handle, that does not listen yet
  * @ia: the IA
- * @type: its type
+ * @type: DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP or DAT_HANDLE_TYPE_CSP
  * @evd_handle: EVD for connection requests
  * @spp: out: the service point, with a reference for the caller
  *
- * Requests name the handle, so it is there before the first; and whoever gets
- * the first may free it while the caller still looks at it.
+ * Requests name the handle, so the handle exists before the first request. A consumer that
+ * gets the first request may free the service point while the caller still uses it.
  *
  * Context: process, may sleep; the caller holds a live reference to the IA.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
@@ -95,7 +99,7 @@ DAT_RETURN dat_sp_new(struct dat_ia *ia, DAT_HANDLE_TYPE type,
 	}
 	sp->evd = to_evd(evd_obj);
 
-	/* From here on it ends as any other does. */
+	/* From here dat_object_shutdown() and dat_object_put() destroy the service point. */
 	dat_object_init(&sp->obj, type, &ia->owner, &sp_ops);
 	kref_get(&sp->obj.ref);
 	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
@@ -121,7 +125,7 @@ put_evd:
 	return ret;
 }
 
-/* An id that failed to listen cannot be bound again. */
+/* Replaces the id, because an id that failed to listen cannot be bound again. */
 static int renew_id(struct dat_sp *sp)
 {
 	struct rdma_cm_id *id;
@@ -135,7 +139,7 @@ static int renew_id(struct dat_sp *sp)
 	return 0;
 }
 
-/* No port of that address is free; or is the address not there any more? */
+/* Does the address still exist? If so, it has no free port. */
 static bool is_there(struct dat_sp *sp, const struct sockaddr_storage *addr)
 {
 	struct rdma_dev_addr dev_addr = { .net = sp->obj.ia->net };
@@ -155,18 +159,18 @@ static int bind_and_listen(struct dat_sp *sp,
 	if (sp->id->device != dat_ia_ibdev(sp->obj.ia) ||
 	    sp->id->port_num != sp->obj.ia->port)
 		return -ENODEV;
-	/* Known before the first request comes. */
+	/* Set before the first request, whose event reports them. */
 	sp->addr = sp->id->route.addr.src_addr;
 	sp->conn_qual = dat_addr_port(&sp->addr);
 	return rdma_listen(sp->id, BACKLOG);
 }
 
 /**
- * dat_sp_listen - begin to listen
+ * dat_sp_listen - start listening
  * @sp: the service point, from dat_sp_new()
- * @addr: address of the IA, and port; 0 for one that is free
+ * @addr: address of the IA, and port; port 0 for a free one
  *
- * rdma_cm's privileged ports are not for everybody; it does not check.
+ * rdma_cm does not check who may use its privileged ports.
  *
  * Context: process, may sleep; the caller holds a live reference to the IA.
  * Return: DAT_SUCCESS, DAT_CONN_QUAL_IN_USE, DAT_CONN_QUAL_UNAVAILABLE,
@@ -212,9 +216,9 @@ unavailable:
 }
 
 /**
- * dat_sp_listen_qual - begin to listen on the IA's own address
+ * dat_sp_listen_qual - start listening on the IA's own address
  * @sp: the service point, from dat_sp_new()
- * @qual: the connection qualifier; 0 for one that is free
+ * @qual: the connection qualifier, at most 65535; 0 for a free one
  *
  * Context: process, may sleep; the caller holds a live reference to the IA.
  * Return: DAT_SUCCESS, DAT_CONN_QUAL_IN_USE, DAT_CONN_QUAL_UNAVAILABLE,
@@ -231,7 +235,7 @@ DAT_RETURN dat_sp_listen_qual(struct dat_sp *sp, DAT_CONN_QUAL qual)
 	if (addr.ss_family == AF_UNSPEC)
 		return ret;
 	dat_addr_set_port(&addr, qual);
-	/* An address that has gone is not the consumer's mistake. */
+	/* A removed address is not an error of the consumer. */
 	switch (DAT_GET_TYPE(dat_sp_listen(sp, &addr))) {
 	case DAT_SUCCESS:
 		return DAT_SUCCESS;
@@ -245,8 +249,8 @@ DAT_RETURN dat_sp_listen_qual(struct dat_sp *sp, DAT_CONN_QUAL qual)
 }
 
 /**
- * dat_sp_drop - free a service point that does not listen
- * @sp: the service point, which dat_sp_listen() has not taken
+ * dat_sp_drop - free a service point after an error of its creation
+ * @sp: the service point, which does not listen
  *
  * Context: process, may sleep; the caller holds a live reference to the IA.
  */
@@ -277,11 +281,11 @@ static struct dat_sp *find_in(struct dat_ia *ia, DAT_HANDLE_TYPE type,
 }
 
 /**
- * dat_sp_find - find the service point of a connection qualifier
+ * dat_sp_find - look up the service point of a connection qualifier
  * @ia: an IA of the same port and network namespace
  * @qual: the connection qualifier
  *
- * It may be another consumer's, of another IA.
+ * The service point may belong to another IA and another consumer.
  *
  * Context: process, may sleep.
  * Return: the service point, referenced; or NULL.

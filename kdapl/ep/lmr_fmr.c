@@ -57,7 +57,7 @@ static DAT_RETURN post_fmr(struct dat_ep *ep, struct dat_post *post,
 /*
  * A verbs fence waits for RDMA reads, but not for other requests. A peer answers a read
  * after it has executed all earlier requests. So a fenced invalidation behind a
- * zero-length read waits for all of them. iWARP begins a request after the previous one no
+ * zero-length read waits for all of them. iWARP begins a request when the previous one no
  * longer uses the memory. Devices with DAT_QUIRK_INVALIDATE_FIRST fence all
  * invalidations. Both need no read.
  */
@@ -210,7 +210,7 @@ static DAT_RETURN try_post(struct dat_lmr *lmr, struct dat_ep *ep,
 	DAT_RETURN ret;
 
 	spin_lock_bh(&lmr->fmr->lock);
-	/* The LMR may be freed: the claim makes users negative, and the MRs may be gone. */
+	/* A freed LMR has been claimed; its MRs may be destroyed. */
 	if (atomic_read(&lmr->obj.users) < 0)
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 	else if (lmr->obj.is_down)
@@ -260,7 +260,7 @@ static DAT_RETURN post_on_ep(DAT_LMR_HANDLE lmr_handle,
 	post->lmr = lmr;
 	ret = try_post(lmr, ep, mem, post);
 	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES) {
-		/* Earlier requests may have completed without being processed: process them. */
+		/* Earlier requests may have completed: process their completions. */
 		dat_ep_collect(ep);
 		ret = try_post(lmr, ep, mem, post);
 	}

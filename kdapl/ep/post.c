@@ -2,7 +2,7 @@
 /*
  * post.c - posts sends, RDMA reads and writes, and receives
  *
- * The hot path of an EP: look up the EP, check its state and the segments, post. All under
+ * The hot path of an EP: look up the EP, check state and segments, post. All under
  * RCU, without a lock but that of the queue. Consumers call it in process or softirq
  * context.
  */
@@ -162,7 +162,7 @@ DAT_RETURN kdapl_ep_post_send(DAT_EP_HANDLE ep_handle,
 }
 
 /**
- * kdapl_ep_post_send_with_invalidate - send a message and invalidate a context of the peer
+ * kdapl_ep_post_send_with_invalidate - send a message, invalidate a context of the peer
  * @ep_handle: the EP, CONNECTED or DISCONNECTED
  * @num_segments: segments in @local_iov, at most max_request_iov
  * @local_iov: the message, see dat_ep_post_send()

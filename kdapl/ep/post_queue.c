@@ -18,7 +18,7 @@ static DAT_RETURN queue_full(void)
 }
 
 /*
- * Converts the error of a post. On iWARP a QP whose connection is ending refuses requests,
+ * Converts the error of a post. On iWARP a QP whose connection ends refuses requests,
  * even to flush them. The event of the end may not have arrived yet.
  */
 static DAT_RETURN not_taken(int err)

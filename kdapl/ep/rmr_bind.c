@@ -2,7 +2,7 @@
 /*
  * rmr_bind.c - binds an RMR to a part of an LMR
  *
- * A bind invalidates the open window and then registers the idle one, both on the EP's send
+ * A bind invalidates the open window and registers the idle one, both on the EP's send
  * queue. Requests posted later start later, so a peer that learns the new context from a
  * Send finds the window open. Consumers bind in process or softirq context. rmr->lock
  * guards the windows.
@@ -111,7 +111,7 @@ static DAT_RETURN post_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 			 DAT_QUIRK_INVALIDATE_FIRST;
 	struct ib_reg_wr reg = { .wr.opcode = IB_WR_REG_MR };
 	struct ib_send_wr inv = { .opcode = IB_WR_LOCAL_INV };
-	/* Unbinding an unbound RMR: post a zero-length Write as a NOP, for a completion. */
+	/* Unbinding an unbound RMR: a zero-length Write is a NOP with a completion. */
 	struct ib_rdma_wr nop = { .wr.opcode = IB_WR_RDMA_WRITE };
 	struct ib_send_wr *last = &nop.wr, *first = &nop.wr;
 	struct dat_post post = {
@@ -241,7 +241,7 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 		w->lmr = lmr;
 		w->triplet = *bind->triplet;
 		w->address = window_address(bind);
-		/* The window of a zero-based LMR is zero-based for peers, too: see va_type. */
+		/* A window of a zero-based LMR is always zero-based for peers. */
 		w->va_type = bind->va_type == DAT_VA_TYPE_ZB ? DAT_VA_TYPE_ZB :
 							       lmr->va_type;
 		w->privileges = bind->privileges & DAT_MEM_PRIV_REMOTE_FLAGS;
@@ -303,7 +303,7 @@ static DAT_RETURN bind_peeked(struct dat_rmr *rmr, DAT_EP_HANDLE ep_handle,
 
 	ret = try_bind(rmr, ep, lmr, bind, context);
 	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES) {
-		/* Earlier requests may have completed without being processed: process them. */
+		/* Earlier requests may have completed: process their completions. */
 		dat_ep_collect(ep);
 		ret = try_bind(rmr, ep, lmr, bind, context);
 	}
