@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * debugfs.c - what the administrator sees below /sys/kernel/debug/kdapl
+ * debugfs.c - counters and objects for the administrator, in /sys/kernel/debug/kdapl
  *
- * Lines of words, the first of which names the others: Documentation/admin.rst.
+ * Each file has lines of words. The first line names the columns: Documentation/admin.rst.
+ * Module init creates the files; root reads them in process context.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -24,8 +25,8 @@ static int counters_show(struct seq_file *m, void *v)
 DEFINE_SHOW_ATTRIBUTE(counters);
 
 /*
- * No lock is held while the list is read: only the object that is being shown is
- * kept, and the position in the file is the one in the table of handles.
+ * No lock is held between two lines: a reference keeps only the object that is being
+ * shown. The position in the file is the index in the table of handles.
  */
 static void *objects_start(struct seq_file *m, loff_t *pos)
 {
@@ -75,7 +76,7 @@ static const struct seq_operations objects_sops = {
 DEFINE_SEQ_ATTRIBUTE(objects);
 
 /**
- * dat_debugfs_init - make the directory and its files
+ * dat_debugfs_init - create the directory and its files
  *
  * Context: process, may sleep.
  */
@@ -88,7 +89,7 @@ void dat_debugfs_init(void)
 }
 
 /**
- * dat_debugfs_exit - the reverse of dat_debugfs_init()
+ * dat_debugfs_exit - remove the directory and its files
  *
  * Context: process, may sleep.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * debugfs.h - what the administrator sees below /sys/kernel/debug/kdapl
+ * debugfs.h - files below /sys/kernel/debug/kdapl, see debugfs.c
  */
 #ifndef _KDAPL_DEBUGFS_H
 #define _KDAPL_DEBUGFS_H

@@ -25,8 +25,8 @@
 	dat_ext_is_same(ext, handle, DAT_HANDLE_TYPE_##type)
 
 /*
- * The body of dat_NAME() up to the look-up. The success of a data transfer is the likely
- * case.
+ * The body of dat_NAME() up to the look-up. Data transfers succeed most of the time, so
+ * success is marked as likely.
  */
 #define OWN_CALL_OR_EXT(name, pass, lookup)				\
 	DAT_RETURN ret = kdapl_##name pass;				\
@@ -489,7 +489,7 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
 }
 EXPORT_SYMBOL_GPL(dat_ia_query);
 
-/* Providers have DAT 2.0's function, whose LMR handle DAT 1.2's call lacks. */
+/* Providers have the function of DAT 2.0, with an LMR handle that the call of 1.2 lacks. */
 DAT_RETURN dat_rmr_bind_1_2(DAT_RMR_HANDLE rmr_handle,
 			    const DAT_LMR_TRIPLET *lmr_triplet,
 			    DAT_MEM_PRIV_FLAGS mem_privileges,

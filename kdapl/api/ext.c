@@ -94,7 +94,7 @@ struct dat_ext *dat_ext_get_type(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 }
 
 /**
- * dat_ext_put - return the references of dat_ext_get()
+ * dat_ext_put - put the references of dat_ext_get()
  * @ext: the entry
  *
  * Context: any.
@@ -112,7 +112,7 @@ void dat_ext_put(struct dat_ext *ext)
  * @type: the type that @handle must have
  *
  * Context: any.
- * Return: true if it is, and for DAT_HANDLE_NULL.
+ * Return: true if so, and for DAT_HANDLE_NULL.
  */
 bool dat_ext_is_same(const struct dat_ext *ext, DAT_HANDLE handle,
 		     DAT_HANDLE_TYPE type)
@@ -131,9 +131,10 @@ bool dat_ext_is_same(const struct dat_ext *ext, DAT_HANDLE handle,
 
 /**
  * dat_ext_alloc - allocate an entry before its handle exists
- * @reg: its provider
+ * @reg: registration of its provider
  * @gfp: flags of kmalloc()
  *
+ * Context: any that @gfp permits.
  * Return: the entry, for dat_ext_add() or dat_ext_drop(), or NULL.
  */
 struct dat_ext *dat_ext_alloc(struct dat_registration *reg, gfp_t gfp)
@@ -159,7 +160,7 @@ static void ext_unlink(struct dat_ext *ext)
  * dat_ext_add - add a handle to the table
  * @ext: the entry
  * @handle: the handle
- * @type: its type
+ * @type: type of its object
  * @ia: handle of its IA
  *
  * A provider may free an object without a call and return its handle again. The new entry
@@ -186,6 +187,8 @@ void dat_ext_add(struct dat_ext *ext, DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 /**
  * dat_ext_drop - free an entry that was never added
  * @ext: the entry
+ *
+ * Context: any.
  */
 void dat_ext_drop(struct dat_ext *ext)
 {
@@ -213,8 +216,10 @@ bool dat_ext_hide(struct dat_ext *ext)
 }
 
 /**
- * dat_ext_unhide - give up the claim: the provider did not free the object
+ * dat_ext_unhide - undo dat_ext_hide(), because the provider did not free the object
  * @ext: its entry, claimed by dat_ext_hide()
+ *
+ * Context: any.
  */
 void dat_ext_unhide(struct dat_ext *ext)
 {
@@ -230,7 +235,7 @@ void dat_ext_unhide(struct dat_ext *ext)
 void dat_ext_remove(struct dat_ext *ext)
 {
 	spin_lock_bh(&ext_lock);
-	/* The provider may have returned the same handle again already. */
+	/* The provider may already have returned the same handle for a new object. */
 	if (ext_lookup(ext->handle) == ext)
 		ext_unlink(ext);
 	spin_unlock_bh(&ext_lock);

@@ -3,8 +3,8 @@
  * ext.h - external providers and their handles
  *
  * An external provider is another module that called dat_registry_add_provider(). Its
- * handles can have any value, most likely that of a pointer. kdapl never dereferences
- * them. A table holds each handle that a provider returned, with its type and its
+ * handles can have any value, most likely that of a pointer; kdapl never dereferences
+ * them. A table (ext.c) holds each handle that a provider returned, with its type and its
  * provider: Documentation/registry.rst.
  */
 #ifndef _KDAPL_EXT_H
@@ -20,7 +20,7 @@
  * @node: in the list of registrations
  * @ref: one for the list, one for each handle
  * @owner: the provider's module
- * @provider: the provider's functions; valid as long as the module
+ * @provider: the provider's functions; valid while the module is loaded
  * @info: name and version of the IA
  * @opens: open handles of the IA; under the lock of the list
  */
@@ -37,15 +37,15 @@ struct dat_registration {
  * struct dat_ext - a handle of an external provider
  * @node: in the table
  * @ref: reference count; the table holds one
- * @rcu: for the release
+ * @rcu: frees the entry after an RCU grace period
  * @handle: the handle
  * @type: type of its object
  * @hidden: the object is being freed; look-ups fail
  * @ia: handle of its IA
  * @reg: its provider, referenced
- * @upcall: of an EVD: the consumer's upcall
- * @takes_requests: of an EVD: connection requests arrive here
- * @spare: of such an EVD: entry for the handle of the next request, or NULL
+ * @upcall: for an EVD: the consumer's upcall
+ * @takes_requests: for an EVD: connection requests arrive here
+ * @spare: for such an EVD: entry for the handle of the next request, or NULL
  */
 struct dat_ext {
 	struct hlist_node node;
@@ -87,8 +87,8 @@ void dat_ext_remove_all(struct dat_ext *ia);
  * @func: member of struct dat_provider
  * @args: the arguments, in parentheses
  *
- * Evaluates to what the function returns, or to DAT_NOT_IMPLEMENTED if the provider has
- * none.
+ * Evaluates to the return value of the function, or to DAT_NOT_IMPLEMENTED if the provider
+ * has no such function.
  */
 #define dat_ext_call(ext, func, args)					\
 	((ext)->reg->provider->func ? (ext)->reg->provider->func args :	\

@@ -2,9 +2,10 @@
 /*
  * ext_evd.c - the exported calls of EVDs: kdapl's own, or those of an external provider
  *
- * A connection request brings the handle of a CR, which the consumer never asked for.
- * dat_evd_dequeue() therefore adds it to the table, and so does an upcall of ours, which
- * the provider calls in place of the consumer's.
+ * A connection request contains the handle of a new CR, which no call of the consumer has
+ * returned. So dat_evd_dequeue() adds the handle to the table. For upcalls the provider
+ * calls a function of this file instead of the consumer's; the function adds the handle
+ * and calls the consumer. Contexts are those of kdapl's own calls.
  */
 #include <linux/export.h>
 #include <linux/slab.h>
@@ -28,7 +29,7 @@ static void keep_spare(struct dat_ext *evd, struct dat_ext *new)
 		dat_ext_drop(new);
 }
 
-/* Adds the handle of a connection request to the table, or keeps @new for the next. */
+/* Adds the handle of a connection request to the table, or keeps @new as a spare. */
 static void add_request(struct dat_ext *evd, const DAT_EVENT *event,
 			struct dat_ext *new)
 {
@@ -72,7 +73,7 @@ static void call_consumer(DAT_PVOID instance_data, const DAT_EVENT *event,
 
 	if (evd->takes_requests) {
 		add_request(evd, event, take_spare(evd));
-		/* Allocate for the next request now: memory may be short then. */
+		/* Allocate for the next request now: the next upcall may lack memory. */
 		if (!READ_ONCE(evd->spare))
 			keep_spare(evd, take_spare(evd));
 	}
@@ -80,7 +81,7 @@ static void call_consumer(DAT_PVOID instance_data, const DAT_EVENT *event,
 		upcall.upcall_func(upcall.instance_data, event, more_events);
 }
 
-/* Looks up a handle that kdapl's own call returned @ret for. */
+/* Looks up a handle in the table if kdapl's own call returned DAT_INVALID_HANDLE. */
 static struct dat_ext *ext_if_unknown(DAT_RETURN ret, DAT_HANDLE handle,
 				      DAT_HANDLE_TYPE type)
 {
@@ -184,7 +185,7 @@ DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle,
 }
 EXPORT_SYMBOL_GPL(dat_evd_query);
 
-/* Without memory for the handle of a request, the request stays in the EVD. */
+/* Without memory for the handle of a CR, the connection request stays in the EVD. */
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	struct dat_ext *evd, *new = NULL;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ia.c - opening, charging and closing IAs
+ * ia.c - opens and closes IAs, and charges them to an account
  *
- * An IA needs an EVD for its asynchronous events, so that it is opened above the layers of
- * devices and of queues. Called in process context.
+ * An IA needs an EVD for its asynchronous events, so this file lies above the layers of
+ * devices and of queues. dispatch.c, registry.c and consumers call it in process context.
  */
 #include <linux/kernel.h>
 #include <linux/nsproxy.h>
@@ -37,7 +37,7 @@ static DAT_RETURN ia_check_version(DAT_UINT32 major, DAT_UINT32 minor)
 	return DAT_SUCCESS;
 }
 
-/* Takes over the consumer's EVD for asynchronous events, or makes one. */
+/* Uses the consumer's EVD for asynchronous events, or creates one. */
 static DAT_RETURN ia_set_async_evd(struct dat_ia *ia, DAT_COUNT qlen,
 				   DAT_HANDLE handle)
 {
@@ -67,13 +67,13 @@ invalid:
 	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
 }
 
-/* False if the consumer passed the EVD of another IA. */
+/* Returns false if the consumer passed the EVD of another IA. */
 static bool owns_async_evd(const struct dat_ia *ia)
 {
 	return ia->async_evd->ia == ia;
 }
 
-/* Returns the reference of ia->async_evd. */
+/* Puts the reference of ia->async_evd. */
 static void ia_put_async_evd(struct dat_ia *ia)
 {
 	struct dat_object *evd;
@@ -92,12 +92,12 @@ static void ia_put_async_evd(struct dat_ia *ia)
  * kdapl_ia_openv - open an IA
  * @ia_name: name of the RDMA device, with ":port" where it has several ports
  * @async_evd_min_qlen: events that a new asynchronous EVD must hold, at least 1
- * @async_evd_handle: in: DAT_HANDLE_NULL to have an EVD for asynchronous events
- *	made, or the handle of one; out: its handle
+ * @async_evd_handle: in: DAT_HANDLE_NULL to create an EVD for asynchronous events, or
+ *	the handle of an existing EVD; out: its handle
  * @ia_handle: out: the handle
- * @dat_major: version of DAT that the consumer was written for: 1 or 2
- * @dat_minor: the same: up to 1.2 or 2.0
- * @thread_safety: whether the consumer needs it; it is there in any case
+ * @dat_major: major version of DAT that the consumer was written for: 1 or 2
+ * @dat_minor: minor version of DAT: at most 2 for major version 1, 0 for 2
+ * @thread_safety: whether the consumer needs thread safety; kdapl is always thread-safe
  *
  * The IA belongs to the network namespace of the caller. Specification:
  * dat_ia_open().
@@ -145,7 +145,7 @@ DAT_RETURN kdapl_ia_openv(const DAT_NAME_PTR ia_name,
 				 DAT_RESOURCE_MEMORY);
 	}
 
-	/* From here on the device waits for us: dat_ia_unplug(). */
+	/* From here removal of the device waits for this IA: dat_ia_unplug(). */
 	mutex_lock(&ia->end_lock);
 	if (!dat_dev_add_ia(dev, ia)) {
 		ret = DAT_ERROR(DAT_PROVIDER_NOT_FOUND,
@@ -172,7 +172,7 @@ DAT_RETURN kdapl_ia_openv(const DAT_NAME_PTR ia_name,
 		if (ret)
 			goto put_evd;
 		kref_get(&ia->async_evd->ref);
-		/* Only dat_ia_close() destroys it. */
+		/* The use keeps consumers from freeing the EVD; dat_ia_close() destroys it. */
 		dat_object_use_get(ia->async_evd);
 	}
 
@@ -207,8 +207,8 @@ unlock:
 /**
  * kdapl_ia_close - close an IA
  * @ia_handle: the IA
- * @close_flags: DAT_CLOSE_ABRUPT_FLAG destroys every object that was made with
- *	it; DAT_CLOSE_GRACEFUL_FLAG fails if there is one
+ * @close_flags: DAT_CLOSE_ABRUPT_FLAG destroys all objects of the IA;
+ *	DAT_CLOSE_GRACEFUL_FLAG fails if the consumer has objects
  *
  * Must not be called from an upcall. Specification: dat_ia_close().
  *
@@ -238,7 +238,7 @@ DAT_RETURN kdapl_ia_close(DAT_IA_HANDLE ia_handle,
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 		goto unlock;
 	}
-	/* A gate closed for a look only: calls wait, they do not fail. */
+	/* A graceful close may fail: let calls wait for a live reference, not fail. */
 	dat_ia_quiesce(ia, close_flags == DAT_CLOSE_ABRUPT_FLAG ?
 			      DAT_IA_CLOSING : DAT_IA_UNPLUGGING);
 	if (close_flags == DAT_CLOSE_GRACEFUL_FLAG) {
@@ -253,7 +253,7 @@ DAT_RETURN kdapl_ia_close(DAT_IA_HANDLE ia_handle,
 
 	dat_ia_destroy_objects(ia);
 	ia_put_async_evd(ia);
-	/* The device may go as soon as it does not know the IA. */
+	/* The device may be removed as soon as the IA is not in its list. */
 	dat_object_uncharge_hca(obj);
 	mutex_unlock(&ia->end_lock);
 
@@ -269,7 +269,7 @@ unlock:
 	return ret;
 }
 
-/* The gate is closed. What the IA and its asynchronous EVD cost so far. */
+/* Charges the IA and its asynchronous EVD. The IA is quiesced: dat_ia_quiesce(). */
 static DAT_RETURN set_account(struct dat_ia *ia, struct dat_account *account)
 {
 	long bytes;
@@ -289,21 +289,21 @@ static DAT_RETURN set_account(struct dat_ia *ia, struct dat_account *account)
 }
 
 /**
- * dat_ia_set_account - have what the objects of an IA cost charged to an account
+ * dat_ia_set_account - charge the objects of an IA to an account
  * @ia_handle: the IA, just opened: without objects of the consumer
  * @account: the account. The IA holds a reference on it until its last object has
  *	been freed, which may be after dat_ia_close().
  *
- * For consumers that act for others, and have to bound what these take. kdapl
- * estimates what the device and it allocate for an object, in bytes, and charges
- * that before it allocates. A call that is refused returns
- * DAT_INSUFFICIENT_RESOURCES, with DAT_RESOURCE_MEMORY. No specification has it.
+ * For consumers that act for others, and must limit their resources. kdapl estimates the
+ * bytes that the device and kdapl allocate for an object, and charges them before it
+ * allocates. If the account refuses, a call returns DAT_INSUFFICIENT_RESOURCES with
+ * DAT_RESOURCE_MEMORY. Extension of kdapl, in no specification.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INVALID_STATE (the IA has objects, or an account), DAT_INTERNAL_ERROR (it
- * is being closed, or the device is removed), DAT_INSUFFICIENT_RESOURCES (the
- * account refuses what the IA itself costs).
+ * DAT_INVALID_STATE (the IA has objects, or an account), DAT_INTERNAL_ERROR (the
+ * IA is being closed, or the device is removed), DAT_INSUFFICIENT_RESOURCES (the
+ * account refuses the charge of the IA itself).
  */
 DAT_RETURN dat_ia_set_account(DAT_IA_HANDLE ia_handle,
 			      struct dat_account *account)
@@ -319,7 +319,7 @@ DAT_RETURN dat_ia_set_account(DAT_IA_HANDLE ia_handle,
 	if (!obj)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	ia = to_ia(obj);
-	/* Calls wait meanwhile, so that no object is charged in part. */
+	/* Quiesce the IA, so that each object is charged wholly to one account. */
 	mutex_lock(&ia->end_lock);
 	if (ia->live_state == DAT_IA_OPEN && !ia->unplugged) {
 		dat_ia_quiesce(ia, DAT_IA_UNPLUGGING);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ia_query.c - what an IA and its provider can do
+ * ia_query.c - queries the attributes and limits of an IA and its provider
+ *
+ * Derives them from the attributes of the RDMA device. Consumers call these functions in
+ * process context. The file owns no state.
  */
 #include <linux/kernel.h>
 #include <linux/limits.h>
@@ -16,11 +19,11 @@
 #include "queue/evd.h"
 #include "queue/srq.h"
 
-/* The specification has no names for these bits: one digit for each feature. */
+/* The specification does not name these bits: one digit for each feature. */
 #define SRQ_ALL_WATERMARKS	0x111	/* low, soft high, hard high */
 #define SRQ_ALL_COUNTS		0x11	/* available, outstanding */
 
-/* Whatever its alignment and its pages, a region of so many bytes fits. */
+/* Bytes of a region that fits in any LMR, independent of alignment and contiguity. */
 static u64 any_lmr_fits(const struct ib_device *ibdev)
 {
 	return (u64)(dat_dev_max_lmr_pages(ibdev) - 1) *
@@ -40,7 +43,7 @@ static void fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	attr->hardware_version_major = dev->hw_ver;
 	attr->firmware_version_major = dev->fw_ver >> 32;
 	attr->firmware_version_minor = lower_32_bits(dev->fw_ver);
-	/* If that fails, what is known will do. */
+	/* If the look-up fails, the previous address remains. */
 	dat_addr_find(ia);
 	attr->ia_address_ptr = (DAT_SOCK_ADDR *)dat_addr(ia);
 	attr->max_eps = dat_limit(dev->max_qp);
@@ -76,7 +79,7 @@ static void fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	attr->reserved_lmr_supported = DAT_TRUE;
 }
 
-/* What a device has that lacks one has nothing behind that, either. */
+/* In this order: a device that lacks an extension also lacks all that follow it. */
 static DAT_NAMED_ATTR extensions[] = {
 	{ DAT_IB_ATTR_IMMED_DATA, "TRUE" },
 	{ DAT_IB_ATTR_FETCH_AND_ADD, "TRUE" },
@@ -125,7 +128,7 @@ static void fill_provider_attr(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->ep_creator = DAT_PSP_CREATES_EP_IFASKED;
 	attr->upcall_policy = DAT_UPCALL_MANY;
 	attr->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
-	/* Every stream goes with every other. */
+	/* All event streams may share one EVD. */
 	memset32((u32 *)attr->evd_stream_merging_supported, DAT_TRUE,
 		 sizeof(attr->evd_stream_merging_supported) / sizeof(u32));
 	if (dat_srq_max_dtos(dat_ia_ibdev(ia))) {
@@ -144,21 +147,21 @@ static void fill_provider_attr(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	/* On iWARP a read request names the memory that the data goes to. */
 	attr->rdma_read_lmr_rmr_context_exposure =
 		attr->rdma_write_for_rdma_read_req;
-	/* Each device that can be an IA has fast registrations. */
+	/* Every device that kdapl offers as an IA has fast registrations. */
 	attr->fmr_supported = DAT_TRUE;
 	attr->lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ;
 	fill_extensions(ia, attr);
 }
 
 /**
- * kdapl_ia_query - what an IA and its provider can do
+ * kdapl_ia_query - query the attributes of an IA and its provider
  * @ia_handle: the IA
  * @async_evd_handle: out: its asynchronous EVD; may be NULL
- * @ia_attr_mask: DAT_IA_FIELD_*; unless 0, all are filled in
- * @ia_attr: out: what the IA can do; its pointers are valid until the IA is
+ * @ia_attr_mask: DAT_IA_FIELD_*; unless 0, kdapl fills in all fields
+ * @ia_attr: out: attributes of the IA; the pointers are valid until the IA is
  *	closed
- * @provider_attr_mask: DAT_PROVIDER_FIELD_*; unless 0, all are filled in
- * @provider_attr: out: what the provider can do
+ * @provider_attr_mask: DAT_PROVIDER_FIELD_*; unless 0, kdapl fills in all fields
+ * @provider_attr: out: attributes of the provider
  *
  * Specification: dat_ia_query().
  *
@@ -201,13 +204,13 @@ DAT_RETURN kdapl_ia_query(DAT_IA_HANDLE ia_handle,
 }
 
 /**
- * dat_ia_max_user_lmr - how large a region of a process's memory can be
+ * dat_ia_max_user_lmr - query the maximum size of a region of user memory
  * @ia_handle: the IA
- * @max_length: out: bytes; so much will always do, for memory that &struct
- *	dat_platform_region calls is_user. max_lmr_block_size, which is often
- *	less, is for any memory.
+ * @max_length: out: bytes. A region of this size can always be registered, if &struct
+ *	dat_platform_region marks its memory as is_user. max_lmr_block_size, which is
+ *	often less, is for any memory.
  *
- * No specification has it.
+ * Extension of kdapl, in no specification.
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,

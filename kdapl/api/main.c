@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * main.c - loading and unloading the module
+ * main.c - loads and unloads the module
+ *
+ * Initialises the other folders from the bottom up, and undoes this in reverse order. Calls
+ * into the layers run in process context.
  */
 #include <linux/init.h>
 #include <linux/module.h>
@@ -58,7 +61,7 @@ static void __exit kdapl_exit(void)
 	dat_addr_unregister();
 	dat_registry_exit();
 	dat_linger_exit();
-	/* The last IA of a user frees the user, by a work. */
+	/* A work item frees a user after its last IA: destroy the work queue last. */
 	dat_object_table_destroy();
 	dat_workq_exit();
 	dat_workqueue_exit();

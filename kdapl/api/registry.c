@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * registry.c - the IAs: ports of RDMA devices, and those of external providers
+ * registry.c - lists, opens and closes IAs of RDMA devices and of external providers
  *
- * Lists the IAs, opens and closes them, and keeps the list of external providers. Modules
- * call it in process context.
+ * Owns the list of external providers, under registry_lock. Consumers and the modules of
+ * providers call these functions in process context.
  */
 #include <linux/capability.h>
 #include <linux/kernel.h>
@@ -27,7 +27,7 @@ static void registration_release(struct kref *ref)
 }
 
 /**
- * dat_registration_put - give a reference back
+ * dat_registration_put - put a reference
  * @reg: the registration
  *
  * Context: any.
@@ -54,7 +54,7 @@ static bool is_name(const char *ia_name)
 			   DAT_NAME_MAX_LENGTH;
 }
 
-/* The list may end before all have been counted, and have holes. */
+/* @list may be shorter than the number of IAs, and may contain NULL pointers. */
 static DAT_COUNT list_all(DAT_PROVIDER_INFO *list[], DAT_COUNT max)
 {
 	struct dat_registration *reg;
@@ -72,19 +72,17 @@ static DAT_COUNT list_all(DAT_PROVIDER_INFO *list[], DAT_COUNT max)
 }
 
 /**
- * dat_registry_list_providers - which IAs there are
- * @max_to_return: pointers in @dat_provider_list
- * @entries_returned: out: how many IAs are listed; unless the call succeeds,
- *	how many there are
- * @dat_provider_list: where to put them; may be NULL to count them
+ * dat_registry_list_providers - list the IAs
+ * @max_to_return: number of pointers in @dat_provider_list, at least 0
+ * @entries_returned: out: number of listed IAs; if the call fails, number of all IAs
+ * @dat_provider_list: pointers to the entries to fill in; may be NULL to count the IAs
  *
- * Listed are the RDMA devices that the caller's network namespace can see, by
- * port, and the IAs of other providers. Each name can be opened at the version
- * that is listed, or an earlier one. Specification:
- * dat_registry_list_providers().
+ * kdapl lists the RDMA devices that the caller's network namespace can see, by port, and
+ * the IAs of other providers. Each name can be opened at the listed version or an earlier
+ * one. Specification: dat_registry_list_providers().
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (also: there are more).
+ * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (also: there are more IAs).
  */
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
 				       DAT_COUNT *entries_returned,
@@ -111,18 +109,18 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
 EXPORT_SYMBOL_GPL(dat_registry_list_providers);
 
 /**
- * dat_registry_add_module - make an IA of another module known
+ * dat_registry_add_module - register an IA of another module
  * @owner: the module
- * @provider: its functions; they stay where they are while it is registered
+ * @provider: its functions; must remain valid while registered
  * @provider_info: name and version of the IA; copied
  *
- * Providers use dat_registry_add_provider(), which knows their module. An RDMA
- * device that gets the same name later goes first. Specification:
+ * Providers use dat_registry_add_provider(), which passes their module. An RDMA device
+ * that later gets the same name takes precedence. Specification:
  * dat_registry_add_provider().
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (also: it can be neither opened
- * nor closed), DAT_INSUFFICIENT_RESOURCES, DAT_PROVIDER_ALREADY_REGISTERED.
+ * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (also: the provider has no open or no
+ * close function), DAT_INSUFFICIENT_RESOURCES, DAT_PROVIDER_ALREADY_REGISTERED.
  */
 DAT_RETURN dat_registry_add_module(struct module *owner,
 				   const DAT_PROVIDER *provider,
@@ -160,12 +158,12 @@ DAT_RETURN dat_registry_add_module(struct module *owner,
 EXPORT_SYMBOL_GPL(dat_registry_add_module);
 
 /**
- * dat_registry_remove_provider - the reverse of dat_registry_add_provider()
+ * dat_registry_remove_provider - undo dat_registry_add_provider()
  * @provider: the functions
  * @info: name of the IA
  *
- * To be called before the provider's module goes, which it cannot while an IA
- * is open. Specification: dat_registry_remove_provider().
+ * The provider must call it before its module is unloaded. An open IA prevents the
+ * unload. Specification: dat_registry_remove_provider().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (also: not registered),
@@ -200,7 +198,7 @@ DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
 }
 EXPORT_SYMBOL_GPL(dat_registry_remove_provider);
 
-/* Nothing stays of a module that has forgotten to clean up. */
+/* Removes the registrations of a module that is unloaded without removing them. */
 static int module_event(struct notifier_block *nb, unsigned long event,
 			void *module)
 {
@@ -224,8 +222,9 @@ static int module_event(struct notifier_block *nb, unsigned long event,
 static struct notifier_block module_nb = { .notifier_call = module_event };
 
 /**
- * dat_registry_init - begin to watch modules
+ * dat_registry_init - register the notifier for unloaded modules
  *
+ * Context: process, may sleep.
  * Return: 0 or a negative errno.
  */
 int dat_registry_init(void)
@@ -234,14 +233,16 @@ int dat_registry_init(void)
 }
 
 /**
- * dat_registry_exit - the reverse of dat_registry_init()
+ * dat_registry_exit - undo dat_registry_init()
+ *
+ * Context: process, may sleep.
  */
 void dat_registry_exit(void)
 {
 	unregister_module_notifier(&module_nb);
 }
 
-/* Finds an IA that fits, and keeps its provider. */
+/* Finds a matching registration, and holds the provider's module. */
 static DAT_RETURN registry_hold(const char *ia_name, DAT_UINT32 major,
 				DAT_UINT32 minor, DAT_BOOLEAN thread_safety,
 				struct dat_registration **regp)
@@ -270,7 +271,7 @@ static DAT_RETURN registry_hold(const char *ia_name, DAT_UINT32 major,
 	return why ? DAT_ERROR(DAT_PROVIDER_NOT_FOUND, why) : DAT_SUCCESS;
 }
 
-/* The caller has another reference to it. */
+/* Undoes registry_hold(). The caller has another reference to @reg. */
 static void registry_release(struct dat_registration *reg)
 {
 	struct module *owner = reg->owner;
@@ -317,9 +318,9 @@ drop:
 }
 
 /*
- * Loads the module of an IA. The name may be a process's, which could load any
- * module of that form: only those may that can load modules in any case. Kernel
- * threads and module_init() functions can.
+ * Loads the module of an IA. The name may come from a process that could thereby load any
+ * module with a name of that form. So only callers with CAP_SYS_MODULE may load: this
+ * includes kernel threads and module_init() functions.
  */
 static bool load_module(const char *ia_name)
 {
@@ -327,7 +328,7 @@ static bool load_module(const char *ia_name)
 	       !request_module("dat-ia-%s", ia_name);
 }
 
-/* Opens an IA of an external provider, and loads the provider's module if need be. */
+/* Opens an IA of an external provider, and loads its module if necessary. */
 static DAT_RETURN open_ext(const char *ia_name, DAT_COUNT qlen,
 			   DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia,
 			   DAT_UINT32 major, DAT_UINT32 minor,
@@ -394,12 +395,12 @@ put_ia:
 EXPORT_SYMBOL_GPL(dat_ia_close);
 
 /**
- * dat_provider_init - offer an RDMA device, port by port, that was withdrawn
+ * dat_provider_init - offer an RDMA device again, one port or all
  * @provider_info: name of the IA
  * @instance_data: not used
  *
- * This is the constructor of kdapl.ko as a provider; devices that come are
- * offered without it. Specification: dat_provider_init().
+ * Undoes dat_provider_fini(). This is the constructor of kdapl.ko as a provider. New
+ * devices are offered without this call. Specification: dat_provider_init().
  *
  * Context: process, may sleep.
  */
@@ -413,11 +414,11 @@ void dat_provider_init(const DAT_PROVIDER_INFO *provider_info,
 EXPORT_SYMBOL_GPL(dat_provider_init);
 
 /**
- * dat_provider_fini - withdraw an RDMA device, port by port
+ * dat_provider_fini - withdraw an RDMA device, one port or all
  * @provider_info: name of the IA
  *
- * It is neither listed nor opened any more, until dat_provider_init(), or
- * until the device comes again. What is open stays so. Specification:
+ * kdapl neither lists nor opens the IA until dat_provider_init(), or until the device is
+ * added again. Open IAs remain open. Specification:
  * dat_provider_fini().
  *
  * Context: process, may sleep.

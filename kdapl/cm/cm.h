@@ -2,8 +2,8 @@
 /*
  * cm.h - service points, connection requests and connections, on top of rdma_cm
  *
- * See sp.c, psp.c, rsp.c and csp.c for service points, cr*.c for requests, ep_connect.c and
- * connect.c for connections.
+ * See sp.c, psp.c, rsp.c and csp.c for service points, cr*.c for requests,
+ * ep_connect.c and connect.c for connections.
  */
 #ifndef _KDAPL_CM_H
 #define _KDAPL_CM_H

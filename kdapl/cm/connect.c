@@ -2,8 +2,8 @@
 /*
  * connect.c - handles events of rdma_cm for the connection of an EP
  *
- * Moves the EP through its states, connects the QP and reports connection events. dat_cm_
- * handler() calls dat_connect_event() in process context, with the handler lock of the id.
+ * Moves the EP through its states, connects the QP and reports connection events.
+ * dat_cm_handler() calls it in process context, with the handler lock of the id.
  */
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
@@ -109,7 +109,7 @@ static void rejected(struct dat_ep *ep, struct rdma_cm_id *id,
 	if (rdma_cap_ib_cm(id->device, id->port_num))
 		by_peer = event->status == IB_CM_REJ_CONSUMER_DEFINED;
 	else
-		/* The peer has accepted TCP, so a refusal or reset comes from the peer. */
+		/* The peer has accepted TCP, so it is the peer that refuses or resets. */
 		by_peer = event->status == -ECONNREFUSED ||
 			  event->status == -ECONNRESET;
 	if (by_peer && is_connecting(ep))

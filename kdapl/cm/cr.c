@@ -80,8 +80,8 @@ DAT_RETURN kdapl_cr_query(DAT_CR_HANDLE cr_handle,
 }
 
 /*
- * Moves the id to the EP and accepts. The handler lock is held: earlier events are handled
- * for the CR, later events for the EP.
+ * Moves the id to the EP and accepts. The handler lock is held: earlier events
+ * are handled for the CR, later events for the EP.
  */
 static int cr_accept_locked(struct dat_cr *cr, struct dat_ep *ep,
 			    const void *data, u8 data_size)
@@ -135,7 +135,7 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep,
 	ret = cr_accept_locked(cr, ep, data, data_size);
 	rdma_unlock_handler(cr->id);
 	cr->id = NULL;
-	/* The peer has disappeared: not an error of the call, so report it as an event. */
+	/* A peer that has disappeared is not an error of the call: post an event. */
 	if (ret)
 		dat_ep_disconnected(ep, EP_IN(COMPLETION_PENDING),
 				    DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);

@@ -29,7 +29,7 @@ static DAT_RETURN evd_full(void)
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 }
 
-/* Reports the request again, for @sp. The caller holds a live reference to the IA of @sp. */
+/* Reports the request again, for @sp. The IA of @sp is held by a live reference. */
 static DAT_RETURN hand_to(struct dat_cr *cr, struct dat_sp *sp)
 {
 	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,

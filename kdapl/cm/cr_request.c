@@ -3,8 +3,8 @@
  * cr_request.c - creates connection requests and reports them to the consumer
  *
  * A PSP with DAT_PSP_CONSUMER_FLAG or a CSP reports in the handler of rdma_cm. A PSP with
- * DAT_PSP_PROVIDER_FLAG creates an EP first, and an RSP stops listening first. The handler
- * can do neither, so a work item reports. The work item needs a live reference to the IA
+ * DAT_PSP_PROVIDER_FLAG creates an EP first, and an RSP stops listening first. The
+ * handler can do neither, so a work item reports. The work item needs a live reference to the IA
  * (dat_ia_get_or_defer()).
  */
 #include <linux/slab.h>
@@ -168,7 +168,7 @@ static void report_work(struct work_struct *work)
 	if (entry == DAT_IA_DEFERRED)
 		return;
 	if (!is_one_shot(sp) || rsp_begin(sp)) {
-		/* Without a live reference the IA is ending: dat_ia_close() destroys the CR. */
+		/* Without a live reference: dat_ia_close() destroys the CR. */
 		if (entry == DAT_IA_GOT)
 			tell_or_reject(cr, sp);
 		if (is_one_shot(sp))

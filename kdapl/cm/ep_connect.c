@@ -86,7 +86,7 @@ static DAT_RETURN start_error(int err)
 {
 	switch (err) {
 	case -ENOMEM:
-	case -ENOBUFS: /* the routing code's error for lack of memory */
+	case -ENOBUFS:	/* the routing code's error for lack of memory */
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
 	case -EADDRINUSE:

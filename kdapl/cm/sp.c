@@ -3,8 +3,8 @@
  * sp.c - the common part of PSPs, RSPs and CSPs
  *
  * A service point owns a listening id and a use of the EVD for its requests. psp.c, rsp.c
- * and csp.c call these functions in process context. The handler of rdma_cm runs for the id
- * until dat_sp_stop() returns.
+ * and csp.c call these functions in process context. The handler of rdma_cm runs for the
+ * id until dat_sp_stop() returns.
  */
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
@@ -66,8 +66,8 @@ static const struct dat_object_ops sp_ops = {
  * @evd_handle: EVD for connection requests
  * @spp: out: the service point, with a reference for the caller
  *
- * Requests name the handle, so the handle exists before the first request. A consumer that
- * gets the first request may free the service point while the caller still uses it.
+ * Requests name the handle, so the handle exists before the first request. A consumer
+ * that gets the first request may free the service point while the caller still uses it.
  *
  * Context: process, may sleep; the caller holds a live reference to the IA.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
@@ -99,7 +99,7 @@ DAT_RETURN dat_sp_new(struct dat_ia *ia, DAT_HANDLE_TYPE type,
 	}
 	sp->evd = to_evd(evd_obj);
 
-	/* From here dat_object_shutdown() and dat_object_put() destroy the service point. */
+	/* From here dat_object_shutdown() and dat_object_put() destroy @sp. */
 	dat_object_init(&sp->obj, type, &ia->owner, &sp_ops);
 	kref_get(&sp->obj.ref);
 	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
@@ -170,7 +170,7 @@ static int bind_and_listen(struct dat_sp *sp,
  * @sp: the service point, from dat_sp_new()
  * @addr: address of the IA, and port; port 0 for a free one
  *
- * rdma_cm does not check who may use its privileged ports.
+ * Only rdma_cm checks whether the caller may use a privileged port.
  *
  * Context: process, may sleep; the caller holds a live reference to the IA.
  * Return: DAT_SUCCESS, DAT_CONN_QUAL_IN_USE, DAT_CONN_QUAL_UNAVAILABLE,

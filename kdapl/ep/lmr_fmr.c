@@ -293,8 +293,8 @@ unlock_rcu:
  * Requests posted later on the same EP can use the contexts at once. All other uses must
  * wait for the completion: a DTO event with the operation DAT_DTO_LMR_FMR on the EP's
  * request EVD. The memory must remain allocated until the invalidation of the LMR has
- * completed successfully, or dat_lmr_free() has returned. This also holds for a
- * registration that fails; the LMR then has no memory.
+ * completed successfully, or dat_lmr_free() has returned. If the registration fails, the
+ * LMR has no memory.
  *
  * On a DISCONNECTED EP the registration is flushed at once and changes nothing.
  *
