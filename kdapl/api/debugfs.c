@@ -2,7 +2,8 @@
 /*
  * debugfs.c - counters and objects for the administrator, in /sys/kernel/debug/kdapl
  *
- * Each file has lines of words. The first line names the columns: Documentation/admin.rst.
+ * Each file has lines of words; the first line names the columns: see
+ * Documentation/admin.rst.
  * Module init creates the files; root reads them in process context.
  */
 #include <linux/debugfs.h>
@@ -25,8 +26,8 @@ static int counters_show(struct seq_file *m, void *v)
 DEFINE_SHOW_ATTRIBUTE(counters);
 
 /*
- * No lock is held between two lines: a reference keeps only the object that is being
- * shown. The position in the file is the index in the table of handles.
+ * No lock is held while a process reads the list. A reference keeps only the object
+ * that is being shown. The position in the file is the index in the table of handles.
  */
 static void *objects_start(struct seq_file *m, loff_t *pos)
 {

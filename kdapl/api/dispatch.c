@@ -489,7 +489,7 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
 }
 EXPORT_SYMBOL_GPL(dat_ia_query);
 
-/* Providers have the function of DAT 2.0, with an LMR handle that the call of 1.2 lacks. */
+/* Providers have the function of DAT 2.0, whose LMR handle the call of 1.2 lacks. */
 DAT_RETURN dat_rmr_bind_1_2(DAT_RMR_HANDLE rmr_handle,
 			    const DAT_LMR_TRIPLET *lmr_triplet,
 			    DAT_MEM_PRIV_FLAGS mem_privileges,

@@ -87,8 +87,8 @@ void dat_ext_remove_all(struct dat_ext *ia);
  * @func: member of struct dat_provider
  * @args: the arguments, in parentheses
  *
- * Evaluates to the return value of the function, or to DAT_NOT_IMPLEMENTED if the provider
- * has no such function.
+ * Evaluates to the return value of the function, or to DAT_NOT_IMPLEMENTED if the
+ * provider has no such function.
  */
 #define dat_ext_call(ext, func, args)					\
 	((ext)->reg->provider->func ? (ext)->reg->provider->func args :	\

@@ -3,7 +3,7 @@
  * ia.c - opens and closes IAs, and charges them to an account
  *
  * An IA needs an EVD for its asynchronous events, so this file lies above the layers of
- * devices and of queues. dispatch.c, registry.c and consumers call it in process context.
+ * devices and of queues. registry.c and consumers call it in process context.
  */
 #include <linux/kernel.h>
 #include <linux/nsproxy.h>
@@ -172,7 +172,7 @@ DAT_RETURN kdapl_ia_openv(const DAT_NAME_PTR ia_name,
 		if (ret)
 			goto put_evd;
 		kref_get(&ia->async_evd->ref);
-		/* The use keeps consumers from freeing the EVD; dat_ia_close() destroys it. */
+		/* The use lets only dat_ia_close() destroy the EVD. */
 		dat_object_use_get(ia->async_evd);
 	}
 
@@ -269,7 +269,7 @@ unlock:
 	return ret;
 }
 
-/* Charges the IA and its asynchronous EVD. The IA is quiesced: dat_ia_quiesce(). */
+/* Charges the IA and its own asynchronous EVD. The IA is quiesced: dat_ia_quiesce(). */
 static DAT_RETURN set_account(struct dat_ia *ia, struct dat_account *account)
 {
 	long bytes;

@@ -395,7 +395,7 @@ put_ia:
 EXPORT_SYMBOL_GPL(dat_ia_close);
 
 /**
- * dat_provider_init - offer an RDMA device again, one port or all
+ * dat_provider_init - offer a port of an RDMA device again
  * @provider_info: name of the IA
  * @instance_data: not used
  *
@@ -414,7 +414,7 @@ void dat_provider_init(const DAT_PROVIDER_INFO *provider_info,
 EXPORT_SYMBOL_GPL(dat_provider_init);
 
 /**
- * dat_provider_fini - withdraw an RDMA device, one port or all
+ * dat_provider_fini - withdraw a port of an RDMA device
  * @provider_info: name of the IA
  *
  * kdapl neither lists nor opens the IA until dat_provider_init(), or until the device is

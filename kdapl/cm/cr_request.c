@@ -4,8 +4,8 @@
  *
  * A PSP with DAT_PSP_CONSUMER_FLAG or a CSP reports in the handler of rdma_cm. A PSP with
  * DAT_PSP_PROVIDER_FLAG creates an EP first, and an RSP stops listening first. The
- * handler can do neither, so a work item reports. The work item needs a live reference to the IA
- * (dat_ia_get_or_defer()).
+ * handler can do neither, so a work item reports. The work item needs a live reference to
+ * the IA (dat_ia_get_or_defer()).
  */
 #include <linux/slab.h>
 #include <linux/wait_bit.h>

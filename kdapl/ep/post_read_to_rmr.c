@@ -41,8 +41,8 @@ static DAT_RETURN check_read(const struct dat_ep *ep, u32 length,
  * DAT_COMPLETION_BARRIER_FENCE_FLAG.
  *
  * On iWARP the read request contains the context of the destination, so pass a context
- * that the peer may have. The provider attribute rdma_read_lmr_rmr_context_exposure reports
- * this. Specification: dat_ep_post_rdma_read_to_rmr(), DAT 2.0.
+ * that the peer may have. The provider attribute rdma_read_lmr_rmr_context_exposure
+ * reports this. Specification: dat_ep_post_rdma_read_to_rmr(), DAT 2.0.
  *
  * Context: process or softirq; does not sleep.
  * Return: as dat_ep_post_send().
