@@ -2,8 +2,8 @@
 /*
  * main.c - loads and unloads the module
  *
- * Initialises the parts of the module in the order in which they depend on each other, and
- * undoes this at unload. Runs in process context.
+ * Initialises the parts of the module in the order in which they depend on each other,
+ * and undoes this at unload. Runs in process context.
  */
 #include <linux/init.h>
 #include <linux/module.h>

@@ -304,9 +304,6 @@ unlock_rcu:
  * Specification: dat_lmr_fmr(), kDAPL. kdat.h of DAT 2.0 does not declare the contexts
  * as pointers; kdat_redirection.h does.
  *
- * Specification: dat_lmr_fmr(), kDAPL; kdat.h of DAT 2.0 forgets that the
- * contexts come out through pointers, kdat_redirection.h has them.
- *
  * Context: process or softirq; does not sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE (also: the LMR is not from
  * dat_lmr_allocate()), DAT_INVALID_PARAMETER, DAT_INVALID_STATE (of the EP, or

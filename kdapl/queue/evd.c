@@ -285,6 +285,7 @@ leave:
 
 /**
  * kdapl_evd_post_se - queue a software event
+ * @evd_handle: the EVD, with DAT_EVD_SOFTWARE_FLAG
  * @event: the event: its number is DAT_SOFTWARE_EVENT, its data
  *	software_event_data; kdapl copies the pointer, not the data behind the pointer
  *
