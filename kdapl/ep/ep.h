@@ -109,7 +109,7 @@ struct dat_ep_parts {
  * @notify_work: reports to rdma_cm that data has arrived
  * @failed: a DTO has failed, or the device reported an error, before the connection
  *	ended
- * @qp_failed: the QP is in the error state for good
+ * @qp_failed: kdapl has moved the QP to the error state
  * @flushing: the connection has ended: all receives notify, solicited or not
  * @again_work: calls @connect_again
  * @connect_again: tries to connect from another local port; set by dat_ep_connect()

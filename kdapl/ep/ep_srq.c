@@ -2,8 +2,8 @@
 /*
  * ep_srq.c - EPs that receive from an SRQ: creation, and the flush of their QPs
  *
- * Consumers create the EPs in process context. ep_qp.c asks before it destroys a QP
- * whether the QP has completed all buffers that it took from the SRQ.
+ * Consumers create the EPs in process context. Before ep_qp.c destroys a QP it waits
+ * until the QP has completed all buffers that it took from the SRQ.
  */
 #include <linux/kernel.h>
 

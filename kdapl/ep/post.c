@@ -3,7 +3,7 @@
  * post.c - posts sends, RDMA reads and writes, and receives
  *
  * The hot path of an EP: look up the EP, check state and segments, post. All under
- * RCU, without a lock but that of the queue. Consumers call it in process or softirq
+ * RCU; the only lock is that of the queue. Consumers call it in process or softirq
  * context.
  */
 #include <linux/slab.h>

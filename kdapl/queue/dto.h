@@ -54,7 +54,7 @@ struct dat_dto {
 
 /**
  * struct dat_workq_ops - functions of the EP of a queue
- * @failed: a request has failed, and with it the connection
+ * @failed: a request has failed; the EP must break the connection
  * @heard: a receive has completed before the connection was established
  * @took: a message took a buffer of the SRQ
  * @drained: nothing is outstanding on a queue whose @waited is set
@@ -118,7 +118,7 @@ bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry);
  * dat_workq_slot - the slot of the next DTO
  * @wq: the queue; its lock is held
  *
- * The slot is taken when the caller raises wq->head, after it has posted.
+ * The caller takes the slot by raising wq->head after the post.
  *
  * Context: any.
  * Return: the slot, flags cleared, other fields stale; NULL if the queue is full.

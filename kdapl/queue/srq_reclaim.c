@@ -69,8 +69,8 @@ static u32 first_number(const struct dat_srq *srq)
  *
  * A QP reports a buffer before it completes it. If an unreported buffer completes, its
  * report is lost or still to come. Until all taken buffers have completed,
- * dat_srq_limit_reached() therefore counts nothing. A count that is too low is safe; one
- * that is too high is not.
+ * dat_srq_limit_reached() therefore counts nothing. A count that is too low is
+ * safe; a count that is too high is not.
  *
  * Context: any.
  */
