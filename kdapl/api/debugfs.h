@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * debugfs.h - files below /sys/kernel/debug/kdapl, see debugfs.c
+ * debugfs.h - files below /sys/kernel/debug/kdapl
+ *
+ * main.c creates and removes them at module init and exit; see debugfs.c.
  */
 #ifndef _KDAPL_DEBUGFS_H
 #define _KDAPL_DEBUGFS_H

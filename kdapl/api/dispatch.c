@@ -5,10 +5,8 @@
  * One row of the table below defines and exports dat_NAME(). dat_NAME() calls
  * kdapl_NAME(). If that returns DAT_INVALID_HANDLE, the first argument may be a handle of
  * an external provider; dat_NAME() then looks it up in ext.c and calls the provider.
- * ext_evd.c and registry.c define the calls that need more than a row: those of EVDs that
- * carry connection requests, and opening and closing an IA.
- *
- * Context and return values are those of kdapl_NAME() and of the provider's function.
+ * ext_evd.c defines the calls of EVDs that carry connection requests, registry.c those
+ * that open and close an IA. Context and return values are those of kdapl_NAME() and of the provider's function.
  */
 #include <linux/export.h>
 #include <linux/string.h>

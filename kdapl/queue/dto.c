@@ -134,7 +134,7 @@ void dat_workq_keep(struct dat_workq *wq)
 		kept->slots = wq->slots;
 	wq->slots = NULL;
 	spin_unlock_bh(&wq->lock);
-		/* Without a list entry the slots leak: a CQE may name them. */
+	/* Without a list entry the slots leak: a CQE may name them. */
 	if (!kept)
 		return;
 	spin_lock(&kept_lock);
@@ -301,7 +301,7 @@ make_dto_entry(const struct dat_workq *wq, const struct dat_dto *dto,
 			data->operation = wc->opcode == IB_WC_RECV ?
 				DAT_IB_DTO_RECV_MSG_IMMED :
 				DAT_IB_DTO_RECV_IMMED;
-		/* The only free field: dat_evd_extend() moves the data to its place. */
+			/* The only free field, see dat_evd_extend(). */
 			data->rmr_context =
 				(__force u32)wc->ex.imm_data;
 		}

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * dto.h - DTOs and binds that are posted on an EP or an SRQ, see dto.c
+ * dto.h - DTOs and binds that are posted on an EP or an SRQ
+ *
+ * A work queue owns a ring of slots, one for each outstanding DTO or bind. ep/ posts
+ * under the lock of the queue. dto.c frees slots when completions are processed.
  */
 #ifndef _KDAPL_DTO_H
 #define _KDAPL_DTO_H
