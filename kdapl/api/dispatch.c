@@ -6,7 +6,8 @@
  * kdapl_NAME(). If that returns DAT_INVALID_HANDLE, the first argument may be a handle of
  * an external provider; dat_NAME() then looks it up in ext.c and calls the provider.
  * ext_evd.c defines the calls of EVDs that carry connection requests, registry.c those
- * that open and close an IA. Context and return values are those of kdapl_NAME() and of the provider's function.
+ * that open and close an IA. Context and return values are those of kdapl_NAME() and of
+ * the provider's function.
  */
 #include <linux/export.h>
 #include <linux/string.h>

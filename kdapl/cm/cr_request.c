@@ -142,7 +142,8 @@ static void rsp_end(struct dat_sp *sp)
  * @sp: the RSP, in which another thread has set DAT_RSP_SPENT
  *
  * The work item that reports the request may wait for a live reference to the IA. It gets
- * none before the caller has put its own. So the caller reports the request itself.
+ * none while another task quiesces the IA, and that task waits for the caller. So the
+ * caller reports the request itself.
  *
  * Context: process, may sleep; the caller holds a live reference to the IA.
  */
