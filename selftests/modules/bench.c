@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * bench.c - measures what kdapl costs in the kernel, beside raw verbs
+ * bench.c - measures the cost of kdapl in the kernel and compares it with raw verbs
+ *
+ * Loading the module runs the same operations on both sides (bench_ours.c, bench_raw.c)
+ * and reports the time of each in debugfs.
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -36,7 +39,7 @@ static bool repeat(bool (*fn)(void), unsigned int num)
 	return true;
 }
 
-/* A line "NAME SIDE NANOSECONDS", of one of @per_call operations. */
+/* Reports "NAME SIDE NANOSECONDS", the time of one of @per_call operations. */
 static bool measure_once(const struct bench *b, const char *name,
 			 bool (*fn)(void), unsigned int num,
 			 unsigned int per_call)

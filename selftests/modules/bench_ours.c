@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * bench_ours.c - the operations that are measured, by kdapl
+ * bench_ours.c - the measured operations, through kdapl
  */
 #include <linux/bottom_half.h>
 #include <linux/completion.h>
@@ -20,7 +20,7 @@ static struct {
 	bool failed;
 } pingpong;
 
-/* Without the calls of kpair.c, as bench_raw.c. */
+/* Does not use kpair.c, so that the work is the same as in bench_raw.c. */
 static DAT_LMR_TRIPLET segment(const struct kregion *region, size_t offset)
 {
 	return (DAT_LMR_TRIPLET){
@@ -133,7 +133,7 @@ static bool wait_for_one(void)
 	return !event.event_data.dto_completion_event_data.status;
 }
 
-/* Otherwise rxe of 6.1 wakes a thread for each. */
+/* Polls with bottom halves off: otherwise rxe of Linux 6.1 wakes a thread per Write. */
 static bool ours_write_one(void)
 {
 	bool ok;

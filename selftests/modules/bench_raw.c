@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * bench_raw.c - the operations that are measured, by raw verbs
+ * bench_raw.c - the measured operations, through raw verbs
  *
- * Two QPs of one PD, connected to each other by hand, and a page that a fast
- * registration gave a key.
+ * Owns two QPs of one PD, connected by modify calls without a CM, and a page that a
+ * fast registration has registered.
  */
 #include <linux/bottom_half.h>
 #include <linux/completion.h>
@@ -110,7 +110,7 @@ static void recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		fail();
 }
 
-/* The port's own address */
+/* Address of the port itself: both QPs are on it. */
 static int own_address(struct rdma_ah_attr *ah)
 {
 	const struct ib_gid_attr *gid;
@@ -278,7 +278,7 @@ static void raw_close(void)
 {
 	int i;
 
-	/* What is flushed is no failure any more. */
+	/* Flushed requests are not failures. */
 	for (i = 0; i < 2; i++) {
 		if (raw.qp[i])
 			ib_destroy_qp(raw.qp[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * cm_test.c - connections that end while others wait for them
+ * cm_test.c - connections that end while other threads wait for them
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -46,8 +46,8 @@ static DAT_RETURN connect_to(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to,
 }
 
 /*
- * An RSP whose request has arrived is freed while the gate of its IA is closed. The
- * closer waits for a call, the call for an upcall, and the upcall frees the RSP.
+ * Frees an RSP whose request has arrived while the gate of its IA is closed. The closing
+ * thread waits for a call, the call for an upcall, and the upcall frees the RSP.
  */
 static struct {
 	DAT_EVD_HANDLE evd;
@@ -61,7 +61,7 @@ static struct {
 	struct completion done;
 } gate;
 
-/* Of two requests one is refused, so the other has come. */
+/* One of two requests is rejected, so the other has arrived. */
 static bool request_has_come(void)
 {
 	DAT_EVENT event;
@@ -93,7 +93,7 @@ static int close_gracefully(void *unused)
 	return dat_ia_close(pair.ia, DAT_CLOSE_GRACEFUL_FLAG);
 }
 
-/* A thread that will be waited for; it has come to wait for something itself. */
+/* Starts a thread and waits until it sleeps. */
 static struct task_struct *start_waiting(int (*fn)(void *data))
 {
 	struct task_struct *task = kthread_create(fn, NULL, "kdapl_cm_test");
@@ -158,14 +158,14 @@ static bool rsp_can_be_freed_while_the_gate_is_closed(void)
 	CHECK(closer);
 	complete(&gate.gate_is_closed);
 	in_time = wait_for_completion_timeout(&gate.done, LIMIT);
-	/* After a failure closing the IA hangs. */
+	/* After a failure, closing the IA hangs. */
 	CHECK(in_time);
 	CHECK_EQ(DAT_SUCCESS, result_of(inside));
 	CHECK_RET(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE,
 		  (DAT_RETURN)result_of(closer));
 	CHECK(gate.requested);
 	CHECK_EQ(DAT_SUCCESS, gate.freed);
-	/* The event is there when the call has returned. */
+	/* The event is queued before the call returns. */
 	CHECK_EQ(DAT_SUCCESS, dat_evd_dequeue(pair.cr_evd, &event));
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle,
@@ -174,7 +174,7 @@ static bool rsp_can_be_freed_while_the_gate_is_closed(void)
 	return true;
 }
 
-/* An attempt to connect with a short timeout; resets the EP if it times out. */
+/* Connects with a short timeout. Resets the EP if the attempt times out. */
 static bool attempt(DAT_IA_ADDRESS_PTR to, DAT_TIMEOUT timeout, int *timeouts)
 {
 	unsigned long deadline = jiffies + LIMIT;
@@ -191,7 +191,7 @@ static bool attempt(DAT_IA_ADDRESS_PTR to, DAT_TIMEOUT timeout, int *timeouts)
 	}
 	if (event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT) {
 		++*timeouts;
-		/* At once: the peer may just have accepted. */
+		/* Immediately: the peer may be accepting at this moment. */
 		CHECK_EQ(DAT_SUCCESS, dat_ep_reset(pair.a.ep));
 		return true;
 	}
@@ -214,7 +214,7 @@ static bool renew(struct kside *side)
 
 static bool attempt_that_timed_out_can_be_reset_at_once(void)
 {
-	/* On siw an attempt ends when TCP gives up, after seconds. */
+	/* On siw an attempt ends seconds later, when TCP times out. */
 	int i, timeouts = 0, rounds = kpair_is_siw() ? 5 : 300;
 	DAT_IA_ADDRESS_PTR to;
 	DAT_EVENT event;
@@ -236,7 +236,7 @@ static bool attempt_that_timed_out_can_be_reset_at_once(void)
 	return true;
 }
 
-/* A peer that is not kdapl sees what the message says of an SRQ. */
+/* A peer without kdapl that reads the SRQ flag of the request message. */
 static struct {
 	struct completion seen;
 	int srq;
@@ -252,7 +252,7 @@ static int peer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return -ECONNREFUSED;
 }
 
-/* -1 if nothing came. */
+/* Returns the SRQ flag of the request, or -1 without a request. */
 static int srq_of_the_request(DAT_EP_HANDLE ep)
 {
 	DAT_IA_ADDRESS_PTR to = address();
@@ -300,7 +300,7 @@ static bool peer_knows_of_the_srq(void)
 	return true;
 }
 
-/* Many connections that end at the same time */
+/* Many connections that break at the same time */
 static struct {
 	DAT_EVD_HANDLE evd;
 	DAT_EVD_HANDLE dto_evd;
@@ -317,7 +317,7 @@ static DAT_RETURN crowd_ep(const struct kside *side, DAT_EP_HANDLE *ep)
 			     crowd.evd, &attr, ep);
 }
 
-/* That many events of one kind. On iWARP the peer may see a broken one disconnect. */
+/* Waits for @num events of one kind. On iWARP a broken connection may be a disconnect. */
 static bool crowd_waits(unsigned int num, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT event;
@@ -354,7 +354,7 @@ static bool crowd_connect(void)
 static bool crowd_open(void)
 {
 	CHECK(kpair_reopen(&pair));
-	/* Of a test that has failed */
+	/* Left by a failed test */
 	vfree(crowd.region.buf);
 	crowd.region.buf = NULL;
 	kfree(crowd.a);
@@ -421,7 +421,7 @@ static bool many_disconnected_by_the_passive_side(void)
 	return crowd_close();
 }
 
-/* The peer has no such memory. */
+/* Writes to a context that the peer does not have. */
 static bool break_all(void)
 {
 	DAT_RMR_TRIPLET nowhere = { .rmr_context = 0x12345600,
@@ -437,7 +437,7 @@ static bool break_all(void)
 						&nowhere,
 						DAT_COMPLETION_DEFAULT_FLAG));
 	called = ktime_get();
-	/* Without upcalls failed requests are noticed when they are dequeued. */
+	/* Without upcalls, dequeuing is what detects failed requests. */
 	for (i = 0; i < connections; i++)
 		CHECK(kwait_dto(crowd.dto_evd, 1) >= 0);
 	failed = ktime_get();
@@ -462,7 +462,7 @@ static const struct ktest tests[] = {
 	TEST(many_disconnected_by_the_active_side),
 	TEST(many_disconnected_by_the_passive_side),
 	TEST(many_broken_at_once),
-	/* Up to here it is measured. */
+	/* The first tests are measured. */
 #define NUM_MEASURED	3
 	TEST(attempt_that_timed_out_can_be_reset_at_once),
 	TEST(peer_knows_of_the_srq),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * compat.h - what differs between the kernels that the test modules are built for
+ * compat.h - differences between the kernels that the test modules are built for
  */
 #ifndef SELFTESTS_COMPAT_H
 #define SELFTESTS_COMPAT_H
@@ -15,7 +15,7 @@ static inline void timer_destroy_on_stack(struct timer_list *timer)
 }
 #endif
 
-/* rxe before 6.12 fails where newer versions do not: see fail_nth_engine.h. */
+/* rxe before Linux 6.12 does not survive some faults: see fail_nth_engine.h. */
 #define KERNEL_HAS_OLD_RXE	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0))
 
 #endif /* SELFTESTS_COMPAT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * conn.h - what the tests of connections share
+ * conn.h - shared declarations of the connection tests
  */
 #ifndef SELFTESTS_CONN_H
 #define SELFTESTS_CONN_H
@@ -11,12 +11,12 @@
 #include "kpair.h"
 #include "report.h"
 
-/* A handle that never was. */
+/* A handle that was never allocated. */
 #define FORGED	((DAT_HANDLE)0x123456789abcULL)
 
 extern struct kpair pair;
 extern DAT_IA_ADDRESS_PTR address;
-/* Of the PZs of side a and b. */
+/* Memory in the PZ of side a and in the PZ of side b. */
 extern struct kregion a, b;
 
 DAT_EVENT_NUMBER no_listener(void);

@@ -37,7 +37,7 @@ bool dup_request_names_its_sender(void)
 	CHECK(kwait_number(pair.a.conn_evd,
 			   DAT_CONNECTION_EVENT_PEER_REJECTED));
 	CHECK_EQ(DAT_EP_STATE_DISCONNECTED, state_of(dup));
-	/* The one that is connected does not notice. */
+	/* The first connection still works. */
 	CHECK(talks(pair.a.ep, pair.b.ep));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_free(dup));
 	return true;
@@ -81,7 +81,7 @@ bool dup_request_that_nobody_answers_times_out(void)
 	return true;
 }
 
-/* Side a connects to a service point with room for one request. */
+/* Side a connects to a service point whose EVD has room for one request. */
 static bool connected_to(DAT_EVD_HANDLE *evd, DAT_PSP_HANDLE *psp)
 {
 	DAT_CONN_QUAL qual;
@@ -113,7 +113,7 @@ bool dup_request_finds_no_room_or_nobody(void)
 	for (i = 0; i < 3; i++)
 		dup[i] = new_ep(&pair.a);
 	CHECK_EQ(DAT_SUCCESS, dup_of_a(dup[0], DAT_TIMEOUT_INFINITE));
-	/* Its request takes the one place there is. */
+	/* Its request uses the only place in the EVD. */
 	msleep(200);
 	CHECK_EQ(DAT_SUCCESS, dup_of_a(dup[1], DAT_TIMEOUT_INFINITE));
 	CHECK(kwait_number(pair.a.conn_evd, no_listener()));
@@ -135,7 +135,7 @@ bool dup_request_finds_no_room_or_nobody(void)
 	return true;
 }
 
-/* Whose request was handed off: where it was handed to is asked again. */
+/* After a handoff, the duplicate's request goes to the service point of the handoff. */
 bool dup_request_goes_the_same_way(void)
 {
 	DAT_EP_HANDLE dup, passive;
@@ -197,7 +197,7 @@ bool dup_request_without_a_port_lacks_resources(void)
 	CHECK_EQ(DAT_INSUFFICIENT_RESOURCES, DAT_GET_TYPE(ret));
 	CHECK_EQ(DAT_EP_STATE_UNCONNECTED, state_of(dup[n - 1]));
 	CHECK_EQ(DAT_SUCCESS, dup_of_a(dup[n - 1], DAT_TIMEOUT_INFINITE));
-	/* A request that is late would be the next test's. */
+	/* Take all requests: a late one would reach the next test. */
 	for (i = 0; i < n; i++)
 		CHECK(kwait_event(pair.cr_evd, &event));
 	for (i = 0; i < 3; i++)

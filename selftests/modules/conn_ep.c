@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * conn_ep.c - tests of what is done to EPs between connections
+ * conn_ep.c - changes of EPs between connections: modify and reset
  */
 #include "conn.h"
 
@@ -32,7 +32,7 @@ bool modify_of_the_pz(void)
 	CHECK_EQ(DAT_SUCCESS, kpost_send(pair.a.ep, &a, 0, 64, 2));
 	CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.b.dto_evd, 1));
 	CHECK(!memcmp(r.buf, a.buf, 64));
-	/* What the peer can reach is in the new one. */
+	/* The peer can reach memory of the new PZ. */
 	CHECK_EQ(DAT_DTO_SUCCESS,
 		 kwrite(&pair, &a, 0, 64, r.rmr_context, r.buf + 100));
 	CHECK(!memcmp(r.buf + 100, a.buf, 64));
@@ -57,7 +57,7 @@ bool modify_of_the_evds(void)
 	CHECK_EQ(DAT_SUCCESS, dat_evd_kcreate(pair.ia, 8, DAT_UPCALL_DISABLE,
 					      NULL, DAT_EVD_CONNECTION_FLAG,
 					      &conn));
-	/* One that begins with none. */
+	/* An EP without EVDs. */
 	CHECK_EQ(DAT_SUCCESS, dat_ep_create(pair.ia, pair.b.pz,
 					    DAT_HANDLE_NULL, DAT_HANDLE_NULL,
 					    DAT_HANDLE_NULL, NULL, &ep));
@@ -87,7 +87,7 @@ bool modify_of_the_evds(void)
 	CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(request, 4));
 	CHECK(is_empty(pair.b.dto_evd));
 
-	/* And back, to none: nobody uses the EVDs any more. */
+	/* Remove the EVDs again: the EP no longer uses them. */
 	CHECK_EQ(DAT_SUCCESS, dat_ep_disconnect(pair.b.ep, 0));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_reset(pair.b.ep));
 	memset(&param, 0, sizeof(param));
@@ -136,11 +136,11 @@ bool modify_of_the_attributes(void)
 	CHECK_EQ(DAT_LENGTH_ERROR,
 		 DAT_GET_TYPE(kpost_send(pair.a.ep, &a, 0, 101, 5)));
 	CHECK(talks(pair.a.ep, pair.b.ep));
-	/* The receives from before the connection. */
+	/* Receives posted before the connection. */
 	CHECK_EQ(DAT_SUCCESS, kpost_send(pair.b.ep, &b, 0, 64, 6));
 	CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.a.dto_evd, 0));
 
-	/* 0 is what it is to dat_ep_create(). */
+	/* 0 selects the default, as for dat_ep_create(). */
 	CHECK(fresh());
 	memset(&param, 0, sizeof(param));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_modify(pair.a.ep, ATTRS, &param));
@@ -154,7 +154,7 @@ static DAT_RETURN modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param)
 	return dat_ep_modify(pair.a.ep, mask, param);
 }
 
-/* And leaves all as it was, however much of it was right. */
+/* A rejected modify changes nothing, even if some of its values are valid. */
 bool modify_refuses_what_is_wrong(void)
 {
 	static const DAT_EP_PARAM_MASK cannot[] = {
@@ -251,11 +251,11 @@ bool modify_leaves_receives_alone(void)
 		  dat_ep_modify(pair.b.ep,
 				DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS,
 				&param));
-	/* What has nothing to do with them can change. */
+	/* Parameters that do not depend on posted receives can change. */
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_ep_modify(pair.b.ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE |
 			       DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE, &param));
-	/* So does an UNCONNECTED one that is reset. */
+	/* An UNCONNECTED EP that is reset also keeps its receives. */
 	CHECK_EQ(DAT_SUCCESS, dat_ep_reset(pair.b.ep));
 	CHECK(kpair_connect(&pair));
 	CHECK_EQ(DAT_SUCCESS, kpost_send(pair.a.ep, &a, 0, 64, 2));
@@ -298,7 +298,7 @@ bool reset_makes_it_fit_for_another_connection(void)
 		CHECK_EQ(DAT_EP_STATE_UNCONNECTED, state_of(pair.a.ep));
 		CHECK(kpair_connect(&pair));
 	}
-	/* One that broke, too, and at once. */
+	/* A broken EP can also be reset, immediately. */
 	CHECK(kwrite(&pair, &a, 0, 64, b.rmr_context ^ 0xff00, b.buf) !=
 	      DAT_DTO_SUCCESS);
 	CHECK(becomes(pair.a.ep, DAT_EP_STATE_DISCONNECTED));
@@ -333,7 +333,7 @@ bool reset_flushes_what_was_posted(void)
 	CHECK_EQ(DAT_SUCCESS, dat_ep_get_status(pair.b.ep, NULL, &recv_idle,
 						&request_idle));
 	CHECK(recv_idle && request_idle);
-	/* Nobody waits for them: they are there when the call returns. */
+	/* The call queues the flushed completions before it returns. */
 	for (i = 0; i < 5; i++) {
 		DAT_DTO_COMPLETION_EVENT_DATA *d =
 			&event.event_data.dto_completion_event_data;

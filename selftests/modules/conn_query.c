@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * conn_query.c - tests of service points that are asked, that go, and that
- * cannot be had
+ * conn_query.c - service points: queries, freeing with requests pending, failed creation
  */
 #include <linux/delay.h>
 #include <linux/fs.h>
@@ -13,7 +12,7 @@
 
 #define PORT_RANGE	"/proc/sys/net/ipv4/ip_local_port_range"
 
-/* The ports that may be given to whoever does not care, as text. */
+/* Reads the range of ports for callers that do not choose one, as text. */
 bool get_ports(char *range, size_t size)
 {
 	struct file *file = filp_open(PORT_RANGE, O_RDONLY, 0);
@@ -89,7 +88,7 @@ static bool cr_tells(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask)
 			 param.remote_ia_address_ptr->sa_family);
 	if (mask & DAT_CR_FIELD_REMOTE_PORT_QUAL)
 		CHECK_EQ(sender.local_port_qual, param.remote_port_qual);
-	/* Transports may pad it. */
+	/* The transport may pad the private data. */
 	if (mask & DAT_CR_FIELD_PRIVATE_DATA_SIZE)
 		CHECK(param.private_data_size >= 5 &&
 		      param.private_data_size < 1024);
@@ -116,7 +115,7 @@ bool queries_tell_each_parameter_that_is_asked_for(void)
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_ep_connect(pair.a.ep, address, QUAL, DAT_TIMEOUT_INFINITE,
 				5, "query", DAT_QOS_BEST_EFFORT, 0));
-	/* The PSP's are in there, too, be they ever so late. */
+	/* The EVD also has the PSP's requests, which may come late. */
 	do
 		CHECK(kwait_event(pair.cr_evd, &event));
 	while (event.event_data.cr_arrival_event_data.conn_qual != QUAL);
@@ -194,13 +193,13 @@ bool rsp_that_has_gone_listens_no_more(void)
 	CHECK(kwait_number(pair.a.conn_evd, no_listener()));
 	CHECK_EQ(DAT_EP_STATE_DISCONNECTED, state_of(pair.a.ep));
 	CHECK(is_empty(pair.cr_evd));
-	/* Its EP is as good as any. */
+	/* Its EP can be used again. */
 	CHECK_EQ(DAT_EP_STATE_UNCONNECTED, state_of(pair.b.ep));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_reset(pair.a.ep));
 	return kpair_connect(&pair);
 }
 
-/* The RSP has got the request, and says so; or it goes, and nobody is told. */
+/* Either the RSP reports the request, or the peer's request is rejected. */
 static bool told_or_refused(DAT_RSP_HANDLE rsp, int *told)
 {
 	DAT_EVENT event;
@@ -210,8 +209,8 @@ static bool told_or_refused(DAT_RSP_HANDLE rsp, int *told)
 		CHECK_EQ(DAT_EP_STATE_UNCONNECTED, state_of(pair.b.ep));
 		CHECK(kwait_event(pair.a.conn_evd, &event));
 		/*
-		 * As ib_cm calls it if it drops the request with its listener;
-		 * as siw does if TCP has connected before the listener went.
+		 * ib_cm reports this if it drops the request with its listener. siw
+		 * reports it if TCP has connected before the listener is destroyed.
 		 */
 		if (event.event_number != DAT_CONNECTION_EVENT_PEER_REJECTED &&
 		    !(event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE &&
@@ -231,7 +230,7 @@ static bool told_or_refused(DAT_RSP_HANDLE rsp, int *told)
 
 bool request_on_its_way_when_its_rsp_goes_is_told_or_refused(void)
 {
-	/* Some of siw's attempts end after ten seconds. */
+	/* Some attempts on siw end only after ten seconds. */
 	int i, told = 0, rounds = kpair_is_siw() ? 10 : 40;
 	DAT_RSP_HANDLE rsp;
 
@@ -248,7 +247,7 @@ bool request_on_its_way_when_its_rsp_goes_is_told_or_refused(void)
 	return true;
 }
 
-/* Of two ports one is taken. */
+/* One of two ports is in use; the provider must choose the other. */
 static bool one_of_two_is_left(void)
 {
 	DAT_PSP_HANDLE taken, other, none;
@@ -326,7 +325,7 @@ static bool new_ia_cannot_listen(void)
 	return ok;
 }
 
-/* One that had an address when it was opened. */
+/* An IA whose address has been removed since it was opened. */
 static bool old_ia_cannot_listen(void)
 {
 	DAT_HANDLE handle;
@@ -353,7 +352,7 @@ bool service_points_without_an_address_lack_resources(void)
 	ok = new_ia_cannot_listen() && old_ia_cannot_listen();
 	CHECK(shell(GIVE));
 	CHECK(ok);
-	/* It takes a moment until the device has them again. */
+	/* The device needs a moment until it has its addresses again. */
 	for (i = 0; i < 100; i++) {
 		if (!dat_rsp_create(pair.ia, QUAL, pair.b.ep, pair.cr_evd,
 				    &rsp))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * conn_sp.c - tests of service points, and of handing requests on
+ * conn_sp.c - service points, and handoff of requests
  */
 #include <linux/delay.h>
 #include <linux/in.h>
@@ -140,7 +140,7 @@ bool provider_makes_the_ep_of_each_request(void)
 	CHECK(ep && ep_of(cr2) && ep != ep_of(cr2));
 	CHECK_EQ(DAT_EP_STATE_UNCONFIGURED_TENTATIVE, state_of(ep));
 	CHECK(is_unconfigured(ep));
-	/* As the request says: what one may have out the other must take. */
+	/* The EP has the limits of the request: one side's "out" is the other's "in". */
 	CHECK_EQ(DAT_SUCCESS, dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
 	CHECK_EQ(3, param.ep_attr.max_rdma_read_out);
 	CHECK_EQ(4, param.ep_attr.max_rdma_read_in);
@@ -160,7 +160,7 @@ bool provider_makes_the_ep_of_each_request(void)
 	CHECK(kwait_number(pair.a.conn_evd,
 			   DAT_CONNECTION_EVENT_DISCONNECTED));
 	CHECK_EQ(DAT_SUCCESS, dat_psp_free(psp));
-	/* The request has its EP yet. */
+	/* The request still has its EP. */
 	CHECK(configure(ep_of(cr2), &pair.b));
 	ep = ep_of(cr2);
 	CHECK_EQ(DAT_SUCCESS, dat_cr_accept(cr2, ep, 0, NULL));
@@ -232,13 +232,13 @@ bool rsp_takes_one_request(void)
 	CHECK_EQ(pair.b.ep, ep_of(cr));
 	CHECK_EQ(DAT_SUCCESS, dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param));
 	CHECK_EQ(pair.b.ep, param.ep_handle);
-	/* The request and its EP are left alone. */
+	/* Freeing the RSP does not affect the request and its EP. */
 	CHECK_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
 	CHECK_EQ(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, state_of(pair.b.ep));
 	CHECK_EQ(pair.b.ep, ep_of(cr));
 	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP,
 		  dat_rsp_free(rsp));
-	/* Nobody listens any more, and the qualifier is free. */
+	/* The qualifier has no listener and is free. */
 	CHECK_EQ(DAT_SUCCESS, connect_to(other, QUAL, DAT_TIMEOUT_INFINITE));
 	CHECK(kwait_number(pair.a.conn_evd, no_listener()));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_free(other));
@@ -268,7 +268,7 @@ bool rsp_gives_its_ep_back(void)
 		  dat_ep_free(pair.b.ep));
 	CHECK_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
 	CHECK_EQ(DAT_EP_STATE_UNCONNECTED, state_of(pair.b.ep));
-	/* Again and again: a qualifier is free when the event is there. */
+	/* Repeat: the qualifier must be free as soon as the event is queued. */
 	for (int i = 0; i < 20; i++) {
 		CHECK_EQ(DAT_SUCCESS, dat_rsp_create(pair.ia, QUAL, pair.b.ep,
 						     pair.cr_evd, &rsp));
@@ -304,7 +304,7 @@ bool rsp_with_an_ep_of_the_providers(void)
 	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP,
 		  dat_ep_free(param.ep_handle));
 
-	/* Configured before the request comes, or after. */
+	/* Configure the EP before or after the request arrives. */
 	for (int early = 0; early < 2; early++) {
 		CHECK(fresh());
 		CHECK_EQ(DAT_SUCCESS,
@@ -399,14 +399,14 @@ bool csp_listens_as_a_socket(void)
 	CHECK_RET(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED,
 		  dat_csp_create(pair.ia, &comm, addr, pair.cr_evd, &csp));
 	comm.domain = AF_INET;
-	/* The loopback device is no RDMA device. */
+	/* The loopback device is not an RDMA device. */
 	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	CHECK_RET(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED,
 		  dat_csp_create(pair.ia, &comm, addr, pair.cr_evd, &csp));
 	return true;
 }
 
-/* An IPv6 address of the device that has the IA's IPv4 address. */
+/* Finds an IPv6 address of the network device that has the IA's IPv4 address. */
 static bool find_ipv6(struct sockaddr_in6 *sin6)
 {
 	__be32 v4 = ((struct sockaddr_in *)address)->sin_addr.s_addr;
@@ -507,7 +507,7 @@ bool handoff_to_another_service_point(void)
 	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR,
 		  dat_cr_accept(cr, pair.b.ep, 0, NULL));
 
-	/* That EVD has one place: what does not fit stays where it is. */
+	/* That EVD has one place: a request without room stays at its service point. */
 	CHECK_EQ(DAT_SUCCESS, connect_to(pair.b.ep, KPAIR_QUAL,
 					 DAT_TIMEOUT_INFINITE));
 	cr2 = next_request(pair.cr_evd, KPAIR_QUAL, sp(pair.psp));
@@ -519,7 +519,7 @@ bool handoff_to_another_service_point(void)
 	CHECK_EQ(DAT_SUCCESS, dat_ep_reset(pair.b.ep));
 	CHECK(arrives_with_data(evd, qual, psp, &cr));
 
-	/* And on, to an RSP. */
+	/* Hand it off again, to an RSP. */
 	CHECK_EQ(DAT_SUCCESS, dat_rsp_create(pair.ia, QUAL, pair.b.ep, evd,
 					     &rsp));
 	CHECK_EQ(DAT_SUCCESS, dat_cr_handoff(cr, QUAL));
@@ -533,7 +533,7 @@ bool handoff_to_another_service_point(void)
 	CHECK_EQ(DAT_SUCCESS, dat_psp_free(psp));
 	CHECK_EQ(DAT_SUCCESS, dat_evd_free(evd));
 
-	/* The EP of an RSP is free when its request is handed on. */
+	/* When its request is handed off, the EP of an RSP is free. */
 	CHECK(fresh());
 	CHECK_EQ(DAT_SUCCESS, dat_rsp_create(pair.ia, QUAL, pair.b.ep,
 					     pair.cr_evd, &rsp));
@@ -549,7 +549,7 @@ bool handoff_to_another_service_point(void)
 	return both_established();
 }
 
-/* A consumer that listens for others. */
+/* A consumer that listens for other consumers. */
 bool handoff_to_another_ia(void)
 {
 	struct kside side = {};
@@ -577,7 +577,7 @@ bool handoff_to_another_ia(void)
 	CHECK(cr);
 	CHECK_EQ(DAT_SUCCESS, dat_cr_handoff(cr, qual));
 	CHECK(arrives_with_data(evd, qual, psp, &cr));
-	/* It is of that IA now. */
+	/* The request belongs to the second IA now. */
 	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP,
 		  dat_cr_accept(cr, pair.b.ep, 0, NULL));
 	CHECK_EQ(DAT_SUCCESS, dat_cr_accept(cr, ep, 0, NULL));
@@ -590,7 +590,7 @@ bool handoff_to_another_ia(void)
 	return true;
 }
 
-/* Whatever it is in the middle of. */
+/* Close the IA at any moment of a connection. */
 bool ia_can_be_closed_with_all_of_them(void)
 {
 	DAT_EVD_HANDLE async, evd;
@@ -622,7 +622,7 @@ bool ia_can_be_closed_with_all_of_them(void)
 				 connect_to(ep[i], i & 1 ? QUAL : qual,
 					    DAT_TIMEOUT_INFINITE));
 		}
-		/* Requests are under way, or here and not told yet, or told. */
+		/* The requests are on the wire, arrived and not reported, or reported. */
 		usleep_range(100 + 1000 * round, 200 + 1000 * round);
 		CHECK_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 		for (i = 0; i < ARRAY_SIZE(ep); i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * conn_test.c - connections of in-kernel consumers: events, data, numbers
+ * conn_test.c - connections of in-kernel consumers: events, data, limits
  */
 #include <linux/delay.h>
 #include <linux/in.h>
@@ -17,7 +17,7 @@ struct kregion a, b;
 
 static DAT_IA_ATTR ia_attr;
 
-/* On iWARP who answers TCP is the peer. */
+/* On iWARP a refused TCP connection is a reject by the peer. */
 DAT_EVENT_NUMBER no_listener(void)
 {
 	return kpair_is_siw() ? DAT_CONNECTION_EVENT_PEER_REJECTED :
@@ -32,7 +32,7 @@ DAT_EP_STATE state_of(DAT_EP_HANDLE ep)
 	return state;
 }
 
-/* Waits until an EP is in a state. */
+/* Waits until an EP reaches a state. */
 bool becomes(DAT_EP_HANDLE ep, DAT_EP_STATE state)
 {
 	unsigned long deadline = jiffies + 20 * HZ;
@@ -65,7 +65,7 @@ DAT_RETURN connect_to(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual,
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* Lets an EP connect, and waits for the request. */
+/* Connects an EP and waits for its request. */
 DAT_CR_HANDLE request(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
 {
 	DAT_EVENT event;
@@ -83,7 +83,7 @@ bool both_established(void)
 	       kwait_number(pair.b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* Whether a message goes from an EP of side a to one of side b. */
+/* Sends a message from an EP of side a to an EP of side b. */
 bool talks(DAT_EP_HANDLE from, DAT_EP_HANDLE to)
 {
 	static u8 round;
@@ -98,7 +98,7 @@ bool talks(DAT_EP_HANDLE from, DAT_EP_HANDLE to)
 	return true;
 }
 
-/* Transports may pad private data. */
+/* Waits for a connection event. The transport may pad the private data. */
 bool wait_connection(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number,
 		     const void *data, DAT_COUNT size)
 {
@@ -134,7 +134,7 @@ bool is_empty(DAT_EVD_HANDLE evd)
 	return DAT_GET_TYPE(dat_evd_dequeue(evd, &event)) == DAT_QUEUE_EMPTY;
 }
 
-/* Two new EPs, and no events of the old ones. */
+/* Creates two new EPs and removes events of the old EPs. */
 bool fresh(void)
 {
 	dat_ep_free(pair.a.ep);
@@ -244,7 +244,7 @@ static bool backlog_is_full(void)
 						 DAT_PSP_CONSUMER_FLAG, &psp));
 	ep = new_ep(&pair.a);
 	CHECK_EQ(DAT_SUCCESS, connect_to(ep, qual, DAT_TIMEOUT_INFINITE));
-	/* Its request takes the one place there is. */
+	/* Its request uses the only place in the EVD. */
 	msleep(200);
 	CHECK_EQ(DAT_SUCCESS,
 		 connect_to(pair.a.ep, qual, DAT_TIMEOUT_INFINITE));
@@ -265,7 +265,7 @@ static bool nobody_is_there(void)
 
 	if (address->sa_family != AF_INET)
 		return true;
-	/* In our network, so that somebody is asked for. */
+	/* An address in our network, so that the device sends to it. */
 	sin.sin_addr.s_addr ^= htonl(0xfa);
 	CHECK(fresh());
 	CHECK_EQ(DAT_SUCCESS,
@@ -289,7 +289,7 @@ static bool nobody_answers_in_time(void)
 	CHECK(kwait_number(pair.a.conn_evd, DAT_CONNECTION_EVENT_TIMED_OUT));
 	CHECK(jiffies - begin >= msecs_to_jiffies(300));
 	CHECK_EQ(DAT_EP_STATE_DISCONNECTED, state_of(pair.a.ep));
-	/* The call is right: that the peer has gone is an event. */
+	/* The call succeeds: an event reports that the peer has closed. */
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
 			       pair.b.ep, 0, NULL));
@@ -372,7 +372,7 @@ static bool every_quality_of_service_is_taken(void)
 
 #define AT_ONCE	8
 
-/* Each side connects to the other, and all at the same time. */
+/* Each side connects to the other, all at the same time. */
 static bool many_connect_at_once(void)
 {
 	DAT_EP_HANDLE active[AT_ONCE], passive[AT_ONCE];
@@ -422,7 +422,7 @@ static int count_of(enum rdma_restrack_type type)
 	return n;
 }
 
-/* Peers take leave: that lasts a moment. */
+/* Waits until the CM has finished the disconnections. */
 static bool settles_at(const int *before)
 {
 	unsigned long deadline = jiffies + 40 * HZ;
@@ -453,7 +453,7 @@ static bool up_and_down(int i)
 			   DAT_CONNECTION_EVENT_DISCONNECTED));
 	CHECK(kwait_number(pair.b.conn_evd,
 			   DAT_CONNECTION_EVENT_DISCONNECTED));
-	/* Now and then with new EPs. */
+	/* Create new EPs for every tenth connection. */
 	if (i % 10 == 0)
 		return fresh();
 	CHECK_EQ(DAT_SUCCESS, dat_ep_reset(pair.a.ep));
@@ -461,7 +461,7 @@ static bool up_and_down(int i)
 	return true;
 }
 
-/* Sanitizers take half a second for each, and see no more in a thousand. */
+/* With sanitizers a connection takes half a second, and many find no more bugs. */
 static int num_connections(void)
 {
 	if (IS_ENABLED(CONFIG_KASAN))
@@ -477,7 +477,7 @@ static bool many_connections_leave_nothing(void)
 	CHECK(fresh());
 	for (i = 0; i < 20; i++)
 		CHECK(up_and_down(i));
-	/* What the tests before have left takes its time. */
+	/* Wait until the connections of earlier tests are destroyed. */
 	for (i = 0; i < 2000 && count_of(RDMA_RESTRACK_CM_ID) != 1; i++)
 		msleep(20);
 	for (i = 0; i < ARRAY_SIZE(counted); i++)

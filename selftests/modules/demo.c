@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * demo.c - the demo's story again, told by an in-kernel consumer
+ * demo.c - the demo as an in-kernel consumer
+ *
+ * Loading the module connects two EPs, transfers data and prints each step.
  */
 #include <crypto/sha2.h>
 #include <linux/ktime.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_marks.c - high watermarks of EPs that are set and set again
+ * ep_marks.c - high watermarks of EPs that are set more than once
  */
 #include <linux/delay.h>
 
@@ -26,7 +26,7 @@ static bool told_once(void)
 	return true;
 }
 
-/* The one before has not been exceeded yet, and never is. */
+/* The first watermark has not been exceeded, and its event never comes. */
 bool a_watermark_takes_the_place_of_the_one_before(void)
 {
 	CHECK(fresh());
@@ -40,7 +40,7 @@ bool a_watermark_takes_the_place_of_the_one_before(void)
 	CHECK(is_empty(pair.async_evd));
 	CHECK(posts(5, 5));
 	CHECK(told_once());
-	/* The hard one, too. */
+	/* The same for the hard watermark. */
 	CHECK(kpair_connect(&pair));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_set_watermark(pair.b.ep,
 						   DAT_WATERMARK_INFINITE, 5));
@@ -55,7 +55,7 @@ bool a_watermark_takes_the_place_of_the_one_before(void)
 	return true;
 }
 
-/* It has more than that when the call comes. */
+/* The EP already has more receives than the watermark when the call comes. */
 bool watermarks_below_what_there_is_tell_at_once(void)
 {
 	CHECK(connected());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_modify.c - what an EP can do after dat_ep_modify(), and no more
+ * ep_modify.c - limits and flags of an EP after dat_ep_modify()
  */
 #include "ep_test.h"
 #include "report.h"
@@ -47,7 +47,7 @@ static bool requests_are_limited(void)
 {
 	int i;
 
-	/* Where nothing waits for a receive none is outstanding for long. */
+	/* On siw a message does not wait for a receive, so none stays outstanding. */
 	if (!strncmp(kpair_ia, "siw", 3))
 		return true;
 	for (i = 0; i < 2; i++)
@@ -60,7 +60,7 @@ static bool requests_are_limited(void)
 	return true;
 }
 
-/* Those that it has are neither those before nor the defaults. */
+/* The new limits differ from the previous limits and from the defaults. */
 bool modified_limits_hold(void)
 {
 	DAT_EP_PARAM before, param = {
@@ -138,7 +138,7 @@ static DAT_RETURN recv(unsigned int flags)
 	return dat_ep_post_recv(pair.a.ep, 1, &seg, cookie(99), flags);
 }
 
-/* What is for requests alone is not for receives. */
+/* Flags for requests only do not apply to receives. */
 static bool flags_of_requests_are_always_there(void)
 {
 	static const unsigned int flags[] = {

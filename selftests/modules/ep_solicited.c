@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_solicited.c - messages whose sender says whether the receiver is to wake up
+ * ep_solicited.c - solicited messages, which notify the receiver
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -34,7 +34,7 @@ static bool send(DAT_COMPLETION_FLAGS flags)
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_ep_post_send(pair.a.ep, 1, &seg, cookie, flags));
 	CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.a.dto_evd, 1));
-	/* Acknowledged, or at least sent. */
+	/* Acknowledged, or on iWARP sent. */
 	msleep(50);
 	return true;
 }
@@ -65,7 +65,7 @@ bool only_solicited_messages_are_notified_of(void)
 	struct evds evds;
 	DAT_EVENT event;
 
-	/* It forgets that a message was solicited, and says so. */
+	/* siw drops the solicited flag, and its IA reports this. */
 	if (kpair_is_siw())
 		return true;
 	CHECK(three_evds(&evds));
@@ -78,14 +78,14 @@ bool only_solicited_messages_are_notified_of(void)
 	CHECK_EQ(DAT_SUCCESS, dat_evd_dequeue(evds.recv, &event));
 	CHECK_EQ(0, event.event_data.dto_completion_event_data
 							.user_cookie.as_64);
-	/* The next one that is brings those before it along. */
+	/* The next solicited message also delivers the messages before it. */
 	CHECK(send(DAT_COMPLETION_DEFAULT_FLAG));
 	CHECK_EQ(0, atomic_read(&calls));
 	CHECK(send(DAT_COMPLETION_SOLICITED_WAIT_FLAG));
 	CHECK(become(2));
 	CHECK(send(DAT_COMPLETION_DEFAULT_FLAG));
 	CHECK_EQ(2, atomic_read(&calls));
-	/* Nobody solicits what is flushed, and nobody else tells of it. */
+	/* Flushed receives are not solicited, and no other event reports them. */
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_ep_disconnect(pair.b.ep, DAT_CLOSE_ABRUPT_FLAG));
 	CHECK(become(5));
@@ -96,7 +96,7 @@ bool only_solicited_messages_are_notified_of(void)
 		 dat_evd_modify_upcall(evds.recv, DAT_UPCALL_TEARDOWN, NULL,
 				       DAT_UPCALL_INVOC_NEW));
 
-	/* With others on its EVD it is as if nobody had asked. */
+	/* If other EPs use the EVD without the flag, the flag has no effect. */
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_evd_modify_upcall(evds.request, DAT_UPCALL_SINGLE_INSTANCE,
 				       &upcall, DAT_UPCALL_INVOC_NEW));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_srq.c - EPs with an SRQ: what they are made of, what they report to
+ * ep_srq.c - EPs with an SRQ: attributes and EVDs
  */
 #include <linux/completion.h>
 
@@ -45,7 +45,7 @@ bool an_ep_with_an_srq_is_what_was_asked_for(void)
 		.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG,
 		.max_recv_dtos = 7,
 		.max_request_dtos = 9,
-		/* Means nothing. */
+		/* Ignored with an SRQ. */
 		.max_recv_iov = 77777,
 		.max_request_iov = 1,
 		.max_rdma_read_in = 3,
@@ -72,7 +72,7 @@ bool an_ep_with_an_srq_is_what_was_asked_for(void)
 	CHECK(kpair_connect(&pair));
 	CHECK(has_attr(pair.b.ep, &attr));
 
-	/* What is left out has a default. */
+	/* Attributes that are not set have defaults. */
 	CHECK_EQ(DAT_SUCCESS, dat_ep_free(pair.b.ep));
 	memset(&attr, 0, sizeof(attr));
 	attr.max_request_dtos = 3;
@@ -132,7 +132,7 @@ bool an_ep_with_an_srq_needs_what_there_is(void)
 	attr.service_type = DAT_SERVICE_TYPE_RC + 1;
 	CHECK_RET(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE,
 		  make(&attr, &good, &ep));
-	/* Nothing of all that has made use of it. */
+	/* The rejected calls have left no reference to the SRQ. */
 	CHECK_EQ(DAT_SUCCESS, dat_srq_free(srq));
 	return true;
 }
@@ -162,7 +162,7 @@ static void on_receive(DAT_PVOID instance_data, const DAT_EVENT *event,
 		complete(&received);
 }
 
-/* Whatever the flags of the EP: a buffer of an SRQ is posted without any. */
+/* Regardless of the flags of the EP: a buffer of an SRQ is posted without flags. */
 bool receives_from_an_srq_are_signalled(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = on_receive };

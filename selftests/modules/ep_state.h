@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * ep_state.h - what the tests of the states of EPs share
+ * ep_state.h - shared declarations of the tests of EP states
  */
 #ifndef SELFTESTS_EP_STATE_H
 #define SELFTESTS_EP_STATE_H
 
 #include "kpair.h"
 
-/* The EP that is tried, and where its peer is. */
+/* The tested EP, and the address of its peer. */
 extern DAT_EP_HANDLE ep;
 extern DAT_IA_ADDRESS_PTR address;
 

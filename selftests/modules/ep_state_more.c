@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_state_more.c - calls on EPs that try many things, in any state
+ * ep_state_more.c - tested calls that try many values, in any EP state
  */
 #include <linux/in.h>
 
@@ -9,7 +9,7 @@
 
 #define ATTR(name)	DAT_EP_FIELD_EP_ATTR_##name
 
-/* One after the other; all of them must be treated alike. */
+/* Tries each mask in turn. All must have the same result. */
 static DAT_RETURN modify_each(const DAT_EP_PARAM_MASK *masks, size_t num,
 			      const DAT_EP_PARAM *param)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_state_test.c - every call on an EP in every state that it can be in
+ * ep_state_test.c - every call on an EP in every state of an EP
  *
- * Documentation/ep-states.rst has the same table for people.
+ * Documentation/ep-states.rst documents the same table.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -26,10 +26,10 @@ static DAT_RMR_HANDLE rmr;
 
 DAT_IA_ADDRESS_PTR address;
 
-/* The EP that is tried, and the one at the other end. */
+/* The tested EP and its peer. */
 DAT_EP_HANDLE ep;
 static DAT_EP_HANDLE peer;
-/* Its request, a request of somebody else's, and its RSP. */
+/* The request of the tested EP, a request of another EP, and its RSP. */
 static DAT_CR_HANDLE cr, spare;
 static DAT_RSP_HANDLE rsp;
 
@@ -66,7 +66,7 @@ static DAT_RETURN connect_to(DAT_EP_HANDLE handle, DAT_CONN_QUAL qual)
 			      DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* Tells a request from those of EPs that have been freed meanwhile. */
+/* Distinguishes a request from requests of EPs that have been freed meanwhile. */
 static u32 tag;
 
 static DAT_RETURN ask(DAT_EP_HANDLE handle, DAT_CONN_QUAL qual)
@@ -95,8 +95,8 @@ static bool next_request(DAT_CR_HANDLE *handle)
 }
 
 /*
- * A peer that asks for a connection and never says the last word of it, as no
- * DAT consumer could: whoever accepts is COMPLETION_PENDING.
+ * A peer that requests a connection and never completes it, which no DAT consumer can
+ * do. An EP that accepts its request stays COMPLETION_PENDING.
  */
 static struct mute {
 	struct rdma_cm_id *id;
@@ -181,7 +181,7 @@ static bool mute_connects(DAT_CONN_QUAL qual)
 	return !rdma_connect(mute.id, &param);
 }
 
-/* How an EP gets into each state; each begins with none. */
+/* Functions that bring an EP into each state, starting without an EP. */
 
 static bool unconnected(void)
 {
@@ -268,7 +268,7 @@ static bool connected(void)
 	       becomes(peer, DAT_EP_STATE_CONNECTED);
 }
 
-/* A message that finds no receive keeps a graceful end waiting. */
+/* A message without a receive delays a graceful disconnect. */
 static bool disconnect_pending(void)
 {
 	return connected() && !kpost_send(ep, &mem, 0, 8, 1) &&
@@ -333,7 +333,7 @@ static const struct {
 	STATE(DISCONNECTED, DISCONNECTED, disconnected),
 };
 
-/* The calls. */
+/* The tested calls. */
 
 static DAT_RETURN query(void)
 {
@@ -440,7 +440,7 @@ static DAT_RETURN accept(void)
 	return dat_cr_accept(spare, ep, 0, NULL);
 }
 
-/* Of the request that the EP is for. */
+/* Accepts the request that the EP is for. */
 static DAT_RETURN accept_own(void)
 {
 	return dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL);
@@ -497,7 +497,7 @@ static DAT_RETURN post_rdma_read(void)
 	return dat_ep_post_rdma_read(ep, 0, NULL, cookie, &remote, 0);
 }
 
-/* Of nothing: that is an unbind. */
+/* A zero-length bind is an unbind. */
 static DAT_RETURN bind(void)
 {
 	DAT_RMR_CONTEXT context;
@@ -516,9 +516,9 @@ static DAT_RETURN free_ep(void)
 }
 
 /*
- * What the pages allow: one character for each state above, in that order. '+'
- * succeeds, '.' is DAT_INVALID_STATE with the state as subtype, '#' is
- * DAT_INVALID_PARAMETER, 'h' is DAT_INVALID_HANDLE, '?' is left out.
+ * Results that the manual pages allow: one character for each state above, in that
+ * order. '+' succeeds, '.' is DAT_INVALID_STATE with the state as subtype, '#' is
+ * DAT_INVALID_PARAMETER, 'h' is DAT_INVALID_HANDLE, '?' is not tested.
  */
 static const struct {
 	const char *name;
@@ -578,7 +578,7 @@ static bool is_as_expected(DAT_RETURN ret, char expected, unsigned int s)
 	}
 }
 
-/* siw has no such state: who accepts is connected; and no Send waits. */
+/* siw lacks these states: accepting connects immediately, and no Send waits. */
 static bool is_reachable(unsigned int s)
 {
 	return !kpair_is_siw() ||
@@ -601,7 +601,7 @@ static bool spare_request(DAT_EP_HANDLE *asker)
 	return !ask(*asker, KPAIR_QUAL) && next_request(&spare);
 }
 
-/* A call that fails leaves the state, so the next can be tried in it. */
+/* A call that fails does not change the state, so the next call can be tried in it. */
 static bool try_all_in(unsigned int s)
 {
 	bool ok = true, clean = false;
@@ -637,7 +637,7 @@ static bool try_all_in(unsigned int s)
 	return ok;
 }
 
-/* What a '+' of a call leads to. */
+/* Checks the state after a call that succeeds. */
 static bool is_then(unsigned int s, DAT_RETURN (*call)(void),
 		    DAT_EP_STATE state)
 {
@@ -730,7 +730,7 @@ static bool calls_lead_where_they_should(void)
 	return ok;
 }
 
-/* Also on the passive side, for as long as the active one does not answer. */
+/* Also on the passive side, while the active side does not answer. */
 static bool ending_the_establishment_flushes_receives(void)
 {
 	static const struct {
@@ -806,7 +806,7 @@ static const struct ktest tests[] = {
 	TEST(ending_the_establishment_flushes_receives),
 };
 
-/* The pair's own EPs stay connected: dat_ep_dup_connect() needs one. */
+/* The EPs of the pair stay connected: dat_ep_dup_connect() needs a connected EP. */
 static bool setup(void)
 {
 	if (!kpair_open(&pair) || !kpair_connect(&pair) ||

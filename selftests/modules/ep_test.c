@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_test.c - what EPs are made of, what they tell, and what they report to
+ * ep_test.c - EPs: attributes, queries, status and EVDs
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -37,7 +37,7 @@ static DAT_RETURN make(const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep)
 			     pair.a.dto_evd, pair.a.conn_evd, attr, ep);
 }
 
-/* Two new EPs, side a's with these attributes, and no events of the old. */
+/* Creates two new EPs, side a's with @attr, and removes events of the old EPs. */
 bool with_attr(const DAT_EP_ATTR *attr)
 {
 	dat_ep_free(pair.a.ep);
@@ -64,7 +64,7 @@ bool connected(void)
 	return fresh() && kpair_connect(&pair);
 }
 
-/* All that is a number but the watermark, which is set in another way. */
+/* Compares all numbers except the watermark, which another call sets. */
 bool has_attr(DAT_EP_HANDLE ep, const DAT_EP_ATTR *attr)
 {
 	const size_t num = offsetof(DAT_EP_ATTR, ep_transport_specific_count) /
@@ -113,12 +113,12 @@ static bool an_ep_is_what_was_asked_for(void)
 	CHECK(!memcmp(ia_attr.ia_address_ptr, param.local_ia_address_ptr,
 		      sizeof(*param.local_ia_address_ptr)));
 	CHECK(has_attr(pair.a.ep, &attr));
-	/* Connecting changes nothing of it, however little the peer can do. */
+	/* Connecting does not change the attributes, even if the peer supports less. */
 	CHECK(kpair_connect(&pair));
 	return has_attr(pair.a.ep, &attr);
 }
 
-/* One by one, too: whatever the mask, what it names is told. */
+/* Also one field at a time: every field in the mask is returned. */
 static bool query_tells_what_the_mask_names(void)
 {
 	DAT_EP_PARAM all, one;
@@ -136,7 +136,7 @@ static bool query_tells_what_the_mask_names(void)
 		memset(&one, 0xff, sizeof(one));
 		CHECK_EQ(DAT_SUCCESS,
 			 dat_ep_query(pair.a.ep, 1ULL << bit, &one));
-		/* All is filled in, as may be. */
+		/* Fields outside the mask may be filled in. */
 		CHECK(!memcmp(&all, &one, sizeof(all)));
 	}
 	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
@@ -174,7 +174,7 @@ static bool an_ep_has_defaults_of_use(void)
 	return true;
 }
 
-/* Attributes with one value too large, too small, or unknown. */
+/* Sets one attribute to a value that is too large, too small, or unknown. */
 bool next_bad_attr(DAT_EP_ATTR *attr, unsigned int n)
 {
 	static const size_t counts[] = {
@@ -269,7 +269,7 @@ bool three_evds(struct evds *evds)
 	return true;
 }
 
-/* Of side b's EP, which has these, and a receive with cookie 1. */
+/* Checks the EVDs of side b's EP, which has @evds and a receive with cookie 1. */
 bool all_events_come_where_they_should(const struct evds *evds)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&b, 0, 8);
@@ -310,7 +310,7 @@ bool all_events_come_where_they_should(const struct evds *evds)
 	CHECK(is_empty(pair.b.dto_evd));
 	CHECK(is_empty(pair.b.conn_evd));
 
-	/* And then nobody feeds them any more. */
+	/* The freed EP no longer uses them. */
 	CHECK_RET(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE,
 		  dat_evd_free(evds->recv));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_free(pair.b.ep));
@@ -347,7 +347,7 @@ static bool becomes(DAT_EP_HANDLE ep, DAT_EP_STATE state)
 	return true;
 }
 
-/* Nobody wants its events, so they take nobody's place. */
+/* Without an EVD the events of an EP are dropped and use no room in another EVD. */
 static bool an_ep_can_do_without_evds(void)
 {
 	DAT_EVENT event;
@@ -370,7 +370,7 @@ static bool an_ep_can_do_without_evds(void)
 			       pair.b.ep, 0, NULL));
 	CHECK(kwait_number(pair.a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED));
 	CHECK(becomes(pair.b.ep, DAT_EP_STATE_CONNECTED));
-	/* More than its queues, and their EVDs, can hold. */
+	/* More than the queues and EVDs hold. */
 	for (i = 0; i < 500; i++) {
 		CHECK_EQ(DAT_SUCCESS, kpost_recv(pair.b.ep, &b, 0, 8, 1));
 		CHECK_EQ(DAT_SUCCESS, kpost_send(pair.a.ep, &a, 0, 8, i));
@@ -402,7 +402,7 @@ static bool idle_flags_are(bool recv, bool request)
 	return true;
 }
 
-/* Outstanding is what nobody has seen complete: no upcall does. */
+/* A request is outstanding until its completion is dequeued; there is no upcall. */
 static bool each_kind_of_request_makes_it_busy(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 8);
@@ -505,7 +505,7 @@ static bool recv_query_counts_what_has_not_completed(void)
 	CHECK_EQ(DAT_SUCCESS, kpost_send(pair.a.ep, &a, 0, 8, 10));
 	CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.b.dto_evd, 0));
 	CHECK(has_buffers(pair.b.ep, 2));
-	/* Each of them completes, come what may. */
+	/* Each of them must complete. */
 	CHECK_EQ(DAT_SUCCESS, dat_ep_disconnect(pair.b.ep,
 						DAT_CLOSE_ABRUPT_FLAG));
 	for (i = 1; i < 3; i++)

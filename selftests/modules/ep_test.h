@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * ep_test.h - what the tests of EPs share
+ * ep_test.h - shared declarations of the EP tests
  */
 #ifndef SELFTESTS_EP_TEST_H
 #define SELFTESTS_EP_TEST_H
@@ -9,8 +9,8 @@
 
 /**
  * struct evds - EVDs of an EP, each for one purpose
- * @recv: receives
- * @request: everything else that is posted
+ * @recv: completions of receives
+ * @request: completions of all other requests
  * @connect: connection events
  */
 struct evds {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd_policy_test.c - when an EVD makes upcalls, and how many at once
+ * evd_policy_test.c - upcall policies of an EVD: when it calls, and how often at once
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -42,7 +42,7 @@ static DAT_RETURN write_one(u64 cookie)
 				      DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* What the upcalls below have seen. */
+/* Calls that the upcalls below have recorded. */
 static struct {
 	struct completion entered;
 	struct completion leave;
@@ -76,7 +76,7 @@ static void count_other(DAT_PVOID instance_data, const DAT_EVENT *event,
 	complete(&seen.entered);
 }
 
-/* Stays until it is told to leave. */
+/* Blocks until the test completes seen.leave. */
 static void dwell(DAT_PVOID instance_data, const DAT_EVENT *event,
 		  DAT_BOOLEAN more_events)
 {
@@ -119,7 +119,7 @@ static bool one_at_a_time_or_many(void)
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_evd_modify_upcall(evd, DAT_UPCALL_MANY, &upcall,
 				       DAT_UPCALL_INVOC_NEW));
-	/* The first is busy already when the others come. */
+	/* The first upcall is running when the other events come. */
 	CHECK_EQ(DAT_SUCCESS, kpost_se(evd, 0));
 	CHECK(entered());
 	for (i = 1; i < 8; i++)
@@ -130,7 +130,7 @@ static bool one_at_a_time_or_many(void)
 	complete_all(&seen.leave);
 	CHECK(wait_for_completion_timeout(&seen.done, TIMEOUT));
 	CHECK_EQ(-1, knext_se(evd));
-	/* Each event went to one upcall. */
+	/* Each event was passed to one upcall. */
 	msleep(20);
 	CHECK_EQ(8, atomic_read(&seen.calls));
 	CHECK_EQ(DAT_SUCCESS, dat_evd_free(evd));
@@ -138,7 +138,7 @@ static bool one_at_a_time_or_many(void)
 	return true;
 }
 
-/* In softirq: waits, within reason, for company. */
+/* In softirq: waits, for a limited time, until a second upcall runs. */
 static void meet(DAT_PVOID instance_data, const DAT_EVENT *event,
 		 DAT_BOOLEAN more_events)
 {
@@ -218,7 +218,7 @@ static bool teardown_waits_and_disable_does_not(void)
 	CHECK_EQ(DAT_UPCALL_DISABLE, param.upcall_policy);
 	CHECK(!param.upcall.upcall_func);
 
-	/* It is gone: there is nothing that could stay the same. */
+	/* The upcall has been removed, so it cannot be kept. */
 	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
 		  dat_evd_modify_upcall(evd, DAT_UPCALL_SINGLE_INSTANCE,
 					DAT_UPCALL_SAME,
@@ -233,7 +233,7 @@ static bool teardown_waits_and_disable_does_not(void)
 	return true;
 }
 
-/* From each policy to each, with events that came in between. */
+/* Changes from each policy to each other one, with events queued in between. */
 static bool every_transition_of_policy(void)
 {
 	static const DAT_UPCALL_POLICY policies[] = {
@@ -267,7 +267,7 @@ static bool every_transition_of_policy(void)
 					 dat_evd_modify_upcall(evd,
 							       policies[to],
 							       &other, flag));
-				/* Old events only for who asks for any. */
+				/* Only DAT_UPCALL_INVOC_ANY reports old events. */
 				if (!was && is && flag)
 					CHECK(entered());
 				usleep_range(2000, 4000);
@@ -301,7 +301,7 @@ static bool every_transition_of_policy(void)
 	return true;
 }
 
-/* Calls one upcall instead of the other without end. */
+/* Replaces one upcall by another in a loop. */
 static int keep_changing(void *data)
 {
 	DAT_UPCALL_OBJECT upcall[] = {
@@ -323,7 +323,7 @@ static int keep_changing(void *data)
 	return 0;
 }
 
-/* A completion may come when the one is stopped and the other is not set. */
+/* A completion may come after one upcall stops and before the other is set. */
 static bool no_event_is_lost_between_two_upcalls(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = count_call };
@@ -368,7 +368,7 @@ static int __init evd_policy_test_init(void)
 		return ret;
 	seen_reset();
 	report_run("kdapl_evd_policy_test", tests, ARRAY_SIZE(tests));
-	/* Whatever a failed test left open. */
+	/* Complete waits that a failed test has left. */
 	complete_all(&seen.leave);
 	kpair_close(&pair);
 	return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd_room_test.c - a CQ has room for all that the EPs of its EVD can have
- * outstanding, or the EP is refused
+ * evd_room_test.c - the CQ of an EVD has room for all outstanding requests of its EPs;
+ * dat_ep_create() rejects an EP otherwise
  */
 #include <linux/completion.h>
 #include <linux/kthread.h>
@@ -14,7 +14,7 @@
 #define NO_ROOM \
 	DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD)
 
-/* More than the smallest CQ has room for, as rxe and siw round its size. */
+/* More than the smallest CQ holds: rxe and siw round its size up. */
 #define DTOS	3000
 
 static const DAT_EP_ATTR large = {
@@ -25,7 +25,7 @@ static const DAT_EP_ATTR large = {
 static struct kpair pair;
 static struct kregion a;
 
-/* An EP of side b, on an EVD of its own. */
+/* Creates an EP of side b with an EVD of its own. */
 static bool open_peer(DAT_EP_HANDLE *ep)
 {
 	DAT_EVD_HANDLE evd;
@@ -37,7 +37,7 @@ static bool open_peer(DAT_EP_HANDLE *ep)
 	return true;
 }
 
-/* Connects @ep to an EP of side b, and fills its queue of receives. */
+/* Connects @ep to an EP of side b and fills its receive queue. */
 static bool connect_and_fill(DAT_EP_HANDLE ep)
 {
 	static DAT_IA_ATTR attr;
@@ -64,7 +64,7 @@ static bool connect_and_fill(DAT_EP_HANDLE ep)
 	return true;
 }
 
-/* Of @eps, whose connections have ended: what is posted now is flushed. */
+/* Posts Sends on @eps, whose connections have ended: the Sends are flushed. */
 static bool post_sends(const DAT_EP_HANDLE *eps, unsigned int num)
 {
 	unsigned int i, j;
@@ -75,10 +75,10 @@ static bool post_sends(const DAT_EP_HANDLE *eps, unsigned int num)
 	return true;
 }
 
-/* More EPs than the largest CQ of rxe or siw has room for */
+/* More EPs than the largest CQ of rxe or siw holds */
 #define MOST_EPS	8
 
-/* Creates EPs on an EVD of one event until dat_ep_create() refuses; @num: how many. */
+/* Creates EPs on an EVD of one event until dat_ep_create() fails; @num: how many. */
 static bool create_many(DAT_EVD_HANDLE evd, DAT_EP_HANDLE *eps,
 			unsigned int *num)
 {
@@ -145,7 +145,7 @@ static bool an_ep_that_does_not_fit_is_refused(void)
 				    pair.a.conn_evd, &large, &eps[num]);
 	CHECK_EQ(NO_ROOM, ret);
 	CHECK(num);
-	/* A refusal takes nothing away, and who goes makes room. */
+	/* A rejected EP uses no room, and freeing an EP returns its room. */
 	CHECK_EQ(DAT_SUCCESS, dat_ep_free(eps[0]));
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_ep_create(pair.ia, pair.a.pz, evd, evd, pair.a.conn_evd,
@@ -159,7 +159,7 @@ static bool an_ep_that_does_not_fit_is_refused(void)
 	return true;
 }
 
-/* An EVD as long as its EPs need has room for all of them. */
+/* An EVD with the queue length of its EPs has room for all of them. */
 static bool an_evd_takes_the_eps_it_was_made_for(void)
 {
 	const DAT_EP_ATTR attr = { .max_recv_dtos = 100, .max_request_dtos = 100 };
@@ -196,7 +196,7 @@ static int resizer(void *unused)
 	return 0;
 }
 
-/* The size of a CQ is read where it cannot be replaced meanwhile. */
+/* The CQ may be replaced while its size is read. */
 static bool eps_come_and_go_while_the_cq_is_replaced(void)
 {
 	struct task_struct *task;
@@ -241,7 +241,7 @@ static int __init evd_room_test_init(void)
 	if (ret)
 		return ret;
 	report_run("kdapl_evd_room_test", tests, ARRAY_SIZE(tests));
-	/* Whatever a failed test left open. */
+	/* Close the pair that a failed test has left open. */
 	kpair_close(&pair);
 	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd_stream_test.c - what feeds an EVD: all streams in one, and too much
+ * evd_stream_test.c - event streams of an EVD: all in one EVD, and overflow
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -12,7 +12,7 @@
 
 #define TIMEOUT		(20 * HZ)
 #define ALL_FLAGS	(DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
-/* Nobody listens there. */
+/* A qualifier without a listener. */
 #define DEAD_QUAL	4799
 
 static struct kpair pair;
@@ -28,7 +28,7 @@ static void close_ias(void)
 	kpair_close(&pair);
 }
 
-/* After a test that failed, and left it open, as well. */
+/* Opens the pair, also if a failed test has left it open. */
 static bool open_pair(void)
 {
 	close_ias();
@@ -101,7 +101,7 @@ static bool a_loss_is_reported(void)
 	CHECK(open_pair());
 	CHECK(make_overflow(pair.ia, &evd));
 	CHECK(is_overflow_of(pair.async_evd, evd));
-	/* Once, and what was there first is there still. */
+	/* Reported once, and the queued event remains. */
 	msleep(20);
 	CHECK_RET(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE,
 		  dat_evd_dequeue(pair.async_evd, &event));
@@ -116,7 +116,7 @@ static bool a_loss_is_reported(void)
 	return true;
 }
 
-/* Who says that others lose events can lose some, too. */
+/* The asynchronous EVD, which reports overflows, can itself overflow. */
 static bool a_loss_of_the_asynchronous_evd_is_reported(void)
 {
 	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL, evd[3];
@@ -132,14 +132,14 @@ static bool a_loss_of_the_asynchronous_evd_is_reported(void)
 	CHECK(is_overflow_of(async_evd, async_evd));
 	CHECK_RET(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE,
 		  dat_evd_dequeue(async_evd, &event));
-	/* It goes on as before. */
+	/* It works as before. */
 	CHECK(make_overflow(second_ia, &evd[0]));
 	CHECK(is_overflow_of(async_evd, evd[0]));
 	close_ias();
 	return true;
 }
 
-/* Which streams' events came, and whether each came in order. */
+/* Streams whose events came, and whether each stream came in order. */
 static struct {
 	unsigned int seen;
 	long next_dto, next_bind, next_se;
@@ -240,7 +240,7 @@ static bool all_streams_go_into_one_evd(void)
 		CHECK_EQ(DAT_SUCCESS, kpost_recv(pair.b.ep, &b, 0, 8, i));
 	for (i = 0; i < ROUNDS; i++) {
 		CHECK_EQ(DAT_SUCCESS, kpost_send(ep, &a, 0, 8, i));
-		/* An RMR has one bind under way. */
+		/* An RMR can have one outstanding bind. */
 		while (merged.next_bind < i) {
 			CHECK(kwait_event(evd, &event));
 			sort_event(&event);
@@ -263,7 +263,7 @@ static bool all_streams_go_into_one_evd(void)
 	return true;
 }
 
-/* What the upcalls below have done. */
+/* Results of the upcalls below. */
 static struct {
 	struct completion done;
 	DAT_RETURN disconnected;
@@ -375,7 +375,7 @@ static bool upcalls_may_free_whatever_there_is(void)
 	return true;
 }
 
-/* Softirq: hands over to an upcall that may sleep, and switches itself off. */
+/* In softirq: passes the event to an upcall that may sleep, and disables itself. */
 static void hand_over(DAT_PVOID instance_data, const DAT_EVENT *event,
 		      DAT_BOOLEAN more_events)
 {
@@ -419,7 +419,7 @@ static bool softirq_upcalls_hand_over(void)
 	CHECK(wait_for_completion_timeout(&did.done, TIMEOUT));
 	CHECK_EQ(DAT_SUCCESS, did.freed[0]);
 	CHECK_EQ(DAT_SUCCESS, did.freed[1]);
-	/* The next one waits for who looks. */
+	/* The next event waits to be dequeued. */
 	CHECK_EQ(DAT_SUCCESS, kpost_send(pair.a.ep, &a, 0, 8, 2));
 	CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.b.dto_evd, 2));
 	CHECK_EQ(1, atomic_read(&did.calls));
@@ -447,7 +447,7 @@ static int __init evd_stream_test_init(void)
 	if (ret)
 		return ret;
 	report_run("kdapl_evd_stream_test", tests, ARRAY_SIZE(tests));
-	/* Whatever a failed test left open. */
+	/* Close the IAs that a failed test has left open. */
 	close_ias();
 	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd_test.c - EVDs of in-kernel consumers: parameters, size, end
+ * evd_test.c - EVDs of in-kernel consumers: parameters, resizing, freeing
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -98,7 +98,7 @@ static bool each_parameter_can_be_asked_for_alone(void)
 	return true;
 }
 
-/* Freed, forged, NULL, and of another type. */
+/* Freed and forged handles, NULL, and handles of another type. */
 static bool bad_handles_are_refused(void)
 {
 	DAT_EVD_HANDLE bad[5], evd;
@@ -154,7 +154,7 @@ static bool software_events_keep_order_and_limit(void)
 		CHECK_EQ(DAT_SUCCESS, kpost_se(evd, i));
 	CHECK_RET(DAT_QUEUE_FULL, DAT_NO_SUBTYPE, kpost_se(evd, i));
 	CHECK_EQ(1, knext_se(evd));
-	/* Softirq will do. */
+	/* The call also works in softirq. */
 	local_bh_disable();
 	i = kpost_se(evd, 6);
 	local_bh_enable();
@@ -162,7 +162,7 @@ static bool software_events_keep_order_and_limit(void)
 	for (i = 2; i <= 6; i++)
 		CHECK_EQ(i, knext_se(evd));
 	CHECK_EQ(-1, knext_se(evd));
-	/* Being refused is no overflow. */
+	/* A rejected post is not an overflow. */
 	msleep(20);
 	CHECK_RET(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE,
 		  dat_evd_dequeue(pair.async_evd, &event));
@@ -239,7 +239,7 @@ static bool resizing_keeps_what_is_queued(void)
 	CHECK(kpair_reopen(&pair));
 	CHECK_EQ(DAT_SUCCESS,
 		 kevd_make(&pair, 8, NULL, DAT_EVD_SOFTWARE_FLAG, &evd));
-	/* Round the end of the ring. */
+	/* Wrap around the end of the ring. */
 	for (in = 1; in < 9; in++)
 		CHECK_EQ(DAT_SUCCESS, kpost_se(evd, in));
 	for (out = 1; out < 5; out++)
@@ -279,7 +279,7 @@ static DAT_RETURN write_one(u64 cookie)
 				      DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* The cookie of the next DTO that has succeeded, or -1. */
+/* Returns the cookie of the next successful DTO, or -1. */
 static long next_dto(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
@@ -298,7 +298,7 @@ static bool completions_survive_a_resize(void)
 	CHECK(open_connected());
 	for (i = 0; i < 40; i++)
 		CHECK_EQ(DAT_SUCCESS, write_one(i));
-	/* A CQ does not tell how many it has, but they count. */
+	/* Completions in the CQ count, although a CQ does not report their number. */
 	for (i = 0; i < 100; i++) {
 		if (dat_evd_resize(pair.a.dto_evd, 39))
 			break;
@@ -311,7 +311,7 @@ static bool completions_survive_a_resize(void)
 	for (i = 0; i < 40; i++)
 		CHECK_EQ(i, next_dto(pair.a.dto_evd));
 
-	/* Under way, back and forth. */
+	/* Resize to and fro while DTOs are outstanding. */
 	for (i = 0; i < 2000; i++) {
 		DAT_RETURN ret = write_one(i);
 
@@ -326,7 +326,7 @@ static bool completions_survive_a_resize(void)
 			continue;
 		size ^= 1;
 		ret = dat_evd_resize(pair.a.dto_evd, size ? 3000 : 300);
-		/* Too many may be there by now, and only then. */
+		/* Only too many completions may make the resize fail. */
 		if (ret && !size && i - done >= 300)
 			continue;
 		CHECK_EQ(DAT_SUCCESS, ret);
@@ -337,7 +337,7 @@ static bool completions_survive_a_resize(void)
 	return true;
 }
 
-/* What the upcalls below have seen. */
+/* Calls that the upcalls below have recorded. */
 static struct {
 	struct completion done;
 	atomic_t running;
@@ -368,7 +368,7 @@ static bool freed_in_every_state(void)
 	DAT_EVENT event;
 
 	CHECK(open_connected());
-	/* What feeds it keeps it. */
+	/* An EVD with event producers cannot be freed. */
 	CHECK_RET(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE,
 		  dat_evd_free(pair.a.dto_evd));
 	CHECK_RET(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE,
@@ -378,7 +378,7 @@ static bool freed_in_every_state(void)
 	CHECK_RET(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE,
 		  dat_evd_free(pair.async_evd));
 
-	/* With events of a CQ, of the ring, and after a resize. */
+	/* With events in the CQ and in the ring, and after a resize. */
 	CHECK_EQ(DAT_SUCCESS, write_one(1));
 	CHECK_EQ(DAT_SUCCESS, dat_evd_resize(pair.a.dto_evd, 700));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_free(pair.a.ep));
@@ -391,7 +391,7 @@ static bool freed_in_every_state(void)
 	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1,
 		  dat_evd_dequeue(evd, &event));
 
-	/* By its own upcall, which is the last. */
+	/* Freed by its own upcall, which is the last one. */
 	atomic_set(&seen.calls, 0);
 	init_completion(&seen.done);
 	CHECK_EQ(DAT_SUCCESS,
@@ -408,7 +408,7 @@ static bool freed_in_every_state(void)
 	CHECK_EQ(DAT_SUCCESS, seen.ret);
 	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1, kpost_se(evd, 3));
 
-	/* While upcalls are being made: none runs when it returns. */
+	/* Freed during upcalls: none runs after the call returns. */
 	init_completion(&seen.done);
 	CHECK_EQ(DAT_SUCCESS,
 		 kevd_make(&pair, 8, dwell, DAT_EVD_SOFTWARE_FLAG, &evd));
@@ -446,7 +446,7 @@ static bool flushing_waits_for_what_is_queued(void)
 	CHECK(open_connected());
 	CHECK_EQ(DAT_SUCCESS,
 		 kevd_make(&pair, 8, NULL, DAT_EVD_SOFTWARE_FLAG, &evd));
-	/* Nothing is pending where no upcalls are made. */
+	/* Without upcalls nothing is pending. */
 	CHECK_EQ(DAT_SUCCESS, kpost_se(evd, 1));
 	CHECK_EQ(DAT_SUCCESS, dat_evd_flush_upcalls(evd));
 	atomic_set(&seen.calls, 0);
@@ -462,7 +462,7 @@ static bool flushing_waits_for_what_is_queued(void)
 		CHECK_EQ(5 + 4 * i, atomic_read(&seen.calls));
 	}
 
-	/* It would wait for itself. */
+	/* The upcall would wait for itself. */
 	init_completion(&seen.done);
 	upcall.upcall_func = flush_own_evd;
 	seen.ret = DAT_INTERNAL_ERROR;
@@ -480,7 +480,7 @@ static bool flushing_waits_for_what_is_queued(void)
 	return true;
 }
 
-/* An EP that has fed an EVD goes on with another when that one is freed. */
+/* An EP whose EVD is replaced and freed continues with the other EVD. */
 static bool an_ep_does_not_miss_an_evd_that_is_freed(void)
 {
 	DAT_EVD_HANDLE old;
@@ -540,7 +540,7 @@ static int __init evd_test_init(void)
 	if (ret)
 		return ret;
 	report_run("kdapl_evd_test", tests, ARRAY_SIZE(tests));
-	/* Whatever a failed test left open. */
+	/* Close the pair that a failed test has left open. */
 	kpair_close(&pair);
 	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * fail_nth_basic.c - a session from open to close, with what most consumers use
+ * fail_nth_basic.c - fault session from open to close, with the calls of most consumers
  */
 #include <linux/completion.h>
 #include <linux/jiffies.h>
@@ -14,7 +14,7 @@ static DAT_EVD_HANDLE upcall_evd;
 static struct completion called;
 
 /*
- * Making things
+ * Create
  */
 
 static void undo_ia_open(void)
@@ -139,7 +139,7 @@ static void undo_ep_create(void)
 	MUST(dat_ep_free(p.a.ep));
 }
 
-/* One without EVDs gets some that nobody sees. */
+/* An EP without EVDs gets EVDs that the consumer does not see. */
 static DAT_RETURN lonely_ep(void)
 {
 	return dat_ep_create(p.ia, p.a.pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
@@ -203,7 +203,7 @@ static DAT_RETURN read_a(void)
 				     DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* iWARP has none of these, and something like it takes their place. */
+/* iWARP lacks these operations; a similar operation replaces them. */
 static DAT_RETURN write_immed_a(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 64);
@@ -249,7 +249,7 @@ static DAT_RETURN bind_part(size_t offset, size_t len)
 				DAT_COMPLETION_DEFAULT_FLAG, &context);
 }
 
-/* All of it: more pieces than fit on the stack. */
+/* Binds the whole region: it has more pieces than fit on the stack. */
 static DAT_RETURN bind(void)
 {
 	return bind_part(1, REGION - 2);
@@ -280,7 +280,7 @@ static DAT_RETURN upcalls_off(void)
 }
 
 /*
- * Freeing things
+ * Free
  */
 
 static DAT_RETURN upcall_evd_free(void)
@@ -375,7 +375,7 @@ static DAT_RETURN close_abruptly(void)
 	return close_all();
 }
 
-/* All that an IA can have: a connection, work under way, a window. */
+/* Sets up everything that an IA can have: a connection, outstanding work, a window. */
 static DAT_RETURN everything(void)
 {
 	return open_all() ?: rmr_create() ?: connect_all() ?: bind() ?:
@@ -416,12 +416,12 @@ static const struct step session[] = {
 	FREE(upcall_evd_free),
 	QUIET(other_evds),
 	/*
-	 * TCP calls a port in use that it has no memory for, and iWARP prepares
-	 * for each request of the backlog.
+	 * Without memory TCP reports a port in use. iWARP allocates for each request
+	 * of the backlog.
 	 */
 	{ "psp_create", psp_create, OBJECT, undo_psp_create,
 	  .may_too = DAT_CONN_QUAL_IN_USE, .loops = true },
-	/* The first of a PZ makes a QP. */
+	/* The first LMR of a PZ creates a QP. */
 	{ "lmr_create_virtual", lmr_create_virtual, OBJECT,
 	  undo_lmr_create_virtual, .spared = SIW | OLD_RXE },
 	MAKE_MR(lmr_create_platform),
@@ -440,7 +440,7 @@ static const struct step session[] = {
 	DO(connect_a, request_or_event_comes),
 	POST(wait_cr),
 	LOOK(cr_query),
-	/* siw_qp_readq_init() frees a queue and leaves it to be freed again. */
+	/* siw_qp_readq_init() frees a queue and leaves the pointer: a double free. */
 	{ "cr_accept", cr_accept, DONE, NULL, accept_ends, .spared = SIW,
 	  .slow = true },
 	POST(established),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * fail_nth_conn.c - a session with every way to connect, and EPs that change
+ * fail_nth_conn.c - fault session with every way to connect, and EPs that change
  */
 #include <linux/in.h>
 #include <linux/net.h>
@@ -14,14 +14,14 @@ static DAT_PSP_HANDLE psp;
 static DAT_CONN_QUAL psp_qual;
 static DAT_RSP_HANDLE rsp;
 static DAT_CSP_HANDLE csp;
-/* Beside that of side a. */
+/* A second EP beside that of side a. */
 static DAT_EP_HANDLE dup;
 
 /*
  * Service points
  */
 
-/* Which makes an EP for each request. */
+/* Creates a PSP that creates an EP for each request. */
 static DAT_RETURN psp_create_any(void)
 {
 	return dat_psp_create_any(p.ia, &psp_qual, p.cr_evd,
@@ -40,7 +40,7 @@ static DAT_RETURN psp_query(void)
 	return dat_psp_query(psp, DAT_PSP_FIELD_ALL, &param);
 }
 
-/* An EP of the provider's. */
+/* Creates an RSP whose EP the provider creates. */
 static DAT_RETURN rsp_create(void)
 {
 	return dat_rsp_create(p.ia, QUAL, DAT_HANDLE_NULL, p.cr_evd, &rsp);
@@ -101,7 +101,7 @@ static void undo_rsp_free_with_ep(void)
 	MUST(rsp_create_with_ep());
 }
 
-/* Any port. */
+/* Creates a CSP on any port. */
 static DAT_RETURN csp_create(void)
 {
 	struct sockaddr_in sin = *(struct sockaddr_in *)ia_attr.ia_address_ptr;
@@ -138,7 +138,7 @@ static void undo_csp_free(void)
  * EPs that change
  */
 
-/* Either all of it changes or nothing. */
+/* Modifies an EP. A failed call must change nothing. */
 static DAT_RETURN modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask,
 			 const DAT_EP_PARAM *param)
 {
@@ -158,7 +158,7 @@ static DAT_RETURN modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask,
 #define EVDS	(DAT_EP_FIELD_RECV_EVD_HANDLE | \
 		 DAT_EP_FIELD_REQUEST_EVD_HANDLE)
 
-/* A larger QP, and then the one that it had. */
+/* Modifies to a larger QP, then back. */
 static DAT_RETURN modify_attr(void)
 {
 	static const DAT_EP_PARAM param = {
@@ -177,7 +177,7 @@ static void undo_modify_attr(void)
 	MUST(dat_ep_modify(p.a.ep, ATTRS, &param));
 }
 
-/* In place of none it gets EVDs that nobody sees. */
+/* Without EVDs the EP gets EVDs that the consumer does not see. */
 static DAT_RETURN modify_evds(void)
 {
 	static const DAT_EP_PARAM param;
@@ -217,7 +217,7 @@ static DAT_RETURN rsp_renew(void)
 	return rsp_create();
 }
 
-/* The EP of the RSP is configured when it has a PZ. */
+/* The EP of the RSP is configured once it has a PZ. */
 static DAT_RETURN modify_pz(void)
 {
 	DAT_EP_PARAM param = { .pz_handle = p.b.pz };
@@ -237,7 +237,7 @@ static DAT_RETURN modify_pz(void)
  * Connections
  */
 
-/* An EP that was reserved can be freed once its request has been answered. */
+/* Resets all EPs. A reserved EP can be freed after its request has been answered. */
 static DAT_RETURN reset_all(void)
 {
 	if (is_there(rsp))
@@ -259,7 +259,7 @@ static DAT_RETURN common_connect(void)
 				     DAT_TIMEOUT_INFINITE, 3, "csp");
 }
 
-/* From the CSP to others; all have one EVD. */
+/* Hands off from the CSP to other service points; all have one EVD. */
 static DAT_RETURN cr_handoff(void)
 {
 	return dat_cr_handoff(cr, KPAIR_QUAL);
@@ -282,7 +282,7 @@ static DAT_RETURN connect_to_rsp(void)
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* The EP is the one that was reserved. */
+/* Accepts with the EP that was reserved. */
 static DAT_RETURN accept_with_ep(void)
 {
 	return dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL);
@@ -304,7 +304,7 @@ static DAT_RETURN dup_connect(void)
 }
 
 /*
- * Connected again
+ * Connect again
  */
 
 static DAT_RETURN ep_reset(void)
@@ -324,7 +324,7 @@ static DAT_RETURN other_ep_reset(void)
 
 static const struct step session[] = {
 	QUIET(open_all),
-	/* Ports that TCP has no memory for are taken, iWARP's backlog is long. */
+	/* Without memory TCP reports a port in use. iWARP's backlog is long. */
 	{ "psp_create_any", psp_create_any, OBJECT, undo_psp_create_any,
 	  .loops = true },
 	LOOK(psp_query),
@@ -348,7 +348,7 @@ static const struct step session[] = {
 	QUIET(rsp_create_with_ep),
 	DO(connect_to_rsp, request_or_event_comes),
 	QUIET(wait_cr),
-	/* siw_qp_readq_init() frees a queue and leaves it to be freed again. */
+	/* siw_qp_readq_init() frees a queue and leaves the pointer: a double free. */
 	{ "accept_with_ep", accept_with_ep, DONE, NULL, accept_ends,
 	  .spared = SIW },
 	QUIET(established),

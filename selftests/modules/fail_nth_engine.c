@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * fail_nth_engine.c - lets the calls of a session fail at every point
+ * fail_nth_engine.c - makes the calls of a session fail at every allocation
  *
- * Each step is made to fail at its first allocation, at the second, and so on,
- * until it runs through: at this one alone, or at all that come after it, too.
- * An error must be one that the call's description allows, and must leave things
- * as they were: the same step, tried again, works. What is in front of a fault
- * that did no harm is undone, and the step goes on behind it.
+ * Each step fails at its first allocation, then at the second, and so on, until it runs
+ * through. In one pass only one allocation fails, in another all later ones fail too.
+ * The kernel-doc of the call must allow the error, and the call must leave no change: the
+ * same step then succeeds. If a step succeeds despite a fault, the engine undoes it and
+ * continues with the next fault.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -17,23 +17,23 @@
 #include "kpair.h"
 #include "report.h"
 
-/* No call has nearly as many points. */
+/* More than the allocations of any call. */
 #define MAX_POINTS	5000
-/* As many of a loop are enough. */
+/* Faults tried in a loop that allocates the same thing. */
 #define LOOP_POINTS	40
 
-/* Of the session that is under way. */
+/* Steps of the current session. */
 static const struct step *steps;
-/* Set by whatever must not fail but did; the session ends there. */
+/* Set when something fails that must not. The session ends. */
 static bool broken;
-/* Of all sessions. */
+/* Faults of all sessions. */
 static unsigned int total_points;
 
 #ifdef CONFIG_FAULT_INJECTION
 
 /*
- * The knobs. Faults spare whatever may sleep, unless they are told otherwise;
- * and only debugfs knows where to tell them.
+ * The knobs. By default fault injection spares allocations that may sleep. Only debugfs
+ * can change that.
  */
 
 enum knob_kind { A_BOOL, A_U32, A_ULONG };
@@ -51,7 +51,7 @@ static struct knob knobs[] = {
 	{ "fail_page_alloc", "ignore-gfp-wait", A_BOOL, 0 },
 	{ "fail_page_alloc", "ignore-gfp-highmem", A_BOOL, 0 },
 	{ "fail_page_alloc", "min-order", A_U32, 0 },
-	/* What comes after the nth, if the task says so. */
+	/* Also fail all allocations after the nth, if the task has set it. */
 	{ "failslab", "task-filter", A_BOOL, 1 },
 	{ "failslab", "times", A_U32, -1 },
 	{ "failslab", "probability", A_ULONG, 100 },
@@ -102,9 +102,9 @@ static void knob_set(const struct knob *knob, void *address, u32 value)
 }
 
 /**
- * fail_nth_begin - let faults reach whatever may sleep
+ * fail_nth_begin - enable faults also for allocations that may sleep
  *
- * Return: false if this kernel has no such knobs.
+ * Return: true; false if this kernel has no such knobs.
  */
 bool fail_nth_begin(void)
 {
@@ -123,7 +123,7 @@ bool fail_nth_begin(void)
 }
 
 /**
- * fail_nth_end - the reverse of fail_nth_begin()
+ * fail_nth_end - reverse fail_nth_begin()
  */
 void fail_nth_end(void)
 {
@@ -133,14 +133,14 @@ void fail_nth_end(void)
 		knob_set(&knobs[i], knob_address(&knobs[i]), knobs[i].saved);
 }
 
-/* Fails the nth, and what comes after it if that @lasts; 0 for none. */
+/* Fails the nth allocation, and all later ones if @lasts; 0 disables faults. */
 static void fail_at(unsigned int n, bool lasts)
 {
 	current->make_it_fail = lasts;
 	current->fail_nth = n;
 }
 
-/* Where it would fail next; 0 if it has. */
+/* Returns the distance to the next fault; 0 if it has occurred. */
 static unsigned int fails_at(void)
 {
 	return current->fail_nth;
@@ -169,9 +169,9 @@ static unsigned int fails_at(void)
 #endif /* CONFIG_FAULT_INJECTION */
 
 /**
- * must - note that a call has failed which must not
- * @ret: what it returned
- * @what: the call
+ * must - record the failure of a call that must succeed
+ * @ret: its return value
+ * @what: name of the call
  */
 void must(DAT_RETURN ret, const char *what)
 {
@@ -182,9 +182,9 @@ void must(DAT_RETURN ret, const char *what)
 }
 
 /**
- * must_be - note that something is wrong
- * @ok: is it right?
- * @what: what should be
+ * must_be - record a condition that does not hold
+ * @ok: the condition
+ * @what: description of the condition
  */
 void must_be(bool ok, const char *what)
 {
@@ -195,9 +195,9 @@ void must_be(bool ok, const char *what)
 }
 
 /**
- * driver_under_test - which driver it is
+ * driver_under_test - return the driver of the tested device
  *
- * Return: SIW or OLD_RXE, or 0 if it has no faults of its own.
+ * Return: SIW or OLD_RXE, or 0 for a driver without faults of its own.
  */
 unsigned int driver_under_test(void)
 {
@@ -207,10 +207,10 @@ unsigned int driver_under_test(void)
 }
 
 /**
- * is_there - is this the handle of anything?
+ * is_there - check whether a handle is valid
  * @handle: the handle, or DAT_HANDLE_NULL
  *
- * Return: true if so.
+ * Return: true if the handle names an object.
  */
 bool is_there(DAT_HANDLE handle)
 {
@@ -226,7 +226,7 @@ static bool complain(const struct step *st, unsigned int n, DAT_RETURN ret,
 	return false;
 }
 
-/* Does a step without faults, as all that is not under test. */
+/* Executes a step without faults. */
 static bool do_quietly(const struct step *st)
 {
 	DAT_RETURN ret = st->fn();
@@ -234,7 +234,7 @@ static bool do_quietly(const struct step *st)
 	return !ret || complain(st, 0, ret, "fails without a fault");
 }
 
-/* Brings things back to where they were before a step that succeeded. */
+/* Restores the state before a step that succeeded. */
 static bool take_back(const struct step *st)
 {
 	const struct step *again = st;
@@ -256,13 +256,13 @@ static bool take_back(const struct step *st)
 	return true;
 }
 
-/* There everything takes its time, and kdapl does much the same. */
+/* Sanitizers are slow, and kdapl takes much the same paths on each device. */
 static bool is_quick(void)
 {
 	return kpair_is_siw() && !kpair_thorough;
 }
 
-/* How far it is to the next point. */
+/* Distance to the next fault. */
 static unsigned int stride(const struct step *st, unsigned int n)
 {
 	if (st->loops && n > LOOP_POINTS)
@@ -283,7 +283,7 @@ static bool try_again(const struct step *st, unsigned int n)
 	return take_back(st) || complain(st, n, 0, "cannot be tried again");
 }
 
-/* Lets a step fail at every point that it has, until it runs through. */
+/* Makes a step fail at each of its allocations, until it runs through. */
 static bool do_step(const struct step *st, bool lasts, unsigned int *points)
 {
 	unsigned int n;
@@ -309,19 +309,19 @@ static bool do_step(const struct step *st, bool lasts, unsigned int *points)
 	return complain(st, n, 0, "has no end");
 }
 
-/* At each point twice: all memory is gone for good, and then only for once. */
+/* Runs a step twice: with lasting faults, then with single faults. */
 static bool do_step_twice(const struct step *st, unsigned int driver,
 			  unsigned int *points)
 {
 	unsigned int lasting = 0, once = 0;
-	/* Where one fault is too much, two are. */
+	/* Skip the second pass for drivers that do not survive faults. */
 	bool twice = !driver && !st->slow, ok = true;
 
 	if (twice)
 		ok = do_step(st, true, &lasting);
 	if (ok && lasting)
 		ok = try_again(st, 0);
-	/* It is done already if it allocates nothing. */
+	/* A step without allocations has been executed already. */
 	if (ok && (lasting || !twice))
 		ok = do_step(st, false, &once);
 	report("# %s: %u and %u\n", st->name, lasting, once);
@@ -332,12 +332,12 @@ static bool do_step_twice(const struct step *st, unsigned int driver,
 }
 
 /**
- * fail_nth_session - do a session, with every fault that each step can have
+ * fail_nth_session - execute a session with every fault of each step
  * @session: the steps
- * @num: how many
- * @least: with fewer points than that, faults do not reach what they should
+ * @num: number of steps
+ * @least: minimum number of faults; fewer mean that the injection does not work
  *
- * Return: false, after a report, if a step does not survive.
+ * Return: true; false, after a report, if a step does not survive.
  */
 bool fail_nth_session(const struct step *session, unsigned int num,
 		      unsigned int least)
@@ -363,9 +363,9 @@ bool fail_nth_session(const struct step *session, unsigned int num,
 }
 
 /**
- * fail_nth_total - how many points all sessions had
+ * fail_nth_total - return the number of faults in all sessions
  *
- * Return: that.
+ * Return: the number.
  */
 unsigned int fail_nth_total(void)
 {

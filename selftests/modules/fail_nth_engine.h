@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * fail_nth_engine.h - lets the calls of a session fail at every point
+ * fail_nth_engine.h - makes the calls of a session fail at every allocation
  */
 #ifndef SELFTESTS_FAIL_NTH_ENGINE_H
 #define SELFTESTS_FAIL_NTH_ENGINE_H
 
 #include <dat/kdat.h>
 
-/* What may be left of a call that was hit. */
+/* What a call may leave behind after a fault. */
 enum leaves {
-	NOTHING,	/* it can be done again in any case */
-	OBJECT,		/* it was made, or freed; there is an undo */
-	DONE,		/* only another beginning helps */
+	NOTHING,	/* it can always be repeated */
+	OBJECT,		/* it has created or freed an object; there is an undo */
+	DONE,		/* the session has to begin again */
 };
 
-/* Drivers with faults of their own. */
+/* Drivers that do not survive some faults. */
 #define SIW	1
-/* Before 6.12 it stops timers that a QP without memory has not got yet. */
+/* rxe before Linux 6.12 stops timers that a QP without memory has not set up. */
 #define OLD_RXE	2
 
 /**
- * struct step - a call
- * @name: what is called
- * @fn: calls it
- * @leaves: what may be left of it when it has succeeded
- * @undo: takes back an OBJECT
- * @outcome: what has to come in the end of a call that succeeded; may be NULL
- * @may_too: error that it may return for want of memory, too
- * @quiet: without faults
- * @spared: drivers that do not survive faults in it
- * @loops: allocates the same thing many times
- * @slow: the peer would be told of a lasting fault after seconds only
- * @begins: whatever a step behind it leaves is undone by beginning here again
- * @may_have_none: need not allocate anything
+ * struct step - a call of a session
+ * @name: name of the call
+ * @fn: executes the call
+ * @leaves: what the call may leave behind when it has succeeded
+ * @undo: reverses an OBJECT
+ * @outcome: checks the final result of a call that succeeded; may be NULL
+ * @may_too: another error that the call may return without memory
+ * @quiet: no faults in this step
+ * @spared: drivers that do not survive faults in this step
+ * @loops: the call allocates the same thing many times
+ * @slow: with lasting faults the peer gets a result only after seconds
+ * @begins: later steps with DONE restart the session at this step
+ * @may_have_none: the call need not allocate
  */
 struct step {
 	const char *name;
@@ -49,9 +49,9 @@ struct step {
 	bool may_have_none;
 };
 
-/* Only what makes a thing is sure to allocate. */
+/* Only calls that create an object are sure to allocate. */
 #define MAKE(fn)	{ #fn, fn, OBJECT, undo_##fn, NULL }
-/* siw_alloc_mr() loses the list of pages if there is no key to be had. */
+/* siw_alloc_mr() leaks the page list if it gets no key. */
 #define MAKE_MR(fn)	{ #fn, fn, OBJECT, undo_##fn, .spared = SIW }
 #define MAKE_QP(fn)	{ #fn, fn, OBJECT, undo_##fn, .spared = OLD_RXE }
 #define FREE(fn)	{ #fn, fn, OBJECT, undo_##fn, .may_have_none = true }
@@ -61,7 +61,7 @@ struct step {
 #define QUIET(fn)	{ #fn, fn, .quiet = true }
 #define BEGIN(fn)	{ #fn, fn, .quiet = true, .begins = true }
 
-/* What must not fail, whatever is under test. */
+/* For calls that must succeed in every test. */
 #define MUST(call)	must(call, #call)
 
 void must(DAT_RETURN ret, const char *what);

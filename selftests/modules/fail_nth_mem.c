@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * fail_nth_mem.c - a session with every kind of memory, and windows to it
+ * fail_nth_mem.c - fault session with every kind of memory, and windows to it
  */
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -17,7 +17,7 @@ static struct kregion physical, var_pages, mapped, bypass, over, posted;
 static DAT_RMR_HANDLE rmr, ep_rmr;
 static DAT_RMR_CONTEXT context, ep_context;
 static DAT_LMR_CONTEXT reserved;
-/* Contiguous; devices of software know it by its address. */
+/* Contiguous memory. To a software device its virtual address is a DMA address. */
 static u8 *block;
 
 static DAT_CONTEXT cookie(u64 value)
@@ -35,7 +35,7 @@ static DAT_RETURN memtype_hint(void)
 				   &alignment);
 }
 
-/* It cannot be freed; the second time it is there. */
+/* The reserved LMR cannot be freed, so only the first call allocates. */
 static DAT_RETURN reserved_lmr(void)
 {
 	DAT_LMR_HANDLE lmr;
@@ -181,7 +181,7 @@ static void undo_free_ep_rmr(void)
 	MUST(rmr_create_for_ep());
 }
 
-/* Whatever was bound or posted is gone. */
+/* Resets the EPs after a bind or post that may have succeeded. */
 static DAT_RETURN renew(void)
 {
 	return reset() ?: dat_rmr_free(rmr) ?: rmr_create() ?:
@@ -205,7 +205,7 @@ static DAT_RETURN lmr_invalidate(void)
 				  DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG);
 }
 
-/* All of it: more pieces than fit on the stack. */
+/* Binds the whole region: it has more pieces than fit on the stack. */
 static DAT_RETURN bind_zero_based(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&a, 0, REGION);
@@ -233,7 +233,7 @@ static DAT_RETURN read_to_rmr(void)
 					    DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* It closes the window of side a. */
+/* Closes the window of side a. */
 static DAT_RETURN send_with_invalidate(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&b, 0, 64);
@@ -243,7 +243,7 @@ static DAT_RETURN send_with_invalidate(void)
 						DAT_TRUE, ep_context);
 }
 
-/* The key of such memory is put in for the device. */
+/* kdapl inserts the key of the reserved LMR for the device. */
 static DAT_RETURN send_reserved(void)
 {
 	DAT_LMR_TRIPLET seg = { (uintptr_t)block, 64, reserved };
@@ -302,7 +302,7 @@ static const struct step session[] = {
 	POST(send_with_invalidate),
 	POST(completed_b),
 	POST(completed_a),
-	/* Closed, it can be opened again. */
+	/* A closed window can be bound again. */
 	POST(bind_on_ep),
 	POST(completed_a),
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * fail_nth_pair.c - what the sessions have in common: a pair of EPs
+ * fail_nth_pair.c - shared steps of the fault sessions: a pair of EPs
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -15,7 +15,7 @@ struct kregion a, b;
 DAT_CR_HANDLE cr;
 DAT_IA_ATTR ia_attr;
 
-/* The charge of all objects, and the references on the account. */
+/* Bytes charged for all objects, and references to the account. */
 static atomic_long_t account_bytes;
 static atomic_t account_refs;
 
@@ -49,18 +49,18 @@ static const struct dat_account_ops account_ops = {
 
 static struct dat_account account = { .ops = &account_ops };
 
-/* A call that fails gives its charge back. */
+/* A call that fails must uncharge what it charged. */
 bool account_is_settled(void)
 {
 	while (atomic_read(&account_refs))
 		msleep(20);
-	/* The last call of it returns before this module can go. */
+	/* Wait until the last callback has returned, before this module is unloaded. */
 	msleep(20);
 	return !atomic_long_read(&account_bytes);
 }
 
 /*
- * Making things
+ * Create
  */
 
 DAT_RETURN ia_open(void)
@@ -166,7 +166,7 @@ DAT_RETURN lmr_create_platform(void)
 
 DAT_RETURN side_ep(struct kside *side)
 {
-	/* More than the CQ of an EVD of QLEN holds: it has to grow. */
+	/* More than the CQ of an EVD of QLEN holds, so the CQ is resized. */
 	static const DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.max_recv_dtos = 8,
@@ -226,7 +226,7 @@ bool event_comes_to_a(void)
 	return event_comes(p.a.conn_evd);
 }
 
-/* Either the request arrives, or the peer learns that it does not. */
+/* Either the request arrives, or the peer gets an event that it has failed. */
 bool request_or_event_comes(void)
 {
 	unsigned long deadline = jiffies + TIMEOUT;
@@ -245,8 +245,8 @@ bool request_or_event_comes(void)
 }
 
 /*
- * An accept that fails has no memory to say so, so the peer asks again; or it
- * learns that nobody listens any more.
+ * An accept that fails for lack of memory cannot be reported, so the peer retries until
+ * it succeeds, or gets the event that there is no listener.
  */
 bool accept_ends(void)
 {
@@ -292,7 +292,7 @@ DAT_RETURN connect_all(void)
 
 DAT_RETURN rejected(void)
 {
-	/* On siw it may look as if the peer had hung up. */
+	/* On siw the failure may look like a disconnect by the peer. */
 	if (driver_under_test() == SIW)
 		return event_comes_to_a() ? DAT_SUCCESS : DAT_TIMEOUT_EXPIRED;
 	return wait_for(p.a.conn_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
@@ -371,7 +371,7 @@ DAT_RETURN completed_b(void)
 }
 
 /*
- * Beginning again
+ * Begin again
  */
 
 void drain(DAT_EVD_HANDLE evd)
@@ -385,7 +385,7 @@ void drain(DAT_EVD_HANDLE evd)
 			dat_cr_reject(arrival->cr_handle, 0, NULL);
 }
 
-/* No connection, no EPs, no events. */
+/* Resets to no connection, no EPs and no events. */
 DAT_RETURN reset(void)
 {
 	if (is_there(p.a.ep))
@@ -404,9 +404,10 @@ DAT_RETURN reset(void)
 }
 
 /**
- * survives - do a session; what it leaves open is closed
- * @session: as for fail_nth_session()
- * @num: likewise
+ * survives - execute a session, then close everything that it leaves open
+ * @session: see fail_nth_session()
+ * @num: see fail_nth_session()
+ * @least: see fail_nth_session()
  * @least: likewise
  */
 bool survives(const struct step *session, unsigned int num, unsigned int least)

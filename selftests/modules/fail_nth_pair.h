@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * fail_nth_pair.h - what the sessions have in common: a pair of EPs
+ * fail_nth_pair.h - shared steps of the fault sessions: a pair of EPs
  */
 #ifndef SELFTESTS_FAIL_NTH_PAIR_H
 #define SELFTESTS_FAIL_NTH_PAIR_H
@@ -14,11 +14,11 @@
 #define QLEN		16
 #define TIMEOUT		(20 * HZ)
 
-/* Both sides are in one PZ. */
+/* Both sides use one PZ. */
 extern struct kpair p;
-/* Their memory: that of side b is PLATFORM. */
+/* Memory of the sides; that of side b has type PLATFORM. */
 extern struct kregion a, b;
-/* The last request that came. */
+/* The last request that arrived. */
 extern DAT_CR_HANDLE cr;
 extern DAT_IA_ATTR ia_attr;
 
@@ -39,7 +39,7 @@ DAT_RETURN lmr_create_platform(void);
 DAT_RETURN side_ep(struct kside *side);
 DAT_RETURN ep_create(void);
 DAT_RETURN other_ep(void);
-/* All of the above but EPs, and an end to it. */
+/* Open and close all of the above except EPs. */
 DAT_RETURN open_all(void);
 DAT_RETURN close_all(void);
 
@@ -53,7 +53,7 @@ DAT_RETURN cr_accept(void);
 DAT_RETURN cr_reject(void);
 DAT_RETURN wait_for(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
 DAT_RETURN established(void);
-/* Two EPs, and all that it takes to connect them. */
+/* Create two EPs and all objects that connecting them needs. */
 DAT_RETURN connect_all(void);
 DAT_RETURN rejected(void);
 DAT_RETURN disconnected(void);
@@ -67,7 +67,7 @@ DAT_RETURN completed_a(void);
 DAT_RETURN completed_b(void);
 
 void drain(DAT_EVD_HANDLE evd);
-/* No connection, no EPs, no events. */
+/* Reset to no connection, no EPs and no events. */
 DAT_RETURN reset(void);
 
 bool survives(const struct step *session, unsigned int num,

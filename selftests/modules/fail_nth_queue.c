@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * fail_nth_queue.c - a session with queues: EVDs that are resized, and an SRQ
+ * fail_nth_queue.c - fault session with queues: EVDs that are resized, and an SRQ
  */
 #include "fail_nth_pair.h"
 
@@ -30,7 +30,7 @@ static DAT_RETURN evd_query(void)
 	return dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param);
 }
 
-/* It goes out again, so that the next finds the same queue. */
+/* Dequeues the event again, so that the next step finds the same queue. */
 static DAT_RETURN evd_post_se(void)
 {
 	DAT_EVENT event = {
@@ -80,7 +80,7 @@ static void undo_shrink_ring(void)
 	MUST(dat_evd_resize(evd, 8 * QLEN));
 }
 
-/* No EP feeds it yet, so the CQ is replaced. */
+/* No EP uses the EVD yet, so the CQ is replaced. */
 static DAT_RETURN grow_cq(void)
 {
 	return resize(p.a.dto_evd, 64 * QLEN);
@@ -101,7 +101,7 @@ static void undo_shrink_cq(void)
 	MUST(dat_evd_resize(p.a.dto_evd, 64 * QLEN));
 }
 
-/* Whatever feeds it. */
+/* Resizes the EVD while EPs use it. */
 static DAT_RETURN resize_in_use(void)
 {
 	return resize(p.b.dto_evd, 128 * QLEN);
@@ -143,7 +143,7 @@ static DAT_COUNT srq_len(void)
 	return param.max_recv_dtos;
 }
 
-/* siw cannot make it larger than it has been. */
+/* siw cannot resize an SRQ beyond its initial size. */
 static DAT_RETURN srq_resize(void)
 {
 	DAT_COUNT len = kpair_is_siw() ? SRQ_LEN / 2 : 50 * SRQ_LEN;
@@ -154,14 +154,14 @@ static DAT_RETURN srq_resize(void)
 	return ret;
 }
 
-/* What it has grown to it keeps, so only a new one has to grow again. */
+/* An SRQ does not shrink, so create a new one that can grow again. */
 static void undo_srq_resize(void)
 {
 	MUST(dat_srq_free(srq));
 	MUST(srq_create());
 }
 
-/* There are fewer: the event comes at once. */
+/* Fewer receives are posted, so the event comes immediately. */
 static DAT_RETURN srq_set_lw(void)
 {
 	return dat_srq_set_lw(srq, 2);
@@ -195,7 +195,7 @@ static DAT_RETURN srq_post_recv(void)
 	return dat_srq_post_recv(srq, 1, &seg, cookie);
 }
 
-/* The key of such memory is put in for the device. Nothing comes there. */
+/* kdapl inserts the key of the reserved LMR for the device. No message arrives there. */
 static DAT_RETURN srq_post_reserved(void)
 {
 	DAT_LMR_TRIPLET seg = { .segment_length = 64 };
@@ -232,14 +232,14 @@ static DAT_RETURN ep_recv_query(void)
 	return dat_ep_recv_query(p.b.ep, &num, &span);
 }
 
-/* One that nothing here exceeds. */
+/* Sets a watermark that no step exceeds. */
 static DAT_RETURN ep_set_watermark(void)
 {
 	return dat_ep_set_watermark(p.b.ep, 2, DAT_WATERMARK_INFINITE) ?:
 	       dat_ep_set_watermark(p.a.ep, 2, DAT_WATERMARK_INFINITE);
 }
 
-/* Its buffers feed another EVD then, which must hold all of them. */
+/* The SRQ's buffers then complete on another EVD, which must hold all of them. */
 static DAT_RETURN modify_with_srq(void)
 {
 	DAT_EP_PARAM param = { .recv_evd_handle = p.a.dto_evd };

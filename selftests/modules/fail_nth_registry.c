@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * fail_nth_registry.c - a session with the registry, and an IA of another provider
+ * fail_nth_registry.c - fault session with the registry, and an IA of another provider
  */
 #include <linux/string.h>
 
@@ -35,7 +35,7 @@ static DAT_RETURN list_providers(void)
 	return dat_registry_list_providers(MAX_IAS, &num, list);
 }
 
-/* Withdrawn, and offered again. */
+/* Unregisters the provider and registers it again. */
 static DAT_RETURN offer(void)
 {
 	DAT_PROVIDER_INFO device = {};
@@ -74,7 +74,7 @@ static void undo_remove_provider(void)
 	MUST(add_provider());
 }
 
-/* The provider has nothing that its consumer does not know. */
+/* The provider must have no object that its consumer has no handle for. */
 static DAT_RETURN made(DAT_RETURN ret, unsigned int before, unsigned int num)
 {
 	must_be(tiny.live == before + (ret ? 0 : num) && !tiny.bad,
@@ -134,7 +134,7 @@ static void undo_tiny_cr_evd(void)
 	MUST(dat_evd_free(cr_evd));
 }
 
-/* If it cannot be taken now, it is still to come. */
+/* A request that cannot be dequeued now stays queued. */
 static DAT_RETURN take_request(void)
 {
 	DAT_RETURN ret;
@@ -172,7 +172,7 @@ static void undo_tiny_upcall_evd(void)
 	MUST(dat_evd_free(upcall_evd));
 }
 
-/* It finds the handle known, and answers. */
+/* The upcall finds a known handle and returns it. */
 static DAT_RETURN upcall_comes(void)
 {
 	tiny_request();
@@ -181,7 +181,7 @@ static DAT_RETURN upcall_comes(void)
 	return DAT_SUCCESS;
 }
 
-/* One that finds no memory lives on what the one before it has left. */
+/* An upcall without memory uses the reserve of the previous upcall. */
 static bool upcall_comes_again(void)
 {
 	return !upcall_comes();
@@ -250,7 +250,7 @@ static const struct step session[] = {
 	MAKE(tiny_pz),
 	MAKE(tiny_evd),
 	MAKE(tiny_cr_evd),
-	/* The first finds memory that the EVD was made with. */
+	/* The first request uses memory allocated with the EVD. */
 	QUIET(take_request),
 	{ "take_request", take_request, NOTHING, .may_too = DAT_QUEUE_EMPTY },
 	MAKE(tiny_upcall_evd),

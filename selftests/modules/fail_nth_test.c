@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * fail_nth_test.c - every point at which a call of kDAPL can fail
+ * fail_nth_test.c - injects a fault into every allocation of every kDAPL call
  *
- * Each session is a table of steps, from open to close. Each exported call is in
- * one of them, and tools/check/failpoints.sh sees to it that it stays so.
+ * Each session is a table of steps, from open to close. Each exported call must be in a
+ * session; tools/check/failpoints.sh checks it. Loading the module runs all sessions.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -30,7 +30,7 @@ static int the_higher_first(const void *one, const void *other)
 	return *a_page > *b_page ? -1 : 1;
 }
 
-/* Memory of REGION bytes of which no page joins the one before it; for vfree(). */
+/* Allocates REGION bytes whose pages are not contiguous, for vfree(). */
 static u8 *scattered(void)
 {
 	unsigned int i, num = REGION / PAGE_SIZE;
