@@ -85,7 +85,7 @@ bool only_solicited_messages_are_notified_of(void)
 	CHECK(become(2));
 	CHECK(send(DAT_COMPLETION_DEFAULT_FLAG));
 	CHECK_EQ(2, atomic_read(&calls));
-	/* Flushed receives are not solicited, and no other event reports them. */
+	/* Flushed receives also notify, as no other event reports them. */
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_ep_disconnect(pair.b.ep, DAT_CLOSE_ABRUPT_FLAG));
 	CHECK(become(5));

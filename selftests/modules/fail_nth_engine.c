@@ -3,7 +3,7 @@
  * fail_nth_engine.c - makes the calls of a session fail at every allocation
  *
  * Each step fails at its first allocation, then at the second, and so on, until it runs
- * through. In one pass only one allocation fails, in another all later ones fail too.
+ * through. In one pass only one allocation fails, in another all later ones also fail.
  * The kernel-doc of the call must allow the error, and the call must leave no change: the
  * same step then succeeds. If a step succeeds despite a fault, the engine undoes it and
  * continues with the next fault.
@@ -256,7 +256,7 @@ static bool take_back(const struct step *st)
 	return true;
 }
 
-/* Sanitizers are slow, and kdapl takes much the same paths on each device. */
+/* siw is slow and kdapl takes much the same paths on it: skip faults unless thorough. */
 static bool is_quick(void)
 {
 	return kpair_is_siw() && !kpair_thorough;
@@ -309,19 +309,19 @@ static bool do_step(const struct step *st, bool lasts, unsigned int *points)
 	return complain(st, n, 0, "has no end");
 }
 
-/* Runs a step twice: with lasting faults, then with single faults. */
+/* Runs a step with lasting faults first, then with single faults. */
 static bool do_step_twice(const struct step *st, unsigned int driver,
 			  unsigned int *points)
 {
 	unsigned int lasting = 0, once = 0;
-	/* Skip the second pass for drivers that do not survive faults. */
+	/* Drivers with faults of their own, and slow steps, get single faults only. */
 	bool twice = !driver && !st->slow, ok = true;
 
 	if (twice)
 		ok = do_step(st, true, &lasting);
 	if (ok && lasting)
 		ok = try_again(st, 0);
-	/* A step without allocations has been executed already. */
+	/* The first pass has executed a step without allocations already. */
 	if (ok && (lasting || !twice))
 		ok = do_step(st, false, &once);
 	report("# %s: %u and %u\n", st->name, lasting, once);

@@ -7,7 +7,7 @@
 
 #include <dat/kdat.h>
 
-/* What a call may leave behind after a fault. */
+/* State that a call may leave behind. */
 enum leaves {
 	NOTHING,	/* it can always be repeated */
 	OBJECT,		/* it has created or freed an object; there is an undo */

@@ -172,7 +172,7 @@ static void undo_tiny_upcall_evd(void)
 	MUST(dat_evd_free(upcall_evd));
 }
 
-/* The upcall finds a known handle and returns it. */
+/* A request arrives; its upcall finds the handle known and answers. */
 static DAT_RETURN upcall_comes(void)
 {
 	tiny_request();

@@ -97,7 +97,7 @@ static bool what_is_posted_behind_it_finds_the_memory(void)
 		CHECK_EQ(3 * PAGE_SIZE - offset_in_page(at_byte),
 			 p.registered_size);
 		CHECK_EQ(DAT_TRUE, p.lmr_state.fmr_support);
-		/* Not waited for: the next registration is posted behind it. */
+		/* Do not wait: the next registration is posted behind it. */
 		CHECK_EQ(DAT_SUCCESS,
 			 invalidate(lmr, 4, DAT_COMPLETION_SUPPRESS_FLAG));
 	}
@@ -128,7 +128,7 @@ static bool both_complete_as_dtos(void)
 	return true;
 }
 
-/* Sends of all the memory, and the end of its registration right behind. */
+/* Posts Sends of all the memory, then a fenced invalidation of its registration. */
 static bool fenced_invalidation_waits_for_what_uses_the_memory(void)
 {
 	DAT_LMR_CONTEXT local;
@@ -148,7 +148,7 @@ static bool fenced_invalidation_waits_for_what_uses_the_memory(void)
 	CHECK_EQ(DAT_SUCCESS,
 		 invalidate(lmr, 4, DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG));
 	CHECK(completes(4, DAT_DTO_LMR_INVALIDATE));
-	/* The memory is ours again; what has arrived does not change. */
+	/* The consumer owns the memory again: changes must not reach the peer. */
 	memset(buf, 0, SIZE);
 	for (i = 0; i < n; i++)
 		CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.a.dto_evd, 1));
@@ -221,7 +221,7 @@ static bool every_kind_of_memory_can_be_shown(void)
 	region.for_array.pages = &large;
 	CHECK(registered(DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, region, 1,
 			 DAT_VA_TYPE_VA, large, block, 4 * PAGE_SIZE));
-	/* To a software device a DMA address is an address. */
+	/* To a software device a virtual address is a DMA address. */
 	region.for_ia = (uintptr_t)block;
 	CHECK(registered(DAT_MEM_TYPE_IA, region, 4, DAT_VA_TYPE_VA,
 			 region.for_ia, block, 4 * PAGE_SIZE));
@@ -229,7 +229,7 @@ static bool every_kind_of_memory_can_be_shown(void)
 	return true;
 }
 
-/* Which it was registered with is in @local; @expected is what a post gives. */
+/* @local is the context in the segment; @expected is the result of the post. */
 static bool send_of(DAT_LMR_CONTEXT local, void *address, u32 len,
 		    DAT_RETURN expected)
 {
@@ -431,7 +431,7 @@ static bool bad_arguments_are_refused(void)
 		      invalidate(lmr, 1, DAT_COMPLETION_SOLICITED_WAIT_FLAG)));
 	CHECK(fmr_arg(DAT_INVALID_ARG4,
 		      invalidate(lmr, 1, DAT_COMPLETION_UNSIGNALLED_FLAG)));
-	/* None of it has left a trace. */
+	/* The rejected posts have had no effect. */
 	CHECK(ksilent(pair.b.dto_evd));
 	CHECK_EQ(DAT_SUCCESS, fmr(lmr, buf, PAGES, DAT_MEM_PRIV_ALL_FLAG, 1, 0,
 				  &local, NULL));
@@ -456,7 +456,7 @@ static bool attributes_tell_the_truth(void)
 	return true;
 }
 
-/* Frees with everything under way, again and again. */
+/* Frees the LMR repeatedly while posts are outstanding. */
 static bool free_waits_for_what_was_posted(void)
 {
 	DAT_LMR_CONTEXT local;
@@ -485,8 +485,8 @@ static bool free_waits_for_what_was_posted(void)
 }
 
 /*
- * What is posted behind a Send that nobody takes is flushed with it. Nobody
- * knows what the device has done by then, but the LMR is as good as new.
+ * Requests behind a Send without a receive are flushed with it. The state of the MR in
+ * the device is then unknown; the LMR must be usable again.
  */
 static bool what_fails_is_mended(void)
 {
@@ -497,7 +497,7 @@ static bool what_fails_is_mended(void)
 	bool registered;
 	int i;
 
-	/* There, it is gone at once, and nothing is flushed behind it. */
+	/* On siw the connection breaks at once, without flushing later requests. */
 	if (kpair_is_siw())
 		return true;
 	CHECK_EQ(DAT_SUCCESS, dat_lmr_allocate(pair.ia, pair.b.pz, PAGES,
@@ -536,7 +536,7 @@ static bool what_fails_is_mended(void)
 		CHECK(send_of(local, buf, 1,
 			      DAT_ERROR(DAT_PROTECTION_VIOLATION,
 					DAT_PROTECTION_READ)));
-		/* So that both slots come to be used again. */
+		/* Wait, so that both slots are used again. */
 		msleep(20);
 	}
 	CHECK_EQ(DAT_SUCCESS, fmr(new, buf, PAGES, DAT_MEM_PRIV_ALL_FLAG, 1, 0,
@@ -549,7 +549,7 @@ static bool what_fails_is_mended(void)
 	return true;
 }
 
-/* The last but one: it costs the connection. */
+/* Last but one, because the test breaks the connection. */
 static bool peer_cannot_use_a_dead_context(void)
 {
 	DAT_LMR_CONTEXT local;
@@ -589,7 +589,7 @@ static bool no_context_comes_twice(DAT_RMR_CONTEXT *former)
 		DAT_LMR_CONTEXT local;
 		DAT_RETURN ret;
 
-		/* Contexts may have to be renewed yet. */
+		/* kdapl may still have to renew contexts. */
 		do {
 			ret = fmr(lmr, buf, 1, DAT_MEM_PRIV_ALL_FLAG, 1, 0,
 				  &local, &former[i]);
@@ -610,7 +610,7 @@ static bool no_context_comes_twice(DAT_RMR_CONTEXT *former)
 	return true;
 }
 
-/* The key of an MR has 8 bits, and each registration takes another. */
+/* The key of an MR has 8 variable bits, and each registration uses another value. */
 static bool former_contexts_stay_dead(void)
 {
 	DAT_RMR_CONTEXT *former = kvcalloc(ROUNDS, sizeof(*former), GFP_KERNEL);

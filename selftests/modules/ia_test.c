@@ -15,7 +15,7 @@ static struct kregion a;
 static DAT_IA_HANDLE second;
 static DAT_IA_ATTR attr;
 
-/* After a test that failed, and left it open, as well. */
+/* Opens the pair, also if a failed test has left it open. */
 static bool open_pair(void)
 {
 	if (second)
@@ -50,7 +50,7 @@ static bool asynchronous_evd_is_made_as_asked_for(void)
 		CHECK(param.evd_qlen >= qlens[i]);
 		CHECK_EQ(DAT_EVD_ASYNC_FLAG, param.evd_flags);
 		CHECK_EQ((uintptr_t)second, (uintptr_t)param.ia_handle);
-		/* It tells nobody until it is changed. */
+		/* It calls no upcall until the policy is modified. */
 		CHECK_EQ(DAT_UPCALL_DISABLE, param.upcall_policy);
 		CHECK_EQ(DAT_SUCCESS, dat_evd_resize(evd, qlens[i] + 7));
 		CHECK_EQ(DAT_SUCCESS,
@@ -79,7 +79,7 @@ static bool asynchronous_evd_of_the_consumers_stays_as_it_is(void)
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_evd_query(pair.async_evd, DAT_EVD_FIELD_ALL, &before));
 	for (i = 0; i < ARRAY_SIZE(flags); i++) {
-		/* The length is of no interest, not even if it is none. */
+		/* With an EVD passed in, the length is ignored, even 0. */
 		evd = pair.async_evd;
 		CHECK_EQ(DAT_SUCCESS,
 			 dat_ia_open(kpair_ia, -5, &evd, &second));
@@ -163,7 +163,7 @@ static bool attributes_are_of(struct ib_device *ibdev)
 	CHECK_EQ(dev->max_cq, attr.max_evds);
 	CHECK_EQ(dev->max_mr, attr.max_lmrs);
 	CHECK_EQ(dev->max_pd, attr.max_pzs);
-	/* Each takes two MRs. */
+	/* Each RMR uses two MRs. */
 	CHECK_EQ(dev->max_mr / 2, attr.max_rmrs);
 	return true;
 }
@@ -194,14 +194,14 @@ static DAT_RETURN try_ep(const DAT_EP_ATTR *wanted)
 	return ret ?: dat_ep_free(ep);
 }
 
-/* What is the limit can be had, and one more cannot. */
+/* An attribute equal to the limit succeeds, one more fails. */
 #define CHECK_LIMIT(member, limit)					\
 	do {								\
 		DAT_EP_ATTR __w = { .member = (limit) };		\
 									\
 		CHECK(__w.member > 0);					\
 		CHECK_EQ(DAT_SUCCESS, try_ep(&__w));			\
-		/* More than what can be said cannot be wanted. */	\
+		/* The largest value of the type cannot be exceeded. */	\
 		if (!++__w.member)					\
 			break;						\
 		CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6,	\
@@ -295,12 +295,12 @@ static bool provider_says_what_it_is(void)
 		for (j = 0; j < 6; j++)
 			CHECK_EQ(DAT_TRUE,
 				 p.evd_stream_merging_supported[i][j]);
-	/* ib_test.c looks at them. */
+	/* ib_test.c checks the attributes themselves. */
 	CHECK_EQ(kpair_is_siw() ? 0 : 3, p.num_provider_specific_attr);
 	return true;
 }
 
-/* What is among the flags is taken, what is not is refused. */
+/* Every supported flag is accepted, every other flag is rejected. */
 static bool completion_flags_are_true(void)
 {
 	static const DAT_COMPLETION_FLAGS of_eps[] = {
@@ -317,7 +317,7 @@ static bool completion_flags_are_true(void)
 					   DAT_PROVIDER_FIELD_ALL, &p));
 	for (i = 0; i < ARRAY_SIZE(of_eps); i++) {
 		wanted = (DAT_EP_ATTR){};
-		/* The sender says so, and the receiver waits. */
+		/* The sender sets the solicited flag, and the receiver waits. */
 		if (of_eps[i] == DAT_COMPLETION_SOLICITED_WAIT_FLAG)
 			wanted.recv_completion_flags = of_eps[i];
 		else
@@ -334,7 +334,7 @@ static bool completion_flags_are_true(void)
 
 static DAT_HANDLE objects[DAT_HANDLE_TYPE_CSP + 1];
 
-/* One of each type. */
+/* Creates an object of each type. */
 static bool make_objects(void)
 {
 	DAT_COMM comm = { AF_INET, SOCK_STREAM, 0 };
@@ -418,7 +418,7 @@ static bool each_object_has_one_context(void)
 		CHECK_EQ(DAT_SUCCESS,
 			 dat_get_consumer_context(objects[i], &context));
 		CHECK_EQ(~(u64)i, context.as_64);
-		/* None, again. */
+		/* Set it to none again. */
 		context.as_64 = 0;
 		context.as_ptr = NULL;
 		CHECK_EQ(DAT_SUCCESS,
@@ -463,7 +463,7 @@ static int __init ia_test_init(void)
 	if (ret)
 		return ret;
 	report_run("kdapl_ia_test", tests, ARRAY_SIZE(tests));
-	/* Whatever a failed test left open. */
+	/* Close the IA that a failed test has left open. */
 	if (second)
 		dat_ia_close(second, DAT_CLOSE_ABRUPT_FLAG);
 	kpair_close(&pair);

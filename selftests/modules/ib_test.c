@@ -57,7 +57,7 @@ static DAT_RETURN cmp_and_swap(u64 compare, u64 swap, size_t offset, u64 id)
 					DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* An event of the extension, and no other. */
+/* Checks for an event of the extension and for no other event. */
 static bool ended(DAT_EVD_HANDLE evd, DAT_DTO_COMPLETION_STATUS status,
 		  DAT_DTOS operation, DAT_IB_EXT_TYPE type, u64 id,
 		  u32 immediate)
@@ -106,7 +106,7 @@ static bool attributes_tell_what_there_is(void)
 	return true;
 }
 
-/* A receive of the peer's completes, and its buffer stays as it is. */
+/* Completes a receive of the peer, whose buffer does not change. */
 static bool write_with_immediate_data_tells_both(void)
 {
 	unsigned int i;
@@ -221,7 +221,7 @@ static bool what_is_wrong_is_named(void)
 	return true;
 }
 
-/* The last one: it costs the connection. */
+/* Last, because the test breaks the connection. */
 static bool memory_must_allow_atomic_operations(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&a, 64, 8);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * kevd.c - EVDs and their events in the kernel, for tests
+ * kevd.c - EVDs and events for in-kernel tests
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -9,11 +9,11 @@
 #include "report.h"
 
 /**
- * kevd_make - make an EVD
- * @pair: whose IA to use
- * @qlen: events that it must hold
+ * kevd_make - create an EVD
+ * @pair: pair whose IA to use
+ * @qlen: minimum number of events
  * @func: upcall, one at a time; NULL for none
- * @flags: its event streams
+ * @flags: event streams
  * @evd: out: the handle
  */
 DAT_RETURN kevd_make(struct kpair *pair, DAT_COUNT qlen, DAT_UPCALL_FUNC func,
@@ -30,8 +30,8 @@ EXPORT_SYMBOL_GPL(kevd_make);
 
 /**
  * kpost_se - post a software event
- * @evd: where
- * @value: what it carries
+ * @evd: the EVD
+ * @value: value that the event carries
  */
 DAT_RETURN kpost_se(DAT_EVD_HANDLE evd, uintptr_t value)
 {
@@ -46,9 +46,9 @@ EXPORT_SYMBOL_GPL(kpost_se);
 
 /**
  * knext_se - dequeue a software event
- * @evd: where
+ * @evd: the EVD
  *
- * Return: its value, or -1 if the next event is none.
+ * Return: its value, or -1 if the next event is not a software event.
  */
 long knext_se(DAT_EVD_HANDLE evd)
 {
@@ -62,10 +62,10 @@ long knext_se(DAT_EVD_HANDLE evd)
 EXPORT_SYMBOL_GPL(knext_se);
 
 /**
- * ksilent - does no event come?
- * @evd: where
+ * ksilent - check that no event comes
+ * @evd: the EVD
  *
- * Return: false, after a report, if one does.
+ * Return: true; false, after a report, if an event comes.
  */
 bool ksilent(DAT_EVD_HANDLE evd)
 {

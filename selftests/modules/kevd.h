@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * kevd.h - EVDs and their events in the kernel, for tests
+ * kevd.h - EVDs and events for in-kernel tests
  */
 #ifndef SELFTESTS_KEVD_H
 #define SELFTESTS_KEVD_H

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * kpair.c - two connected EPs in the kernel, for tests
+ * kpair.c - two connected EPs on one IA, for in-kernel tests
+ *
+ * Every test module links with these functions. They run in process context and report
+ * each failure.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -22,7 +25,7 @@ EXPORT_SYMBOL_GPL(kpair_thorough);
 module_param_named(thorough, kpair_thorough, bool, 0444);
 MODULE_PARM_DESC(thorough, "the long form of tests that have one");
 
-/* Long enough for an emulated machine under a sanitizer. */
+/* Allows for an emulated machine with sanitizers. */
 #define TIMEOUT		(20 * HZ)
 #define QLEN		256
 
@@ -59,9 +62,9 @@ static bool side_open(struct kpair *pair, struct kside *side,
 }
 
 /**
- * kpair_is_siw - does the test run on siw?
+ * kpair_is_siw - check whether the test runs on siw
  *
- * It is the only iWARP device that a test has.
+ * siw is the only iWARP device of the tests.
  */
 bool kpair_is_siw(void)
 {
@@ -71,11 +74,11 @@ EXPORT_SYMBOL_GPL(kpair_is_siw);
 
 /**
  * kpair_open_attr - open the IA and both sides, not connected
- * @pair: to be filled in
+ * @pair: out: the pair
  * @upcall: upcall of both DTO EVDs, or NULL
  * @attr: attributes of both EPs, or NULL
  *
- * Return: false, after a report, if something failed.
+ * Return: true; false, after a report, on failure.
  */
 bool kpair_open_attr(struct kpair *pair, const DAT_UPCALL_OBJECT *upcall,
 		     const DAT_EP_ATTR *attr)
@@ -92,8 +95,8 @@ bool kpair_open_attr(struct kpair *pair, const DAT_UPCALL_OBJECT *upcall,
 EXPORT_SYMBOL_GPL(kpair_open_attr);
 
 /**
- * kpair_open_with - kpair_open_attr() no attributes
- * @pair: to be filled in
+ * kpair_open_with - kpair_open_attr() without attributes
+ * @pair: out: the pair
  * @upcall: upcall of both DTO EVDs, or NULL
  */
 bool kpair_open_with(struct kpair *pair, const DAT_UPCALL_OBJECT *upcall)
@@ -103,8 +106,8 @@ bool kpair_open_with(struct kpair *pair, const DAT_UPCALL_OBJECT *upcall)
 EXPORT_SYMBOL_GPL(kpair_open_with);
 
 /**
- * kpair_open - kpair_open_with() no upcall
- * @pair: to be filled in
+ * kpair_open - kpair_open_with() without an upcall
+ * @pair: out: the pair
  */
 bool kpair_open(struct kpair *pair)
 {
@@ -136,7 +139,7 @@ static bool connect_eps(struct kpair *pair, DAT_EP_HANDLE a, DAT_EP_HANDLE b)
  * kpair_connect - connect the two sides
  * @pair: from kpair_open()
  *
- * Return: false, after a report, if something failed.
+ * Return: true; false, after a report, on failure.
  */
 bool kpair_connect(struct kpair *pair)
 {
@@ -145,12 +148,12 @@ bool kpair_connect(struct kpair *pair)
 EXPORT_SYMBOL_GPL(kpair_connect);
 
 /**
- * kpair_connect_more - give each side another EP, and connect these
+ * kpair_connect_more - create another EP for each side and connect them
  * @pair: from kpair_open()
- * @ep_a: out: that of side a, in its PZ and with its EVDs
- * @ep_b: out: likewise that of side b
+ * @ep_a: out: EP of side a, in its PZ and with its EVDs
+ * @ep_b: out: EP of side b, in its PZ and with its EVDs
  *
- * Return: false, after a report, if something failed.
+ * Return: true; false, after a report, on failure.
  */
 bool kpair_connect_more(struct kpair *pair, DAT_EP_HANDLE *ep_a,
 			DAT_EP_HANDLE *ep_b)
@@ -166,7 +169,7 @@ bool kpair_connect_more(struct kpair *pair, DAT_EP_HANDLE *ep_a,
 EXPORT_SYMBOL_GPL(kpair_connect_more);
 
 /**
- * kpair_close - close the IA with all that was made on it
+ * kpair_close - close the IA with all its objects
  * @pair: from kpair_open(), even if that failed
  */
 void kpair_close(struct kpair *pair)
@@ -178,10 +181,10 @@ void kpair_close(struct kpair *pair)
 EXPORT_SYMBOL_GPL(kpair_close);
 
 /**
- * kpair_reopen - open a pair, also after a test that failed and left it open
- * @pair: to be filled in
+ * kpair_reopen - open a pair, also if a failed test has left it open
+ * @pair: out: the pair
  *
- * Return: false, after a report, if something failed.
+ * Return: true; false, after a report, on failure.
  */
 bool kpair_reopen(struct kpair *pair)
 {
@@ -192,13 +195,13 @@ EXPORT_SYMBOL_GPL(kpair_reopen);
 
 /**
  * kregion_open - allocate zeroed memory and register it
- * @pair: whose IA to use
- * @pz: its PZ
- * @region: to be filled in
+ * @pair: pair whose IA to use
+ * @pz: PZ of the region
+ * @region: out: the region
  * @len: bytes
- * @privileges: what for
+ * @privileges: privileges of the region
  *
- * Return: false, after a report, if something failed.
+ * Return: true; false, after a report, on failure.
  */
 bool kregion_open(struct kpair *pair, DAT_PZ_HANDLE pz,
 		  struct kregion *region, size_t len,
@@ -221,7 +224,7 @@ bool kregion_open(struct kpair *pair, DAT_PZ_HANDLE pz,
 EXPORT_SYMBOL_GPL(kregion_open);
 
 /**
- * kregion_close - free the LMR, if it is there, and the memory
+ * kregion_close - free the LMR, if any, and the memory
  * @region: from kregion_open()
  */
 void kregion_close(struct kregion *region)
@@ -235,7 +238,7 @@ EXPORT_SYMBOL_GPL(kregion_close);
  * kfill - fill memory with a pattern that does not repeat in a page
  * @buf: the memory
  * @len: bytes
- * @seed: which pattern
+ * @seed: selects the pattern
  */
 void kfill(u8 *buf, size_t len, u8 seed)
 {
@@ -247,9 +250,9 @@ void kfill(u8 *buf, size_t len, u8 seed)
 EXPORT_SYMBOL_GPL(kfill);
 
 /**
- * ksegment - part of a region as a triplet
+ * ksegment - return part of a region as a triplet
  * @region: the region
- * @offset: where the part begins
+ * @offset: start of the part in the region, in bytes
  * @len: bytes
  */
 DAT_LMR_TRIPLET ksegment(const struct kregion *region, size_t offset,
@@ -268,7 +271,7 @@ EXPORT_SYMBOL_GPL(ksegment);
  * @evd: the EVD, without upcalls
  * @event: out: the event
  *
- * Return: false, after a report, if none came.
+ * Return: true; false, after a report, if none comes in time.
  */
 bool kwait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
@@ -286,9 +289,9 @@ bool kwait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 EXPORT_SYMBOL_GPL(kwait_event);
 
 /**
- * kwait_number - wait for an event that must be of a certain kind
+ * kwait_number - wait for an event of one kind
  * @evd: the EVD, without upcalls
- * @number: the kind
+ * @number: the expected event number
  */
 bool kwait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 {
@@ -304,11 +307,11 @@ bool kwait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 EXPORT_SYMBOL_GPL(kwait_number);
 
 /**
- * kwait_broken - wait for the event that says that a connection broke
+ * kwait_broken - wait for the event that reports a broken connection
  * @evd: the EVD, without upcalls
  *
- * On iWARP a side that has not seen for itself what broke it cannot tell it
- * from a disconnection.
+ * On iWARP a side that has not detected the error itself gets a disconnect event
+ * instead.
  */
 bool kwait_broken(DAT_EVD_HANDLE evd)
 {
@@ -326,7 +329,7 @@ bool kwait_broken(DAT_EVD_HANDLE evd)
 EXPORT_SYMBOL_GPL(kwait_broken);
 
 /**
- * kwait_refusal - wait until both sides know that an access was refused
+ * kwait_refusal - wait until both sides report that an access was rejected
  * @pair: the sides, without upcalls
  */
 bool kwait_refusal(struct kpair *pair)
@@ -336,11 +339,11 @@ bool kwait_refusal(struct kpair *pair)
 EXPORT_SYMBOL_GPL(kwait_refusal);
 
 /**
- * kwait_dto - wait for the completion of a DTO, passing over others
- * @evd: where
- * @cookie: which
+ * kwait_dto - wait for the completion of a DTO, skipping other events
+ * @evd: the EVD
+ * @cookie: cookie of the DTO
  *
- * Return: its status, or -1.
+ * Return: its status, or -1 if it does not come.
  */
 int kwait_dto(DAT_EVD_HANDLE evd, u64 cookie)
 {
@@ -359,11 +362,11 @@ int kwait_dto(DAT_EVD_HANDLE evd, u64 cookie)
 EXPORT_SYMBOL_GPL(kwait_dto);
 
 /**
- * kwait_bind - wait for the completion of a bind, passing over others
- * @evd: where
- * @cookie: which
+ * kwait_bind - wait for the completion of a bind, skipping other events
+ * @evd: the EVD
+ * @cookie: cookie of the bind
  *
- * Return: its status, or -1.
+ * Return: its status, or -1 if it does not come.
  */
 int kwait_bind(DAT_EVD_HANDLE evd, u64 cookie)
 {
@@ -402,9 +405,9 @@ DAT_RETURN kpost_recv(DAT_EP_HANDLE ep, const struct kregion *region,
 EXPORT_SYMBOL_GPL(kpost_recv);
 
 /*
- * On iWARP the peer acknowledges nothing: a write succeeds when it has been
- * sent. But a read behind it is answered after it, or never. Who refuses ends
- * the connection, and says no more.
+ * On iWARP the peer acknowledges nothing: a Write succeeds when it has been sent. A Read
+ * behind it is answered after the Write, or never: a peer that rejects the Write ends the
+ * connection without an answer.
  */
 static int acknowledged(struct kpair *pair, DAT_LMR_TRIPLET seg,
 			DAT_RMR_TRIPLET remote, int status, bool write)
@@ -414,7 +417,7 @@ static int acknowledged(struct kpair *pair, DAT_LMR_TRIPLET seg,
 
 	if (status == -1 || (status == DAT_DTO_SUCCESS && !write))
 		return status;
-	/* Of what is there already. siw has no luck with reads of nothing. */
+	/* Read a byte that exists. siw fails on Reads of zero bytes. */
 	seg.segment_length = 1;
 	remote.segment_length = 1;
 	if (status != DAT_DTO_SUCCESS)
@@ -422,7 +425,7 @@ static int acknowledged(struct kpair *pair, DAT_LMR_TRIPLET seg,
 	ret = dat_ep_post_rdma_read(pair->a.ep, 1, &seg, c, &remote,
 				    DAT_COMPLETION_DEFAULT_FLAG);
 	if (DAT_GET_TYPE(ret) == DAT_PRIVILEGES_VIOLATION) {
-		/* It can only be read from: time has to do. */
+		/* The local memory is read-only, so wait for some time instead. */
 		msleep(100);
 		return status;
 	}
@@ -461,11 +464,11 @@ static int rdma(struct kpair *pair, const struct kregion *region,
 /**
  * kwrite - let side a write to memory of side b
  * @pair: the pair
- * @from: what to write
- * @offset: where in @from
+ * @from: local region
+ * @offset: start of the data in @from, in bytes
  * @len: bytes
- * @context: rmr_context of the memory
- * @addr: its address
+ * @context: rmr_context of the remote memory
+ * @addr: address of the remote memory
  *
  * Return: the status of the completion, or -1.
  */
@@ -479,11 +482,11 @@ EXPORT_SYMBOL_GPL(kwrite);
 /**
  * kread - let side a read from memory of side b
  * @pair: the pair
- * @to: where the data goes
- * @offset: where in @to
+ * @to: local region
+ * @offset: start of the data in @to, in bytes
  * @len: bytes
- * @context: rmr_context of the memory
- * @addr: its address
+ * @context: rmr_context of the remote memory
+ * @addr: address of the remote memory
  *
  * Return: the status of the completion, or -1.
  */
@@ -522,7 +525,7 @@ static void forget_device(struct ib_device *ibdev, void *data)
 }
 
 /**
- * kpair_ibdev - the device of the IA that is tested
+ * kpair_ibdev - return the RDMA device of the tested IA
  *
  * Linux 7.2 has no ib_device_get_by_name(). An ib_client sees every device instead.
  *

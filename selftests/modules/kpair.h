@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * kpair.h - two connected EPs in the kernel, for tests
+ * kpair.h - two connected EPs on one IA, for in-kernel tests
  */
 #ifndef SELFTESTS_KPAIR_H
 #define SELFTESTS_KPAIR_H
@@ -12,8 +12,8 @@ struct ib_device;
 /**
  * struct kside - one end of a connection
  * @pz: its PZ
- * @dto_evd: requests and receives
- * @conn_evd: connection events
+ * @dto_evd: EVD for completions of requests and receives
+ * @conn_evd: EVD for connection events
  * @ep: the EP
  */
 struct kside {
@@ -27,7 +27,7 @@ struct kside {
  * struct kpair - two sides on one IA
  * @ia: the IA
  * @async_evd: its asynchronous EVD
- * @cr_evd: connection requests
+ * @cr_evd: EVD for connection requests
  * @psp: the service point of @b
  * @a: the active side
  * @b: the passive side
@@ -46,8 +46,8 @@ struct kpair {
  * @buf: the memory
  * @len: bytes
  * @lmr: its LMR
- * @lmr_context: for local use
- * @rmr_context: for the peer
+ * @lmr_context: context for local use
+ * @rmr_context: context for the peer
  */
 struct kregion {
 	u8 *buf;

@@ -34,7 +34,7 @@ static DAT_RETURN create(DAT_MEM_TYPE type, void *desc, size_t len,
 	return ret;
 }
 
-/* Lets the peer fill the region and compares every byte. */
+/* The peer fills the region; compares every byte. */
 static bool moves_data(struct kregion *to)
 {
 	size_t len = min(to->len, a.len), i;
@@ -142,7 +142,7 @@ static bool what_is_no_memory_is_refused(void)
 	return true;
 }
 
-/* Twelve arguments instead of thirteen. */
+/* DAT 1.2 passes twelve arguments instead of thirteen. */
 static bool dat_1_2_has_no_va_type(void)
 {
 	DAT_REGION_DESCRIPTION desc = { .for_va = b.buf };
@@ -242,7 +242,7 @@ static bool freed_lmr_fails_in_every_call(void)
 	return true;
 }
 
-/* Neither freed nor unpinned: that is for whoever allocated and pinned it. */
+/* The owner of the memory has allocated and pinned it, and must free and unpin it. */
 static bool a_freed_lmr_leaves_the_memory_to_its_owner(void)
 {
 	struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
@@ -255,7 +255,7 @@ static bool a_freed_lmr_leaves_the_memory_to_its_owner(void)
 	int count;
 
 	CHECK(page);
-	/* As FOLL_PIN would have it. */
+	/* Count references the way FOLL_PIN does. */
 	get_page(page);
 	count = page_count(page);
 	good = !create(DAT_MEM_TYPE_PLATFORM, &region, PAGE_SIZE, pair.b.pz,
@@ -417,7 +417,7 @@ static bool returns_have_names(void)
 	return true;
 }
 
-/* Two instances of an IA can report to one EVD, which outlives neither. */
+/* Two instances of an IA can report to one EVD, which is freed before either of them. */
 static bool an_async_evd_can_be_shared(void)
 {
 	DAT_EVD_HANDLE evd = pair.async_evd, other = pair.a.conn_evd;
@@ -429,7 +429,7 @@ static bool an_async_evd_can_be_shared(void)
 	CHECK_EQ(DAT_SUCCESS, dat_ia_query(ia, &seen, 0, NULL, 0, NULL));
 	CHECK_EQ(pair.async_evd, seen);
 	CHECK_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
-	/* What is no EVD, or not one for such events, will not do. */
+	/* Reject a handle that is not an EVD, or an EVD for other events. */
 	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC,
 		  dat_ia_open(kpair_ia, 8, &other, &ia));
 	other = a.lmr;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * mem.h - memory of every kind, for the tests of its registration
+ * mem.h - memory of every type, for the tests of its registration
  */
 #ifndef SELFTESTS_MEM_H
 #define SELFTESTS_MEM_H
@@ -13,21 +13,21 @@
 #define MEM_MAX_PIECES	1024
 
 /**
- * struct mem - memory, and how it is described to dat_lmr_kcreate()
- * @type: its memory type
- * @desc: its description
- * @desc_len: its length, in the unit of @type
- * @start: its address, as triplets should have it
+ * struct mem - memory and its description for dat_lmr_kcreate()
+ * @type: memory type
+ * @desc: description, as @type requires
+ * @desc_len: length of the description, in the unit of @type
+ * @start: address that triplets use for the first byte
  * @len: bytes
- * @pieces: where the kernel sees it
- * @piece_len: length of each piece
- * @order: of the allocation of each piece
- * @num: pieces
- * @first: bytes in front of it in the first piece
+ * @pieces: kernel addresses of the pieces
+ * @piece_len: bytes of each piece
+ * @order: order of the allocation of each piece
+ * @num: number of pieces
+ * @first: bytes before the memory in the first piece
  * @addresses: physical addresses of the pieces
- * @pages: their pages
- * @platform: for DAT_MEM_TYPE_PLATFORM
- * @table: likewise, for pages in a table
+ * @pages: pages of the pieces
+ * @platform: for DAT_MEM_TYPE_PLATFORM with pages
+ * @table: for DAT_MEM_TYPE_PLATFORM with a table
  */
 struct mem {
 	DAT_MEM_TYPE type;

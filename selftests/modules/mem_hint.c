@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * mem_hint.c - tests of queries, hints and what is optimized
+ * mem_hint.c - queries, hints and optimization flags of LMRs
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -103,7 +103,7 @@ bool hints_tell_what_is_registered(void)
 	return true;
 }
 
-/* A hint that is followed is memory that can be registered. */
+/* Memory whose layout follows the hint can be registered. */
 bool hints_lead_beyond_max_lmr_block_size(void)
 {
 	DAT_VADDR align;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * mem_over.c - tests of LMRs over LMRs, and of windows
+ * mem_over.c - LMRs over LMRs, and windows
  */
 #include <linux/mm.h>
 
@@ -23,7 +23,7 @@ static DAT_RETURN create_over(const struct kregion *base, DAT_PZ_HANDLE pz,
 	return create(pz, privileges, r);
 }
 
-/* The base is for nobody but its owner; what is over it is for a peer. */
+/* Only the owner may access the base. A peer may access the LMR over it. */
 bool over_with_another_pz_and_more_privileges(void)
 {
 	struct kregion base, over;
@@ -36,7 +36,7 @@ bool over_with_another_pz_and_more_privileges(void)
 					  DAT_MEM_PRIV_ALL_FLAG, &over));
 	CHECK(base.lmr_context != over.lmr_context);
 	CHECK(mem_is_target(&over));
-	/* In another zone it is of no use here, and the base may not write. */
+	/* The LMR is not in the PZ of side a, and the base has no write privilege. */
 	CHECK_RET(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_READ,
 		  kpost_send(mem_pair.a.ep, &over, 0, 1, 1));
 	CHECK_RET(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE,
@@ -153,7 +153,7 @@ bool over_and_zero_based(void)
 	return true;
 }
 
-/* Somebody has pinned those pages for reading, and perhaps may do no more. */
+/* The pages of the base may be pinned for reading only. */
 bool pages_of_others_become_no_more_writable(void)
 {
 	static const DAT_MEM_PRIV_FLAGS writes[] = {
@@ -211,7 +211,7 @@ bool only_an_lmr_of_this_ia_is_a_base(void)
 				  &r.lmr, &r.lmr_context, NULL, NULL, NULL));
 	CHECK_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 
-	/* What is registered by posting has no memory of its own. */
+	/* An LMR that is registered by posting has no memory of its own. */
 	CHECK_EQ(DAT_SUCCESS, dat_lmr_allocate(mem_pair.ia, mem_pair.a.pz, 1,
 					       DAT_LMR_SCOPE_PZ, &posted));
 	mem_as_lmr(posted);
@@ -219,7 +219,7 @@ bool only_an_lmr_of_this_ia_is_a_base(void)
 		  create(mem_pair.a.pz, LOCAL_ALL, &r));
 	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(posted));
 
-	/* All those failures have left nothing that uses it. */
+	/* The rejected calls have left no reference to the base. */
 	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(base.lmr));
 	mem_as_lmr(base.lmr);
 	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR,
@@ -227,7 +227,7 @@ bool only_an_lmr_of_this_ia_is_a_base(void)
 	return true;
 }
 
-/* Whatever is closed first. */
+/* Closes the IA with any order of the LMRs. */
 bool an_ia_is_closed_with_lmrs_over_lmrs(void)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -260,7 +260,7 @@ bool an_ia_is_closed_with_lmrs_over_lmrs(void)
 	return true;
 }
 
-/* A window has room for a list of small pages. */
+/* A window has an MR with a list of small pages. */
 bool windows_over_large_and_zero_based_memory(void)
 {
 	const DAT_VA_TYPE types[] = { DAT_VA_TYPE_VA, DAT_VA_TYPE_ZB };
@@ -308,7 +308,7 @@ bool windows_over_large_and_zero_based_memory(void)
 	return true;
 }
 
-/* The last: the connection ends with it. */
+/* Last, because the test breaks the connection. */
 bool no_peer_reaches_zero_based_memory_by_its_address(void)
 {
 	struct kregion r;

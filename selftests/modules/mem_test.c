@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * mem_test.c - what the tests of the registration of memory share
+ * mem_test.c - shared functions of the tests of memory registration
  *
- * The memory is in pieces that are seldom next to each other, and a description
- * of it can be made for each memory type.
+ * Owns the memory: pieces that are seldom contiguous. The mem_as_*() functions describe
+ * it for each memory type.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -19,7 +19,7 @@ struct mem mem;
 DAT_IA_ATTR mem_attr;
 DAT_PROVIDER_ATTR mem_provider;
 
-/* Gives back what mem_alloc() has allocated. */
+/* Frees the memory of mem_alloc(). */
 void mem_free(void)
 {
 	unsigned int i;
@@ -35,7 +35,7 @@ static int the_higher_first(const void *a, const void *b)
 	return *(u8 *const *)a > *(u8 *const *)b ? -1 : 1;
 }
 
-/* Allocates so many pieces. None joins the one before it. */
+/* Allocates @num pieces, of which no two are contiguous. */
 bool mem_alloc(unsigned int num, unsigned int order)
 {
 	unsigned int i;
@@ -63,7 +63,7 @@ bool mem_alloc(unsigned int num, unsigned int order)
 	return true;
 }
 
-/* There is one piece; these many bytes in front of the region are left out. */
+/* Requires one piece. The region begins @first bytes after its start. */
 void mem_as_virtual(size_t first, size_t len)
 {
 	mem.type = DAT_MEM_TYPE_VIRTUAL;
@@ -74,7 +74,7 @@ void mem_as_virtual(size_t first, size_t len)
 	mem.start = (uintptr_t)mem.desc.for_va;
 }
 
-/* Pieces are pages. */
+/* Requires pieces of one page. */
 void mem_as_physical(void)
 {
 	mem.type = DAT_MEM_TYPE_PHYSICAL;
@@ -93,7 +93,7 @@ void mem_as_var_pages(void)
 	mem.desc.for_array.pages = mem.addresses;
 }
 
-/* Pieces are pages. */
+/* Requires pieces of one page. */
 void mem_as_platform(size_t first, size_t len)
 {
 	mem.type = DAT_MEM_TYPE_PLATFORM;
@@ -130,7 +130,7 @@ bool mem_as_table(size_t first, size_t len)
 	return true;
 }
 
-/* There is one piece. Devices of software know memory by its virtual address. */
+/* Requires one piece. To a software device a virtual address is a DMA address. */
 void mem_as_ia(size_t first, size_t len)
 {
 	mem_as_virtual(first, len);
@@ -144,7 +144,7 @@ void mem_as_bypass(size_t first, size_t len)
 	mem.type = DAT_MEM_TYPE_BYPASS;
 }
 
-/* What it was described as before is the base, so the data are there. */
+/* The previous description must be that of the base, so that data can be compared. */
 void mem_as_lmr(DAT_LMR_HANDLE base)
 {
 	mem.type = DAT_MEM_TYPE_LMR;
@@ -155,13 +155,13 @@ void mem_as_lmr(DAT_LMR_HANDLE base)
 /**
  * mem_create - register the memory
  * @pz: the PZ
- * @privileges: what for
- * @va_type: how triplets count
- * @optimization: for dat_lmr_kcreate()
+ * @privileges: privileges of the LMR
+ * @va_type: type of addresses in triplets
+ * @optimization: optimization flags of dat_lmr_kcreate()
  * @region: out: the LMR
  *
- * Return: what dat_lmr_kcreate() returned, or DAT_INTERNAL_ERROR, after a
- * report, if it said something wrong.
+ * Return: the return value of dat_lmr_kcreate(), or DAT_INTERNAL_ERROR, after a
+ * report, if one of its outputs is wrong.
  */
 DAT_RETURN mem_create(DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS privileges,
 		      DAT_VA_TYPE va_type, DAT_MEM_OPTIMIZE_FLAGS optimization,
@@ -193,7 +193,7 @@ static u8 *byte_at(size_t i)
 {
 	size_t at = mem.first + i;
 
-	/* Nothing is done more often here, and an emulator divides slowly. */
+	/* Shifts, because emulators divide slowly and each byte needs this. */
 	return &mem.pieces[at >> __ffs(mem.piece_len)][at &
 						       (mem.piece_len - 1)];
 }
@@ -210,7 +210,7 @@ static u8 new_seed(void)
 	return seed += 29;
 }
 
-/* What a buffer has from some byte of the region on. */
+/* Fills a buffer with the pattern of the region from byte @from on. */
 static void fill(u8 *buf, size_t from, size_t len, u8 seed)
 {
 	size_t i;
@@ -233,8 +233,8 @@ static bool arrived(const u8 *buf, size_t from, size_t len, u8 seed)
 }
 
 /*
- * Sanitizers take minutes for megabytes: of a large region they get the ends, and
- * some of what is between, a buffer of ours at a time.
+ * Sanitizers need minutes for megabytes, so of a large region test the ends and some
+ * parts between them, one buffer at a time.
  */
 #define PART	((size_t)(IS_ENABLED(CONFIG_KASAN) ? 64 : 960) << 10)
 
@@ -268,7 +268,7 @@ static bool mem_has(u8 seed)
 	return true;
 }
 
-/* Moves what is tried, by way of a buffer that may be smaller. */
+/* Moves the tested parts through a buffer that may be smaller than the region. */
 static bool each_part(struct kregion *region, const u8 *buf, u8 seed,
 		      bool (*move)(struct kregion *region, size_t from,
 				   size_t len, u8 seed))
@@ -301,7 +301,7 @@ static bool read_part(struct kregion *region, size_t from, size_t len, u8 seed)
 	return arrived(mem_a.buf, from, len, seed);
 }
 
-/* Lets the peer write all of the memory, and read it. */
+/* The peer writes all of the memory and reads it. */
 bool mem_is_target(struct kregion *region)
 {
 	u8 seed = new_seed();
@@ -332,7 +332,7 @@ static bool fetch_part(struct kregion *region, size_t from, size_t len, u8 seed)
 	return true;
 }
 
-/* Lets RDMA take all of the memory from here, and put it here. */
+/* RDMA reads from all of the memory and writes to it locally. */
 bool mem_is_local(struct kregion *region)
 {
 	u8 seed = new_seed();
@@ -345,7 +345,7 @@ bool mem_is_local(struct kregion *region)
 	return true;
 }
 
-/* Registers the memory on either side and uses it. */
+/* Registers the memory on either side and transfers data. */
 bool mem_works_as(DAT_VA_TYPE va_type, DAT_MEM_OPTIMIZE_FLAGS optimization)
 {
 	struct kregion r;

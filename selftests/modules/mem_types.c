@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * mem_types.c - tests of the memory types
+ * mem_types.c - registration of every memory type
  */
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -34,7 +34,7 @@ bool virtual_memory(void)
 	return true;
 }
 
-/* More pages than one registration holds, but they join. */
+/* Contiguous pages, more than one registration holds. */
 bool virtual_memory_of_high_order(void)
 {
 	const size_t len = PAGE_SIZE << 10;
@@ -74,12 +74,12 @@ bool no_stack_module_or_register_is_memory(void)
 	CHECK_EQ(BAD_LENGTH, create_at((void *)-16L, 17));
 	CHECK_EQ(BAD_LENGTH, create_at(mem_a.buf, 0));
 	CHECK_EQ(TOO_LARGE, create_at(mem_a.buf, 1ULL << 32));
-	/* The guard page behind it is none of the memory. */
+	/* The guard page behind the allocation is not memory. */
 	hole = vmalloc(PAGE_SIZE);
 	CHECK(hole);
 	CHECK_EQ(BAD_REGION, create_at(hole, PAGE_SIZE + 1));
 	vfree(hole);
-	/* The local APIC of every PC. */
+	/* Device registers: the local APIC of every PC. */
 	regs = ioremap(0xfee00000, PAGE_SIZE);
 	CHECK(regs);
 	CHECK_EQ(BAD_REGION, create_at((__force void *)regs, 16));
@@ -126,7 +126,7 @@ bool larger_pages(void)
 	return true;
 }
 
-/* 2048 pages of the usual size. */
+/* 2048 pages of PAGE_SIZE. */
 bool larger_pages_beyond_one_list_of_small_ones(void)
 {
 	CHECK(mem_alloc(2, 10));
@@ -181,7 +181,7 @@ bool a_table_of_pages(void)
 	CHECK(mem_alloc(6, 1));
 	CHECK(mem_as_table(100, 5 * mem.piece_len));
 	CHECK(mem_works());
-	/* The LMR has gone, and left it as it was. */
+	/* Freeing the LMR has not changed the table. */
 	CHECK(mem_works());
 	CHECK(mem_as_table(PAGE_SIZE - 1, PAGE_SIZE + 1 + PAGE_SIZE + 1));
 	CHECK(mem_works());
@@ -190,24 +190,24 @@ bool a_table_of_pages(void)
 	CHECK(mem_as_table(0, 6 * mem.piece_len));
 	CHECK(mem_works_as(DAT_VA_TYPE_ZB, DAT_MEM_OPTIMIZE_DONT_CARE));
 
-	/* Either, or. */
+	/* Pages and a table exclude each other. */
 	mem.platform.pages = mem.pages;
 	CHECK_EQ(BAD_REGION, create(&r));
 	mem.platform.pages = NULL;
 	mem.platform.table = NULL;
 	CHECK_EQ(BAD_REGION, create(&r));
 	mem.platform.table = &mem.table;
-	/* More or less than the region. */
+	/* The table is longer or shorter than the region. */
 	mem.desc_len++;
 	CHECK_EQ(BAD_REGION, create(&r));
 	mem.desc_len -= 2;
 	CHECK_EQ(BAD_REGION, create(&r));
 	mem.desc_len++;
-	/* It begins elsewhere in its page. */
+	/* The first segment begins at another offset in its page. */
 	mem.table.sgl->offset = 1;
 	CHECK_EQ(BAD_REGION, create(&r));
 	mem.table.sgl->offset = 0;
-	/* There is a gap before the second, or behind it. */
+	/* There is a gap before or after the second segment. */
 	second = sg_next(mem.table.sgl);
 	second->offset = 1;
 	CHECK_EQ(BAD_REGION, create(&r));
@@ -216,7 +216,7 @@ bool a_table_of_pages(void)
 	mem.desc_len--;
 	CHECK_EQ(BAD_REGION, create(&r));
 	mem.desc_len++;
-	/* One has no memory, or no length. */
+	/* One segment has no page, or no length. */
 	second->length++;
 	page = sg_page(second);
 	sg_assign_page(second, NULL);
@@ -228,7 +228,7 @@ bool a_table_of_pages(void)
 	return true;
 }
 
-/* None of them joins the one before it, and two have but one byte. */
+/* No two segments are contiguous, and two have only one byte. */
 bool scattered_pages_of_max_lmr_block_size(void)
 {
 	unsigned int num = mem_attr.max_lmr_block_size / PAGE_SIZE;
@@ -298,7 +298,7 @@ bool memory_that_is_not_registered(void)
 	return true;
 }
 
-/* A registration would be what limits a peer; and there is none. */
+/* Without a registration nothing limits a peer, so remote privileges are rejected. */
 bool what_is_not_registered_is_not_for_peers(void)
 {
 	struct kregion r;
@@ -317,7 +317,7 @@ bool what_is_not_registered_is_not_for_peers(void)
 	return true;
 }
 
-/* They have one context, but each its own extent and privileges. */
+/* The LMRs share one context, and each has its own extent and privileges. */
 bool several_that_are_not_registered(void)
 {
 	struct kregion r[3];
@@ -334,7 +334,7 @@ bool several_that_are_not_registered(void)
 	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
 		  kpost_send(mem_pair.a.ep, &r[0], 1000, 1, 1));
 	CHECK(kpost_recv(mem_pair.a.ep, &r[1], 0, 1, 1) != DAT_SUCCESS);
-	/* The one in the middle, the first, the last. */
+	/* Free the middle one, the first, the last. */
 	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(r[1].lmr));
 	CHECK(kpost_send(mem_pair.a.ep, &r[1], 0, 1, 1) != DAT_SUCCESS);
 	CHECK(mem_is_local(&r[0]));
@@ -368,7 +368,7 @@ bool zero_based_memory_begins_with_a_page(void)
 	return true;
 }
 
-/* Its memory's own address leads nowhere, and neither does what is behind. */
+/* Neither the virtual address of the memory nor an offset behind it is valid. */
 bool zero_based_memory_ends(void)
 {
 	DAT_LMR_TRIPLET seg = { .segment_length = 1 };

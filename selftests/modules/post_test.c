@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * post_test.c - what in-kernel consumers can post, and how
+ * post_test.c - posts of in-kernel consumers: requests, flags, segments
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -36,7 +36,7 @@ static DAT_RETURN send_inv(size_t len, u64 id, unsigned int flags,
 						flags, invalidate, context);
 }
 
-/* Side a sends, and takes @context from side b, which gets to know. */
+/* Side a sends and invalidates @context of side b, whose completion reports it. */
 static bool invalidated(DAT_RMR_CONTEXT context)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *d;
@@ -60,7 +60,7 @@ static bool invalidated(DAT_RMR_CONTEXT context)
 	return true;
 }
 
-/* What side b has posted has been carried out when a message behind it comes. */
+/* The requests of side b are complete when a later message has arrived. */
 static bool side_b_has_done_it(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&b, 0, 1);
@@ -81,7 +81,7 @@ static bool is_bound(DAT_RMR_HANDLE rmr, u32 length)
 	return true;
 }
 
-/* Also if nobody has seen the bind complete: it is suppressed. */
+/* Also if the completion of the bind is suppressed. */
 static bool a_peer_can_close_a_window(void)
 {
 	DAT_RMR_CONTEXT context, old = 0;
@@ -111,14 +111,14 @@ static bool a_peer_can_close_a_window(void)
 		CHECK(is_bound(rmr, 0));
 		old = context;
 	}
-	/* Nothing is bound to it any more. */
+	/* The closed window no longer uses the LMR. */
 	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(r.lmr));
 	CHECK_EQ(DAT_SUCCESS, dat_rmr_free(rmr));
 	kregion_close(&r);
 	return true;
 }
 
-/* The owner does not know yet that the peer has done it. */
+/* The owner closes the window before it has seen that the peer has closed it. */
 static bool owner_and_peer_may_close_it_both(void)
 {
 	DAT_RMR_CONTEXT context, next;
@@ -133,7 +133,7 @@ static bool owner_and_peer_may_close_it_both(void)
 		CHECK_EQ(DAT_SUCCESS, kpost_recv(pair.b.ep, &b, 0, 200, 71));
 		CHECK_EQ(DAT_SUCCESS, send_inv(1, 70, 0, DAT_TRUE, context));
 		CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.a.dto_evd, 70));
-		/* On iWARP that says only that it has been sent. */
+		/* On iWARP the completion only means that it has been sent. */
 		msleep(20);
 		CHECK_EQ(DAT_SUCCESS,
 			 kbind(rmr, &b, 300, 4000, KREMOTE_ALL, pair.b.ep, 6, 0,
@@ -188,7 +188,7 @@ static bool a_peer_can_take_an_lmr_away(void)
 	}
 	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(lmr));
 
-	/* One that was registered for good is of no use any more. */
+	/* An LMR whose registration a peer has invalidated cannot be used. */
 	CHECK_EQ(DAT_DTO_SUCCESS,
 		 kwrite(&pair, &a, 0, 8192, r.rmr_context, r.buf));
 	CHECK(invalidated(r.rmr_context));
@@ -198,7 +198,7 @@ static bool a_peer_can_take_an_lmr_away(void)
 	return true;
 }
 
-/* An RMR has an MR of its own, so it goes on without the LMR's. */
+/* An RMR has its own MR, so it works without the MR of its LMR. */
 static bool an_lmr_that_is_taken_away_keeps_its_rmrs(void)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = b.buf };
@@ -330,7 +330,7 @@ static bool a_window_can_be_read_into(void)
 		  read_to(readable, a.buf, 1, b.buf, 6));
 	CHECK_RET(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_RDMA_WRITE,
 		  read_to(context, a.buf + 1000 + i, 1, b.buf, 6));
-	/* By the rmr_context of an LMR as well. */
+	/* Also through the rmr_context of an LMR. */
 	CHECK_EQ(DAT_SUCCESS, read_to(a.rmr_context, a.buf + 3, 5000, b.buf,
 				      7));
 	CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.a.dto_evd, 7));
@@ -382,7 +382,7 @@ static bool each_flag_is_taken_where_it_has_a_meaning(void)
 	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 1);
 	unsigned int bit, good;
 
-	/* Those that are refused leave nothing behind. */
+	/* Rejected flags have no effect. */
 	for (bit = 0; bit < 31; bit++) {
 		unsigned int flag = BIT(bit);
 
@@ -401,7 +401,7 @@ static bool each_flag_is_taken_where_it_has_a_meaning(void)
 				  dat_ep_post_recv(pair.a.ep, 1, &seg,
 						   cookie(1), flag));
 	}
-	/* All sets of those that are not; only SUPPRESS makes no event. */
+	/* All combinations of supported flags; only SUPPRESS suppresses the event. */
 	for (good = 0; good < 16; good++) {
 		bool event = !(good & DAT_COMPLETION_SUPPRESS_FLAG);
 
@@ -432,7 +432,7 @@ static bool each_flag_is_taken_where_it_has_a_meaning(void)
 	return true;
 }
 
-/* What is read must be there before what is behind the fence uses it. */
+/* Data of a Read must have arrived before a fenced request uses it. */
 static bool a_fence_waits_for_reads(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 32768);
@@ -476,7 +476,7 @@ static bool nothing_can_be_posted(void)
 		CHECK_EQ(DAT_SUCCESS, rdma(true, num, &empty, 3, 0, 0));
 		CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.a.dto_evd, 3));
 	}
-	/* siw has no luck with reads of nothing. */
+	/* siw fails on Reads of zero bytes. */
 	if (!strncmp(kpair_ia, "siw", 3))
 		return true;
 	CHECK_EQ(DAT_SUCCESS, rdma(false, 0, NULL, 4, 0, 0));
@@ -630,7 +630,7 @@ static bool posts_can_come_from_softirq_context(void)
 	return true;
 }
 
-/* To a software device the DMA address of directly mapped memory is its own. */
+/* To a software device the virtual address of directly mapped memory is a DMA address. */
 static bool all_memory_is_in_the_reserved_lmr(void)
 {
 	DAT_LMR_HANDLE lmr, again;
@@ -642,7 +642,7 @@ static bool all_memory_is_in_the_reserved_lmr(void)
 
 	seg.virtual_address = (uintptr_t)kbuf;
 	CHECK_EQ(DAT_TRUE, ia_attr.reserved_lmr_supported);
-	/* Nobody has it who has not asked. */
+	/* A consumer gets the reserved LMR only by a call. */
 	CHECK_RET(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_READ,
 		  dat_ep_post_send(pair.a.ep, 1, &seg, cookie(1), 0));
 	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA,
@@ -731,7 +731,7 @@ static bool an_rmr_can_be_for_one_ep(void)
 			&context));
 	CHECK_RET(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE,
 		  kbind(rmr, &b, 0, 0, 0, other_b, 2, 0, &context));
-	/* Unbound, it is anybody's. */
+	/* After an unbind any EP can bind it. */
 	CHECK_EQ(DAT_SUCCESS, kbind(rmr, &b, 0, 0, 0, pair.b.ep, 3, 0,
 				    &context));
 	CHECK_EQ(DAT_DTO_SUCCESS, kwait_bind(pair.b.dto_evd, 3));
@@ -741,7 +741,7 @@ static bool an_rmr_can_be_for_one_ep(void)
 	CHECK_RET(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE,
 		  kbind(rmr, &b, 0, 100, KREMOTE_ALL, pair.b.ep, 5, 0,
 			&context));
-	/* So it is if the EP is gone. */
+	/* Also after its EP has been freed. */
 	CHECK_EQ(DAT_SUCCESS, dat_ep_free(other_b));
 	CHECK_EQ(DAT_SUCCESS, kbind(rmr, &b, 0, 100, KREMOTE_ALL, pair.b.ep, 6,
 				    0, &context));
@@ -752,7 +752,7 @@ static bool an_rmr_can_be_for_one_ep(void)
 	return true;
 }
 
-/* The last one: it costs the connection. */
+/* Last, because the test breaks the connection. */
 static bool a_closed_window_is_closed(void)
 {
 	DAT_RMR_CONTEXT context;
@@ -792,7 +792,7 @@ static const struct ktest tests[] = {
 	TEST(a_closed_window_is_closed),
 };
 
-/* EPs that can do whatever the IA can. */
+/* Opens EPs with all limits of the IA. */
 static bool set_up(void)
 {
 	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
@@ -817,7 +817,7 @@ static bool set_up(void)
 			    DAT_MEM_PRIV_ALL_FLAG) &&
 	       kregion_open(&pair, pair.b.pz, &b, SIZE,
 			    DAT_MEM_PRIV_ALL_FLAG) &&
-	       /* The address is good as long as its IA is open. */
+	       /* The address is valid as long as its IA is open. */
 	       !dat_ia_query(pair.ia, NULL, DAT_IA_FIELD_ALL, &ia_attr, 0,
 			     NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * registry_test.c - which IAs there are, and those of another provider
+ * registry_test.c - the list of IAs, and IAs of another provider
  */
 #include <linux/in.h>
 #include <linux/module.h>
@@ -15,7 +15,7 @@
 static DAT_PROVIDER_INFO infos[MAX_IAS];
 static DAT_PROVIDER_INFO *list[MAX_IAS];
 
-/* Own objects beside the foreign ones. */
+/* kdapl's objects beside those of the other provider. */
 static struct kpair pair;
 static DAT_IA_HANDLE ia;
 static DAT_EVD_HANDLE async_evd;
@@ -38,7 +38,7 @@ static void clean_up(void)
 	memset(&tiny, 0, sizeof(tiny));
 }
 
-/* The entry of an IA in the list, or NULL. */
+/* Returns the entry of an IA in the list, or NULL. */
 static DAT_PROVIDER_INFO *listed(const char *name)
 {
 	DAT_COUNT i, num;
@@ -67,7 +67,7 @@ static bool devices_are_listed(void)
 	CHECK_EQ(1, info->dapl_version_major);
 	CHECK_EQ(2, info->dapl_version_minor);
 	CHECK_EQ(DAT_TRUE, info->is_thread_safe);
-	/* No room for all of them: how many there are. */
+	/* If the list is too short, the call returns the number of IAs. */
 	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1,
 		  dat_registry_list_providers(num - 1, &some, list));
 	CHECK_EQ(num, some);
@@ -94,7 +94,7 @@ static bool withdrawn_devices_are_not_offered(void)
 	CHECK(!listed(kpair_ia));
 	CHECK_RET(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED,
 		  dat_ia_open(kpair_ia, 8, &evd, &other));
-	/* What is open stays open, and the name taken. */
+	/* Open IAs stay open, and their name stays in use. */
 	CHECK_EQ(DAT_SUCCESS, dat_pz_create(pair.ia, &pz));
 	CHECK_EQ(DAT_PROVIDER_ALREADY_REGISTERED,
 		 DAT_GET_TYPE(dat_registry_add_provider(&tiny_provider,
@@ -116,7 +116,7 @@ static DAT_COUNT num_listed(void)
 	return num;
 }
 
-/* Constructor and destructor of a name concern that name. */
+/* Each call of dat_provider_init() and dat_provider_fini() affects one name only. */
 static bool one_name_is_withdrawn_and_offered(void)
 {
 	DAT_PROVIDER_INFO info = { .ia_name = "nobody0" };
@@ -305,7 +305,7 @@ static bool calls_reach_their_provider(void)
 		 dat_ep_post_rdma_read(ep, 0, NULL, context, &remote, 0));
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_ep_post_rdma_write(ep, 0, NULL, context, &remote, 0));
-	/* What it cannot do. */
+	/* A call without a function in the table. */
 	CHECK_EQ(DAT_NOT_IMPLEMENTED,
 		 DAT_GET_TYPE(dat_pz_query(pz, DAT_PZ_FIELD_ALL, &param)));
 	CHECK_EQ(DAT_NOT_IMPLEMENTED,
@@ -378,7 +378,7 @@ static bool shared_queues_and_windows_reach_their_provider(void)
 #define CHECK_MISSING(call) \
 	CHECK_EQ(DAT_NOT_IMPLEMENTED, DAT_GET_TYPE(call))
 
-/* Calls that it has no function for find out that it has none. */
+/* Fields that the provider does not fill in must be zero. */
 static bool is_zero(const void *from, size_t size)
 {
 	return !memchr_inv(from, 0, size);
@@ -413,7 +413,7 @@ static bool what_a_provider_leaves_alone_is_nothing(void)
 	CHECK(is_zero(&attr, sizeof(attr)));
 	CHECK_EQ(DAT_SUCCESS, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
 	CHECK(is_zero(&param, sizeof(param)));
-	/* Fields without a bit in the mask are left alone. */
+	/* Fields outside the mask are not changed. */
 	CHECK_EQ(DAT_SUCCESS, dat_ia_query(ia, NULL, 0, NULL, 0, NULL));
 	return true;
 }
@@ -485,7 +485,7 @@ static bool what_it_lacks_is_not_implemented(void)
 	CHECK_MISSING(dat_cr_handoff(cr, 4711));
 	CHECK_EQ(DAT_SUCCESS, dat_cr_accept(cr, ep, 0, NULL));
 
-	/* Beside its own handles it gets no others. */
+	/* The provider gets no handle of another provider. */
 	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP,
 		  dat_ep_dup_connect(ep, pair.a.ep, 1, 0, NULL,
 				     DAT_QOS_BEST_EFFORT));
@@ -505,7 +505,7 @@ static bool what_it_lacks_is_not_implemented(void)
 	return true;
 }
 
-/* Nothing that it has not given out itself gets to the provider. */
+/* The provider gets no handle that it has not returned itself. */
 static bool no_handle_is_trusted(void)
 {
 	const DAT_PROVIDER *looks_real[4] = { &tiny_provider };
@@ -540,7 +540,7 @@ static bool no_handle_is_trusted(void)
 		CHECK_EQ(DAT_INVALID_HANDLE,
 			 DAT_GET_TYPE(dat_ia_close(bad[i], 0)));
 	}
-	/* Nor what belongs to somebody else, in either direction. */
+	/* No handle of another consumer either, in both directions. */
 	CHECK_EQ(DAT_INVALID_HANDLE,
 		 DAT_GET_TYPE(dat_ep_create(ia, own_pz, evd, evd, evd, NULL,
 					    &ep)));
@@ -552,7 +552,7 @@ static bool no_handle_is_trusted(void)
 				DAT_HANDLE_NULL, NULL, &ep));
 	CHECK_EQ(calls, tiny.calls);
 
-	/* When the IA is closed, they are all gone. */
+	/* Closing the IA removes all its handles. */
 	made = ia;
 	CHECK_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 	ia = DAT_HANDLE_NULL;
@@ -620,7 +620,7 @@ static bool requests_become_known_by_their_event(void)
 	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR,
 		  dat_cr_reject(cr, 0, NULL));
 
-	/* What stands between the two is not seen. */
+	/* The upcall that kdapl inserts in between is not visible. */
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_evd_modify_upcall(evd, DAT_UPCALL_MANY, &other, 0));
 	CHECK_EQ(DAT_SUCCESS, dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param));

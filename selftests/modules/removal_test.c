@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * removal_test.c - every call of an in-kernel consumer, after its device has been removed
+ * removal_test.c - every call of an in-kernel consumer after removal of its device
  *
  * rdma(8) removes the software device and adds it again.
  */
@@ -23,7 +23,7 @@ static DAT_LMR_HANDLE fmr;
 static DAT_RMR_HANDLE rmr;
 static DAT_SRQ_HANDLE srq;
 static DAT_RSP_HANDLE rsp;
-/* Connected twice, and one that a service point has, without PZ and EVDs. */
+/* A connected pair, and an EP of a service point, without PZ and EVDs. */
 static DAT_EP_HANDLE eps[3];
 static DAT_LMR_CONTEXT reserved;
 
@@ -52,7 +52,7 @@ static int link_delete(void)
 	return run(command);
 }
 
-/* The name of the device is that of its driver, and a digit. */
+/* The device is named after its driver, with a digit. */
 static int link_add(void)
 {
 	char command[80];
@@ -102,7 +102,7 @@ static void tear_down(void)
 
 #define NUM_POSTS	13
 
-/* Post number @i on @ep; the segment is the reserved LMR's every other time. */
+/* Posts request @i on @ep. Every second segment is in the reserved LMR. */
 static DAT_RETURN post(DAT_EP_HANDLE ep, unsigned int i,
 		       DAT_COMPLETION_FLAGS flags, bool all)
 {
@@ -259,7 +259,7 @@ static int __init removal_test_init(void)
 	if (ret)
 		return ret;
 	report_run("kdapl_removal_test", tests, ARRAY_SIZE(tests));
-	/* Whatever a failed test left open. */
+	/* Close everything that a failed test has left open. */
 	tear_down();
 	return 0;
 }

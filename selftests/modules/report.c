@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * report.c - results of a test module, as a file in debugfs
+ *
+ * A test module opens the report at load, runs its tests and closes it at unload, in
+ * process context. selftests/run.sh reads the file.
  */
 #include <linux/debugfs.h>
 #include <linux/export.h>
@@ -12,14 +15,14 @@
 #include "report.h"
 
 #define REPORT_SIZE	(64 * 1024)
-/* A test of so many seconds says so. */
+/* Seconds from which a test's duration is reported. */
 #define SLOW		5
 
 static struct debugfs_blob_wrapper blob;
 static struct dentry *dir;
 
 /**
- * report_open - make the report, /sys/kernel/debug/MODULE/results
+ * report_open - create the report, /sys/kernel/debug/MODULE/results
  * @module: name of the module
  *
  * Return: 0 or a negative errno.
@@ -47,8 +50,8 @@ void report_close(void)
 EXPORT_SYMBOL_GPL(report_close);
 
 /**
- * report - add to the report
- * @fmt: as printk()
+ * report - append to the report
+ * @fmt: format, as for printk()
  */
 void report(const char *fmt, ...)
 {
@@ -64,8 +67,8 @@ EXPORT_SYMBOL_GPL(report);
 /**
  * report_run - run tests and report them as TAP
  * @suite: name of the suite
- * @tests: the tests
- * @num: how many
+ * @tests: array of tests
+ * @num: number of tests
  */
 void report_run(const char *suite, const struct ktest *tests, unsigned int num)
 {

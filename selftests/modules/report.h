@@ -9,8 +9,8 @@
 
 /**
  * struct ktest - a test
- * @name: what it shows
- * @fn: runs it; returns false, after a report of why, if it fails
+ * @name: behaviour that the test checks
+ * @fn: runs the test; returns false, after a report with the reason, on failure
  */
 struct ktest {
 	const char *name;
@@ -22,7 +22,7 @@ void report_close(void);
 __printf(1, 2) void report(const char *fmt, ...);
 void report_run(const char *suite, const struct ktest *tests, unsigned int num);
 
-/* Checks for tests: the expression, what it should be, what it is. */
+/* Checks for tests. They report the expression, the expected and the actual value. */
 #define CHECK(cond)							\
 	do {								\
 		if (!(cond)) {						\

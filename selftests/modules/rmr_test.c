@@ -16,7 +16,7 @@ struct offer {
 	u32 context;
 };
 
-/* As the page promises: bind, send, and no wait in between. */
+/* As the manual page guarantees: a Send behind a bind needs no wait in between. */
 static bool send_after_bind_can_be_used_at_once(void)
 {
 	struct offer *out = (void *)b.buf, *in = (void *)a.buf;
@@ -128,7 +128,7 @@ static bool peers_may_count_from_zero(void)
 	CHECK_EQ(DAT_DTO_SUCCESS, kwait_bind(pair.b.dto_evd, 10));
 	CHECK_EQ(DAT_DTO_SUCCESS, kwrite(&pair, &a, 0, 1000, context,
 					 b.buf + 2 * PAGE_SIZE));
-	/* There is no LMR in an unbind. */
+	/* An unbind has no LMR. */
 	part.segment_length = 0;
 	CHECK_EQ(DAT_SUCCESS, bind_2_0(DAT_HANDLE_NULL, &part, 0,
 				       DAT_VA_TYPE_VA, 0, &context));
@@ -167,7 +167,7 @@ static bool arguments_of_dat_2_0_are_named(void)
 	return true;
 }
 
-/* The last one: it costs the connection. */
+/* Last, because the test breaks the connection. */
 static bool old_context_is_dead_once_the_bind_has_completed(void)
 {
 	DAT_RMR_CONTEXT old, new;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * sge_test.c - which segments of consumers reach the device
+ * sge_test.c - segments of consumers that reach the device
  *
- * The device's post calls are replaced by some that look at every segment first. To some
- * devices a segment without bytes means 2 GiB, so none with a key that a consumer chose
- * may get there.
+ * The module replaces the device's post calls by functions that check every segment. Some
+ * devices take a segment without bytes for 2 GiB, so no such segment may reach the device
+ * with a key that a consumer chose.
  */
 #include <linux/module.h>
 #include <rdma/ib_verbs.h>
@@ -25,11 +25,11 @@ static struct ib_device *ibdev;
 static typeof_member(struct ib_device, ops) ops;
 
 /**
- * struct seen - what the device was given
- * @posts: work requests
- * @empty: segments without bytes that name a key or an address
+ * struct seen - work requests that the device got
+ * @posts: number of work requests
+ * @empty: number of segments without bytes that have a key or an address
  * @num_sge: segments of the last work request
- * @lkey: the key of its PD that opens all of memory
+ * @lkey: the key of the PD for all memory
  */
 struct seen {
 	unsigned int posts;
@@ -80,7 +80,7 @@ static DAT_CONTEXT cookie(u64 value)
 	return (DAT_CONTEXT){ .as_64 = value };
 }
 
-/* All of memory, to whom 0 is 2 GiB */
+/* A segment that covers all memory for a device that takes 0 for 2 GiB. */
 static DAT_LMR_TRIPLET empty(void)
 {
 	return (DAT_LMR_TRIPLET){
@@ -101,7 +101,7 @@ static bool the_key_is_known(void)
 	return true;
 }
 
-/* @call posts the segments of iov, of which only @bytes have some. */
+/* @call posts the segments of iov, of which @bytes are not empty. */
 #define CHECK_POST(bytes, call)						\
 	do {								\
 		unsigned int __posts = seen.posts;			\
@@ -119,7 +119,7 @@ static bool receives_without_bytes_have_no_segment(void)
 
 	for (i = 1; i <= max; i++)
 		CHECK_POST(0, dat_ep_post_recv(pair.a.ep, i, iov, cookie(2), 0));
-	/* Nor if the LMR is known. */
+	/* Nor if the LMR is valid. */
 	iov[0] = ksegment(&a, 100, 0);
 	CHECK_POST(0, dat_ep_post_recv(pair.a.ep, 1, iov, cookie(2), 0));
 	iov[0] = empty();

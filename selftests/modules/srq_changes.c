@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * srq_changes.c - shared receive queues: EPs that are changed and reset
+ * srq_changes.c - shared receive queues: modify and reset of EPs
  */
 #include "report.h"
 #include "srq_test.h"
@@ -27,7 +27,7 @@ static bool disconnect_and_reset(int i)
 	return is_unconnected(srq_links[i].b);
 }
 
-/* It keeps its SRQ and watermarks; buffers and other EPs do not notice. */
+/* The EP keeps its SRQ and watermarks. Buffers and other EPs are not affected. */
 bool an_ep_can_be_reset(void)
 {
 	DAT_EP_PARAM param;
@@ -45,7 +45,7 @@ bool an_ep_can_be_reset(void)
 	CHECK(srq_send(0, 1));
 	CHECK(srq_counts(5, 6));
 	CHECK(disconnect_and_reset(0));
-	/* The one that has not been dequeued is nobody's any more. */
+	/* The buffer whose completion was not dequeued is no longer counted. */
 	CHECK(srq_counts(5, 5));
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_ep_query(srq_links[0].b, DAT_EP_FIELD_ALL, &param));
@@ -71,7 +71,7 @@ bool an_ep_can_be_reset(void)
 		CHECK(srq_receive(0, &word, &cookie));
 		CHECK_EQ(i, word);
 	}
-	/* Twice: what the first left behind would be in the way. */
+	/* Twice: state left by the first reset would make the second fail. */
 	CHECK(disconnect_and_reset(0));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_reset(srq_links[0].b));
 	CHECK(srq_connect(0));
@@ -121,7 +121,7 @@ static bool what_is_of_the_srq_stays(void)
 	return true;
 }
 
-/* Its receives go to another EVD, and its watermarks with them. */
+/* Its receives complete on another EVD, and its watermark events with them. */
 bool an_ep_can_be_changed(void)
 {
 	DAT_EP_PARAM param = {
@@ -172,7 +172,7 @@ bool an_ep_can_be_changed(void)
 		  dat_evd_dequeue(srq_evd(1), &event));
 	CHECK(srq_counts(2, 2));
 
-	/* Back, so that an EVD without EPs of the SRQ can do without it. */
+	/* Change it back, so that the EVD without EPs of the SRQ can be freed. */
 	CHECK(disconnect_and_reset(1));
 	param.recv_evd_handle = srq_pair.b.dto_evd;
 	CHECK_EQ(DAT_SUCCESS, modify(DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
@@ -188,7 +188,7 @@ bool an_ep_can_be_changed(void)
 	return srq_counts(0, 0);
 }
 
-/* The provider's EP has no EVD to begin with. */
+/* An EP that the provider created has no EVD at first. */
 bool watermarks_of_an_ep_outlive_its_queue(void)
 {
 	DAT_EP_PARAM param = {

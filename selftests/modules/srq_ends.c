@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * srq_ends.c - shared receive queues: EPs, connections and IAs that end
+ * srq_ends.c - shared receive queues: end of EPs, connections and IAs
  */
 #include <linux/delay.h>
 #include <linux/vmalloc.h>
@@ -8,7 +8,7 @@
 #include "report.h"
 #include "srq_test.h"
 
-/* What an EP has not taken stays for the others. */
+/* Buffers that an EP has not taken stay available to other EPs. */
 bool buffers_outlive_eps(void)
 {
 	u64 cookie;
@@ -22,11 +22,11 @@ bool buffers_outlive_eps(void)
 						DAT_CLOSE_ABRUPT_FLAG));
 	CHECK(kwait_number(srq_pair.b.conn_evd,
 			   DAT_CONNECTION_EVENT_DISCONNECTED));
-	/* What it had received is there yet, nothing else has been flushed. */
+	/* Its completions remain, and no other buffer has been flushed. */
 	CHECK(srq_receive(0, &word, &cookie));
 	CHECK_EQ(1, word);
 	CHECK(srq_counts(3, 3));
-	/* Freed with an event that nobody has dequeued: it counts no more. */
+	/* Free an EP with a completion in its EVD: the buffer is no longer counted. */
 	CHECK(srq_send(1, 2));
 	CHECK(srq_counts(2, 3));
 	CHECK(srq_link_close(0));
@@ -60,10 +60,10 @@ static DAT_RETURN post_long(u64 cookie)
 }
 
 /*
- * Of four buffers the EP has taken one, or none, or has it completed, when the
- * connection ends. Whatever it was, each comes back once: flushed, or full. rxe
- * of 6.12 forgets the one that is half full; that it is missing is found out
- * once all other EPs have received something.
+ * The connection ends while the EP has taken none of four buffers, has taken one, or has
+ * completed one. In each case every buffer completes once, flushed or filled. rxe of
+ * Linux 6.12 loses a half-filled buffer; this is detected once all other EPs have
+ * received a message.
  */
 static bool interrupt(unsigned int us, unsigned int *flushed)
 {
@@ -80,7 +80,7 @@ static bool interrupt(unsigned int us, unsigned int *flushed)
 	CHECK(srq_link_close(0));
 	CHECK(srq_link_open(0));
 
-	/* The rest is used up by messages; one of each EP will do. */
+	/* Messages use up the other buffers; one EP is enough. */
 	for (num = 0; num < 4; num++) {
 		DAT_DTO_COMPLETION_EVENT_DATA *d;
 
@@ -159,7 +159,7 @@ static bool open_echo(struct kpair *p)
 		 dat_ep_create_with_srq(p->ia, p->b.pz, echo.evd, p->b.dto_evd,
 					p->b.conn_evd, echo.srq, &ep_attr,
 					&p->b.ep));
-	/* Watched as well, which must not disturb. */
+	/* A watermark must not disturb. */
 	CHECK_EQ(DAT_SUCCESS, dat_ep_set_watermark(p->b.ep, 1000, 1000));
 	seg = ksegment(&echo.in, 0, SRQ_BUF);
 	for (i = 0; i < attr.max_recv_dtos; i++)
@@ -168,7 +168,7 @@ static bool open_echo(struct kpair *p)
 	return kpair_connect(p);
 }
 
-/* Its service point has the name of the other's. */
+/* The service point of the second pair has the same qualifier. */
 static bool open_second(struct kpair *p)
 {
 	CHECK_EQ(DAT_SUCCESS, dat_psp_free(srq_pair.psp));
@@ -187,8 +187,8 @@ static bool echo_has_received(unsigned int num)
 }
 
 /*
- * iWARP has nobody wait for a buffer, and that a Send has succeeded does not
- * mean that it has arrived: the upcall must have posted one for the next.
+ * On iWARP a message does not wait for a buffer, and a completed Send may not have
+ * arrived. So the upcall must have posted a buffer before the next Send.
  */
 static bool send_to_echo(struct kpair *p)
 {
@@ -213,13 +213,13 @@ bool upcalls_can_post(void)
 
 	CHECK(open_second(&p));
 	ok = open_echo(&p) && send_to_echo(&p);
-	/* With the connection up, and buffers posted. */
+	/* Close with the connection up and buffers posted. */
 	kpair_close(&p);
 	kregion_close(&echo.in);
 	return ok;
 }
 
-/* The last one: everything ends while messages come in. */
+/* Last: closes everything while messages arrive. */
 bool abrupt_close_takes_all(void)
 {
 	DAT_DTO_COOKIE c = {};

@@ -7,7 +7,7 @@
 #include "report.h"
 #include "srq_test.h"
 
-/* The event that must come, and that no second one follows it. */
+/* Checks that the event comes, and comes once. */
 bool srq_told(DAT_HANDLE handle, DAT_COUNT reason)
 {
 	DAT_ASYNCH_ERROR_EVENT_DATA *d;
@@ -31,7 +31,7 @@ bool srq_not_told(void)
 	return true;
 }
 
-/* Dequeues what has been sent on a link. */
+/* Dequeues all messages sent on a link. */
 static bool receive_all(int i, int num)
 {
 	u64 cookie;
@@ -53,7 +53,7 @@ bool srq_can_be_resized(void)
 	for (i = 0; i < 6; i++)
 		CHECK_EQ(DAT_SUCCESS, srq_post(i));
 	CHECK(srq_send(0, 5));
-	/* What has not been dequeued is outstanding. */
+	/* A buffer is outstanding until its completion is dequeued. */
 	CHECK_RET(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE,
 		  dat_srq_resize(srq, 5));
 	CHECK_EQ(DAT_SUCCESS, dat_srq_resize(srq, 6));
@@ -63,7 +63,7 @@ bool srq_can_be_resized(void)
 	CHECK_EQ(DAT_SUCCESS, srq_post(cookie));
 	CHECK_RET(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ, srq_post(6));
 
-	/* Larger than it was; siw cannot, and says so. */
+	/* Resize beyond the initial size; siw rejects this. */
 	ret = dat_srq_resize(srq, 200);
 	can_grow = !ret;
 	if (!can_grow)
@@ -76,7 +76,7 @@ bool srq_can_be_resized(void)
 			CHECK_EQ(DAT_SUCCESS, srq_post(i));
 		CHECK_RET(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ,
 			  srq_post(0));
-		/* What one EVD could not hold before. */
+		/* More than one EVD could hold before. */
 		for (i = 0; i < 150; i++)
 			CHECK(srq_send(1, i));
 		CHECK(srq_counts(50, 200));
@@ -99,7 +99,7 @@ bool low_watermark_comes_once(void)
 	DAT_SRQ_PARAM param;
 	int i;
 
-	/* There are too few already. */
+	/* Fewer receives are posted already. */
 	CHECK_EQ(DAT_SUCCESS, dat_srq_set_lw(srq, 1));
 	CHECK(srq_told(srq, DAT_SRQ_LOW_WATERMARK_EVENT));
 	CHECK_EQ(DAT_SUCCESS, dat_srq_set_lw(srq, DAT_SRQ_LW_DEFAULT));
@@ -112,20 +112,20 @@ bool low_watermark_comes_once(void)
 	CHECK_EQ(4, param.low_watermark);
 	CHECK_RET(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE,
 		  dat_srq_resize(srq, 3));
-	/* Four left are not below four. */
+	/* Four posted receives are not below four. */
 	CHECK(srq_send(0, 1));
 	CHECK(srq_send(2, 2));
 	CHECK(srq_not_told());
-	/* Three are, although nobody has dequeued anything. */
+	/* Three are, although no completion has been dequeued. */
 	CHECK(srq_send(0, 3));
 	CHECK(srq_told(srq, DAT_SRQ_LOW_WATERMARK_EVENT));
 	CHECK(srq_send(0, 4));
 	CHECK(receive_all(0, 3));
 	CHECK(srq_not_told());
-	/* Armed again it comes again: now, as there are two. */
+	/* Armed again, it comes at once, because only two are posted. */
 	CHECK_EQ(DAT_SUCCESS, dat_srq_set_lw(srq, 3));
 	CHECK(srq_told(srq, DAT_SRQ_LOW_WATERMARK_EVENT));
-	/* The new value takes the place of the old. */
+	/* A new value replaces the old value. */
 	CHECK_EQ(DAT_SUCCESS, dat_srq_set_lw(srq, 2));
 	CHECK_EQ(DAT_SUCCESS, dat_srq_set_lw(srq, 1));
 	CHECK(srq_send(0, 5));
@@ -156,7 +156,7 @@ bool high_watermarks_of_an_srq(void)
 		 dat_ep_set_watermark(ep, 2, DAT_WATERMARK_INFINITE));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
 	CHECK_EQ(2, param.ep_attr.srq_soft_hw);
-	/* What other EPs take does not count, nor what was dequeued. */
+	/* Buffers of other EPs do not count, nor do dequeued buffers. */
 	CHECK(srq_send(0, 1));
 	CHECK(receive_all(0, 1));
 	CHECK(srq_send(2, 2));
@@ -168,7 +168,7 @@ bool high_watermarks_of_an_srq(void)
 	CHECK(srq_told(ep, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT));
 	CHECK(srq_send(0, 7));
 	CHECK(srq_not_told());
-	/* Set again when there are four. */
+	/* Set again while four are outstanding. */
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_ep_set_watermark(ep, 3, DAT_WATERMARK_INFINITE));
 	CHECK(srq_told(ep, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT));
@@ -178,7 +178,7 @@ bool high_watermarks_of_an_srq(void)
 	CHECK(receive_all(0, 4));
 	CHECK(receive_all(2, 2));
 
-	/* The hard one costs the connection, and nobody else's. */
+	/* Exceeding the hard watermark breaks this connection only. */
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_ep_set_watermark(ep, DAT_WATERMARK_INFINITE, 1));
 	CHECK(srq_send(0, 8));
@@ -202,7 +202,7 @@ bool high_watermarks_of_an_srq(void)
 	return srq_counts(0, 0);
 }
 
-/* Those of its own that were posted and have not completed. */
+/* An EP without SRQ: counts receives that are posted and not completed. */
 bool high_watermarks_of_an_ep(void)
 {
 	struct kpair *p = &srq_pair;
@@ -227,7 +227,7 @@ bool high_watermarks_of_an_ep(void)
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_ep_set_watermark(ep, 3, DAT_WATERMARK_INFINITE));
 	CHECK(srq_told(ep, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT));
-	/* Full is full, whatever the watermarks. */
+	/* A full queue rejects a post, regardless of the watermarks. */
 	CHECK_EQ(DAT_SUCCESS, dat_ep_set_watermark(ep, 5, 5));
 	CHECK_EQ(DAT_SUCCESS, kpost_recv(ep, &srq_in, 0, 64, 5));
 	CHECK_EQ(DAT_SUCCESS, kpost_recv(ep, &srq_in, 0, 64, 6));
@@ -237,7 +237,7 @@ bool high_watermarks_of_an_ep(void)
 	CHECK_RET(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE,
 		  dat_evd_dequeue(p->b.conn_evd, &event));
 
-	/* Six are more than five: BROKEN as soon as it is connected. */
+	/* Six exceed five: the EP is BROKEN as soon as it is connected. */
 	q = *p;
 	q.b.ep = ep;
 	CHECK(kpair_connect(&q));

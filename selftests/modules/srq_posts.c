@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * srq_posts.c - shared receive queues: what is posted, and what becomes of it
+ * srq_posts.c - shared receive queues: posts and their completions
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -15,7 +15,7 @@ static DAT_RETURN post(DAT_COUNT num_segments, DAT_LMR_TRIPLET *iov, u64 cookie)
 	return dat_srq_post_recv(srq, num_segments, iov, c);
 }
 
-/* The next receive on link 0: so long, with that cookie. */
+/* Checks length and cookie of the next receive on link 0. */
 static bool received(u32 length, u64 cookie)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *d;
@@ -49,7 +49,7 @@ bool segments_of_an_srq_are_filled_in_order(void)
 	iov[0] = ksegment(&srq_in, 100, 10);
 	iov[1] = ksegment(&srq_in, 0, 20);
 	CHECK_EQ(DAT_SUCCESS, post(2, iov, 1));
-	/* The segments are the consumer's again, not so what they name. */
+	/* The consumer may change the segments after the post, but not the memory. */
 	memset(iov, 0xff, sizeof(iov));
 	CHECK(sent(15));
 	CHECK(received(15, 1));
@@ -112,12 +112,12 @@ static bool is_silent(DAT_EVD_HANDLE evd)
 	return true;
 }
 
-/* As an EP without buffers of its own: the peer tries again. */
+/* As for an EP with its own buffers: the peer retries. */
 bool a_message_waits_for_a_buffer(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&srq_in, 0, SRQ_BUF);
 
-	/* iWARP knows no second try. */
+	/* iWARP does not retry. */
 	if (!strncmp(kpair_ia, "siw", 3))
 		return true;
 	CHECK_EQ(DAT_SUCCESS, kpost_send(srq_links[0].a, &srq_out, 0, 8, 5));
@@ -187,7 +187,7 @@ bool a_refused_resize_changes_nothing(void)
 		CHECK(srq_receive(0, &word, &cookie));
 		CHECK_EQ(i, word);
 	}
-	/* Nor one that is below the watermark. */
+	/* Nor does a post below the watermark. */
 	CHECK_EQ(DAT_SUCCESS, dat_srq_set_lw(srq, 4));
 	CHECK(srq_told(srq, DAT_SRQ_LOW_WATERMARK_EVENT));
 	CHECK_EQ(DAT_INVALID_STATE, DAT_GET_TYPE(dat_srq_resize(srq, 3)));
@@ -244,7 +244,7 @@ static void notify(DAT_PVOID instance_data, const DAT_EVENT *event,
 	complete(&notified);
 }
 
-/* Buffers of an SRQ complete with notification, whatever the EP's flag. */
+/* Buffers of an SRQ complete with notification, regardless of the EP's flags. */
 bool unsignalled_eps_are_notified_of_shared_buffers(void)
 {
 	DAT_EP_ATTR attr = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * srq_test.c - shared receive queues: what they are, and what they carry
+ * srq_test.c - shared receive queues: creation, queries and data
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -16,7 +16,7 @@ struct slink srq_links[SRQ_LINKS];
 static DAT_PROVIDER_ATTR provider;
 static DAT_IA_ATTR ia_attr;
 
-/* Two EPs share an EVD, the third has one of its own. */
+/* The first two EPs share an EVD; the third has its own. */
 DAT_EVD_HANDLE srq_evd(int i)
 {
 	return i < 2 ? srq_pair.b.dto_evd : srq_links[i].evd;
@@ -45,7 +45,7 @@ bool srq_send(int i, u32 word)
 	return sent(i, word) == DAT_DTO_SUCCESS;
 }
 
-/* The word that it has arrived may go with the connection, which it ends. */
+/* The message ends the connection, so its acknowledgement may be lost. */
 bool srq_send_last(int i, u32 word)
 {
 	int status = sent(i, word);
@@ -53,7 +53,7 @@ bool srq_send_last(int i, u32 word)
 	return status == DAT_DTO_SUCCESS || status == DAT_DTO_ERR_FLUSHED;
 }
 
-/* A receive on link i; what came, and in which buffer. */
+/* Dequeues a receive on link @i: its data, and the cookie of its buffer. */
 bool srq_receive(int i, u32 *word, u64 *cookie)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *d;
@@ -71,7 +71,7 @@ bool srq_receive(int i, u32 *word, u64 *cookie)
 	return true;
 }
 
-/* On iWARP what has been sent may not have arrived. */
+/* Compares the counts of the SRQ. On iWARP a completed Send may not have arrived. */
 bool srq_counts(DAT_COUNT available, DAT_COUNT outstanding)
 {
 	DAT_SRQ_PARAM param;
@@ -113,7 +113,7 @@ bool srq_link_open(int i)
 	return srq_connect(i);
 }
 
-/* Ends in the middle of whatever goes on. The peer may be told in many ways. */
+/* Ends a connection with requests outstanding. The peer may get one of several events. */
 bool srq_link_close(int i)
 {
 	DAT_EVENT event;
@@ -304,7 +304,7 @@ static bool an_ep_needs_what_fits(void)
 		  dat_ep_create_with_srq(p->ia, p->b.pz, DAT_HANDLE_NULL,
 					 DAT_HANDLE_NULL, DAT_HANDLE_NULL, srq,
 					 &attr, &ep));
-	/* Of another PZ, only if the provider says so. */
+	/* An EP of another PZ is accepted only if the provider reports support. */
 	attr.srq_soft_hw = 0;
 	ret = dat_ep_create_with_srq(p->ia, p->a.pz, DAT_HANDLE_NULL,
 				     DAT_HANDLE_NULL, DAT_HANDLE_NULL, srq,
@@ -328,7 +328,7 @@ static bool an_ep_with_an_srq_takes_no_buffers_itself(void)
 	CHECK_EQ(DAT_SUCCESS, dat_ep_recv_query(srq_links[0].b, &num, &span));
 	CHECK_EQ(DAT_VALUE_UNKNOWN, num);
 	CHECK_EQ(DAT_VALUE_UNKNOWN, span);
-	/* One without knows all of its own. */
+	/* An EP without SRQ counts its own receives. */
 	CHECK_EQ(DAT_SUCCESS, kpost_recv(srq_pair.a.ep, &srq_out, 0, 64, 0xaa));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_recv_query(srq_pair.a.ep, &num, NULL));
 	CHECK_EQ(1, num);
@@ -346,7 +346,7 @@ static bool what_is_used_is_not_freed(void)
 	return true;
 }
 
-/* The example of the page of dat_srq_query(). */
+/* The example in the manual page of dat_srq_query(). */
 static bool counts_are_those_of_the_page(void)
 {
 	u64 cookie;
@@ -371,7 +371,7 @@ static bool counts_are_those_of_the_page(void)
 	return srq_counts(0, 0);
 }
 
-/* In no order, each buffer is used once, and by the EP that says so. */
+/* In any order, each buffer is used once, by the EP that the event names. */
 static bool buffers_go_round_among_the_eps(void)
 {
 	bool posted[SRQ_MAX];
@@ -385,7 +385,7 @@ static bool buffers_go_round_among_the_eps(void)
 	}
 	CHECK_RET(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ, srq_post(0));
 	for (n = 0; n < 100; n++) {
-		/* Dequeued in another order than sent. */
+		/* Dequeue in another order than the messages were sent. */
 		for (i = 0; i < SRQ_LINKS; i++)
 			CHECK(srq_send(i, 1000 * n + i));
 		for (i = 2; i != 1; i = (i + 1) % SRQ_LINKS) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * srq_test.h - what the tests of shared receive queues share
+ * srq_test.h - shared declarations of the tests of shared receive queues
  */
 #ifndef SELFTESTS_SRQ_TEST_H
 #define SELFTESTS_SRQ_TEST_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * tiny_provider.c - a provider that does nothing but keep count
+ * tiny_provider.c - a provider that only counts calls, for the registry tests
  *
- * Its handles are pointers, which it follows without a look: what a caller
- * lets through that is none of them shows in tiny.bad, or as an oops.
+ * Its handles are pointers, which it dereferences without a check. An invalid handle
+ * that kdapl forwards is counted in tiny.bad, or causes an oops.
  */
 #include <linux/export.h>
 #include <linux/slab.h>
@@ -13,7 +13,7 @@
 struct tiny tiny;
 EXPORT_SYMBOL_GPL(tiny);
 
-/* Freed ones stay, to be recognised; a new one never gets an old address. */
+/* Freed objects are kept for detection. A new object never gets an old address. */
 struct tiny_obj {
 	const DAT_PROVIDER *provider;
 	DAT_HANDLE_TYPE type;
@@ -89,7 +89,7 @@ static DAT_RETURN ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 	return DAT_SUCCESS;
 }
 
-/* Fills in as little, and as badly, as a provider can. */
+/* Fills in few fields, and some wrongly, as a bad provider may. */
 static DAT_RETURN ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async_evd,
 			   DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_attr,
 			   DAT_UINT64 mask, DAT_PROVIDER_ATTR *attr)

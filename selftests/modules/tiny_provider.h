@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * tiny_provider.h - a provider that does nothing but keep count
+ * tiny_provider.h - a provider that only counts calls, for the registry tests
  */
 #ifndef SELFTESTS_TINY_PROVIDER_H
 #define SELFTESTS_TINY_PROVIDER_H
@@ -8,13 +8,13 @@
 #include <dat/dat_registry.h>
 
 /**
- * struct tiny - what has come to the provider
- * @calls: calls of any kind
- * @bad: calls with a handle that is dead or of the wrong type
- * @live: objects that have not been freed
- * @busy: free calls fail
- * @next: the event to dequeue next, or to call the upcall with
- * @upcall: of the last EVD that was made with one
+ * struct tiny - state of the provider
+ * @calls: number of calls of any kind
+ * @bad: number of calls with a handle that is freed or has the wrong type
+ * @live: number of objects that have not been freed
+ * @busy: calls that free an object fail
+ * @next: next event to dequeue or to pass to the upcall
+ * @upcall: upcall of the last EVD created with one
  */
 struct tiny {
 	unsigned int calls;
@@ -28,7 +28,7 @@ struct tiny {
 extern struct tiny tiny;
 extern const DAT_PROVIDER tiny_provider;
 
-/* A connection request, as the device would bring it. */
+/* Queues a connection request, as the device would, and returns it. */
 DAT_CR_HANDLE tiny_request(void);
 
 #endif /* SELFTESTS_TINY_PROVIDER_H */

@@ -16,7 +16,7 @@
 static struct kpair pair;
 static struct kregion a, b;
 
-/* What the upcall of both sides has seen. */
+/* Calls that the upcall of both sides has recorded. */
 static struct {
 	struct completion done;
 	atomic_t running;
@@ -25,7 +25,7 @@ static struct {
 	bool failed;
 } seen;
 
-/* Each message received is answered, from the upcall, until it is enough. */
+/* Answers each received message from the upcall, for ROUNDS messages. */
 static void ping_pong(DAT_PVOID instance_data, const DAT_EVENT *event,
 		      DAT_BOOLEAN more_events)
 {
@@ -34,7 +34,7 @@ static void ping_pong(DAT_PVOID instance_data, const DAT_EVENT *event,
 	const struct kregion *region = d->ep_handle == pair.a.ep ? &a : &b;
 
 	if (event->event_number != DAT_DTO_COMPLETION_EVENT || d->status) {
-		/* The flush at the end is no failure. */
+		/* The flush at the end is not a failure. */
 		if (atomic_read(&seen.rounds) < ROUNDS) {
 			seen.failed = true;
 			complete(&seen.done);
@@ -77,13 +77,13 @@ static bool upcalls_may_post(void)
 	return true;
 }
 
-/* Notes whether two upcalls of the EVD ever run at once. */
+/* Records whether two upcalls of the EVD ever run at once. */
 static void count_alone(DAT_PVOID instance_data, const DAT_EVENT *event,
 			DAT_BOOLEAN more_events)
 {
 	if (atomic_inc_return(&seen.running) != 1)
 		seen.overlapped = true;
-	/* Long enough for another to come meanwhile; sleeping is not allowed. */
+	/* Long enough for another upcall to start. Sleeping is not allowed. */
 	ndelay(9999);
 	atomic_dec(&seen.running);
 	if (atomic_inc_return(&seen.rounds) == ROUNDS)
@@ -131,7 +131,7 @@ static struct {
 	DAT_RETURN accepted;
 } answer;
 
-/* An EVD without completions makes upcalls that may sleep, as accepting does. */
+/* Upcalls of an EVD without completions may sleep, as dat_cr_accept() does. */
 static void accept_in_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
 			     DAT_BOOLEAN more_events)
 {
@@ -188,7 +188,7 @@ static bool upcalls_can_be_switched_off_and_on(void)
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_evd_modify_upcall(pair.a.dto_evd, DAT_UPCALL_DISABLE,
 				       DAT_UPCALL_SAME, DAT_UPCALL_INVOC_NEW));
-	/* Off: the event is there for who looks, and calls nobody. */
+	/* Disabled: the event can be dequeued and causes no upcall. */
 	CHECK_EQ(DAT_DTO_SUCCESS,
 		 kwrite(&pair, &a, 0, 8, b.rmr_context, b.buf));
 	CHECK_EQ(0, atomic_read(&seen.rounds));
@@ -198,7 +198,7 @@ static bool upcalls_can_be_switched_off_and_on(void)
 				       DAT_UPCALL_SAME, DAT_UPCALL_INVOC_NEW));
 	CHECK_EQ(DAT_SUCCESS, kpost_recv(pair.b.ep, &b, 0, 64, 1));
 	CHECK_EQ(DAT_SUCCESS, kpost_send(pair.a.ep, &a, 64, 64, 2));
-	/* One at either side. */
+	/* One on each side. */
 	CHECK(wait_for_completion_timeout(&seen.done, TIMEOUT));
 	CHECK(wait_for_completion_timeout(&seen.done, TIMEOUT));
 	CHECK_EQ(2, atomic_read(&seen.rounds));
@@ -208,9 +208,9 @@ static bool upcalls_can_be_switched_off_and_on(void)
 	return true;
 }
 
-/* Two that post, one while the upcall for the other is about to end. */
+/* Two threads post; one posts while the upcall for the other is about to end. */
 #define HANDOVERS	20000
-/* Two processors of a busy host may take long over each. */
+/* A busy host with two processors may need long for each. */
 #define HANDOVER_TIME	(5 * HZ)
 
 static struct {
@@ -232,7 +232,7 @@ static bool is_soon(const unsigned int *number, unsigned int value)
 {
 	unsigned long limit = jiffies + TIMEOUT;
 
-	/* Pairs with whoever counts. */
+	/* Pairs with the store of the counting thread. */
 	while (smp_load_acquire(number) != value) {
 		if (time_after(jiffies, limit))
 			return false;
@@ -261,7 +261,7 @@ static int post_when_wanted(void *unused)
 			cpu_relax();
 			cond_resched();
 		}
-		/* A little later each time. */
+		/* Vary the delay. */
 		for (pause = i % 512; pause; pause--)
 			cpu_relax();
 		two.ret = two.ret ?: post_event();
@@ -289,7 +289,7 @@ static bool hand_over(void)
 	return true;
 }
 
-/* An EVD with a CQ, whose upcalls are made where its interrupt left it. */
+/* An EVD with a CQ, whose upcalls continue where its interrupt has stopped. */
 static bool no_event_is_left_behind_by_an_upcall_that_ends(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = note_event };
@@ -329,7 +329,7 @@ static int __init upcall_test_init(void)
 	if (ret)
 		return ret;
 	report_run("kdapl_upcall_test", tests, ARRAY_SIZE(tests));
-	/* Whatever a failed test left open. */
+	/* Close the pair that a failed test has left open. */
 	kpair_close(&pair);
 	return 0;
 }

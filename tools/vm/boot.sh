@@ -140,7 +140,7 @@ make_initramfs() {
 script=$1
 shift
 [ -x "$script" ] || die "$script is not an executable file"
-make_initramfs "$@" || die "cannot make the initramfs"
+make_initramfs "$@" || die "cannot create the initramfs"
 
 if [ -n "$icount" ]; then
 	machine=(-accel 'tcg,thread=single' -icount 'shift=0,sleep=off' -smp 1 -cpu "$cpu")
@@ -228,7 +228,7 @@ if [ "${wire%%:*}" = connect ]; then
 		! is_listening "${wire#*:}" || break
 		sleep 0.1
 	done
-	[ "$tries" -gt 0 ] || die "nobody listens at the other end of the wire"
+	[ "$tries" -gt 0 ] || die "the other guest does not listen on the wire"
 fi
 
 # About one in a hundred boots of 6.12 without KVM panics early, and more on a busy
@@ -246,7 +246,7 @@ for try in 1 2 3 4; do
 	fi
 	mv "$log" "$log.panic"
 	[ -z "$wire" ] || exit 123
-	say "boot.sh: the kernel did not come up, see $log.panic; once more"
+	say "boot.sh: the kernel panicked before init, see $log.panic; starting it again"
 done
 
 splat=0
@@ -257,7 +257,7 @@ case $status in
 	# Before the limit, timeout(1) has not sent this SIGKILL.
 	[ "$status" = 124 ] || [ $((SECONDS - began)) -ge "$limit" ] || {
 		[ "$splat" -eq 0 ] || exit 125
-		die "somebody has killed QEMU; everything in $log"
+		die "QEMU was killed before its time limit; the log is $log"
 	}
 	say "boot.sh: out of time after $limit s; the end of $log:"
 	tail -n 30 "$log" >&2

@@ -145,7 +145,7 @@ field() {
 	sed -n "s/^$1=//p"
 }
 
-# Variables for building modules for guests. Guests do not need debug information, which
-# takes 80 % of the build time.
+# Variables for building modules for guests, which do not need debug information. On Linux
+# 6.1 it takes a fifth of the build time.
 # shellcheck disable=SC2034 # for the scripts that source this file
 for_guests=(KCFLAGS=-g0 CONFIG_DEBUG_INFO_BTF_MODULES=)

@@ -44,7 +44,7 @@ make_root() {
 		as_root mmdebstrap --variant=$variant --architectures="$arch" \
 		--include="$include" --skip=check/qemu "$release" "$tmp" "$mirror"; then
 		as_root rm -rf "$tmp"
-		die "cannot make a Debian $release"
+		die "cannot create a root directory of Debian $release"
 	fi
 	as_root mv "$tmp" "$dir"
 }

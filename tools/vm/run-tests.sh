@@ -380,7 +380,7 @@ for version in ${new:+"$new"} "${versions[@]}"; do
 	fi
 done
 if [ $# -eq 0 ] && [ ${#ready[@]} -gt 0 ]; then
-	# The wire runs on each version, because the versions of the kernel differ.
+	# In-kernel tests also run on rxe of each version, because the versions differ.
 	for version in ${debug:+"${ready[@]}"}; do
 		if [ "$(device "$version")" = siw ] && [ -z "$driver" ]; then
 			start_boot "$version" rxe modules

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * connect.c - tests of what an EP makes of the messages of its peer
+ * connect.c - how an EP handles the messages of its peer, in any order
  *
- * These come in another order than they were sent in when ib_cm handles them on
- * two processors, which nothing makes it do when it is wanted.
+ * ib_cm can deliver messages out of order if it handles them on two processors. A test
+ * with real devices cannot force that.
  */
 #include <kunit/test.h>
 #include <rdma/ib_cm.h>
@@ -11,7 +11,7 @@
 
 #include "fake.h"
 
-/* There is no connection behind it. */
+/* Counts disconnects; there is no real connection. */
 static unsigned int leaves;
 
 static int fake_leave(struct rdma_cm_id *id)
@@ -64,7 +64,7 @@ static void who_accepts_is_connected_when_the_peer_is_ready(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DAT_EP_STATE_CONNECTED, dat_ep_state(ep));
 }
 
-/* Only who is connected takes leave. */
+/* A peer disconnects only when connected, so ESTABLISHED is reported before. */
 static void leave_that_overtakes_readiness_ends_a_connection(struct kunit *test)
 {
 	ep->passive = true;

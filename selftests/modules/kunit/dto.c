@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * dto.c - tests of the slots of a queue, and of what a completion makes of them
+ * dto.c - slots of a work queue, and how a completion changes them
  */
 #include <kunit/test.h>
 
@@ -9,7 +9,7 @@
 #include "../../../kdapl/ep/ep.h"
 #include "../../../kdapl/queue/dto.c"
 
-/* No power of two, so that the ring has slots that are not in use. */
+/* Not a power of two, so that the ring has unused slots. */
 #define MAX_DTOS	5
 #define NUM_SLOTS	8
 
@@ -128,7 +128,7 @@ static void slots_come_in_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 10u, wq->tail);
 }
 
-/* Looking is not taking. */
+/* Looking at the next slot does not use it. */
 static void a_slot_is_taken_by_the_head(struct kunit *test)
 {
 	struct dat_dto *dto = dat_workq_slot(wq);
@@ -137,7 +137,7 @@ static void a_slot_is_taken_by_the_head(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
 }
 
-/* Those in front were not signalled. */
+/* Requests before a signalled one have no completion and are freed with it. */
 static void a_completion_gives_back_all_in_front(struct kunit *test)
 {
 	struct dat_dto *dto = NULL;
@@ -208,7 +208,7 @@ static void an_event_tells_of_its_dto(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fake.failures);
 }
 
-/* The length of a receive is what came, and not what there was room for. */
+/* The length of a receive is that of the message, not of the buffer. */
 static void a_receive_tells_what_came(struct kunit *test)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *data =
@@ -258,7 +258,7 @@ static const struct {
 	{ IB_WC_FATAL_ERR, DAT_DTO_ERR_TRANSPORT },
 	{ IB_WC_RESP_TIMEOUT_ERR, DAT_DTO_ERR_TRANSPORT },
 	{ IB_WC_GENERAL_ERR, DAT_DTO_ERR_TRANSPORT },
-	/* What a driver may make up. */
+	/* Values that a driver may return by mistake. */
 	{ IB_WC_GENERAL_ERR + 1, DAT_DTO_ERR_TRANSPORT },
 	{ 0x7fffffff, DAT_DTO_ERR_TRANSPORT },
 };
@@ -279,7 +279,7 @@ static void every_status_has_its_translation(struct kunit *test)
 	}
 }
 
-/* Whatever a device calls it, it is memory that was not registered. */
+/* For every status of the device the failure is reported as unregistered memory. */
 static void a_registration_fails_in_one_way(struct kunit *test)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *data =
@@ -310,7 +310,7 @@ static void a_registration_fails_in_one_way(struct kunit *test)
 	}
 }
 
-/* A hole in the table would be a success. */
+/* An empty entry in the table of statuses would be DAT_DTO_SUCCESS. */
 static void no_failure_is_taken_for_a_success(struct kunit *test)
 {
 	unsigned int i;
@@ -359,7 +359,7 @@ static void a_marker_makes_no_event(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
 }
 
-/* Of a bind's two requests, the first to fail is what failed the bind. */
+/* A bind posts two requests. The first one that fails determines the status. */
 static void the_first_request_waits_for_the_last(struct kunit *test)
 {
 	struct dat_dto *dto = post(test);
@@ -375,7 +375,7 @@ static void the_first_request_waits_for_the_last(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
 }
 
-/* What dat_ep_dto_failed() does then is the same for a bind as for a DTO. */
+/* dat_ep_dto_failed() then treats a bind like a DTO. */
 static void a_bind_that_fails_fails_its_connection(struct kunit *test)
 {
 	const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data =
@@ -388,7 +388,7 @@ static void a_bind_that_fails_fails_its_connection(struct kunit *test)
 	spin_lock_init(&rmr.lock);
 	rmr.obj.handle = &rmr;
 	rmr.current_window = DAT_RMR_NO_WINDOW;
-	/* There are more, so that it keeps its EP. */
+	/* More binds are outstanding, so the RMR keeps its EP. */
 	rmr.outstanding = 1000;
 	for (status = IB_WC_SUCCESS; status <= IB_WC_GENERAL_ERR; status++) {
 		struct dat_dto *dto = post(test);
@@ -422,7 +422,7 @@ static void an_unordered_slot_waits_for_those_in_front(struct kunit *test)
 
 	KUNIT_EXPECT_TRUE(test, finish(dto[1], IB_WC_SUCCESS));
 	KUNIT_EXPECT_EQ(test, start, wq->tail);
-	/* The same once more is no event, nor does it move anything. */
+	/* A second completion causes no event and does not move the tail. */
 	KUNIT_EXPECT_FALSE(test, finish(dto[1], IB_WC_SUCCESS));
 	KUNIT_EXPECT_EQ(test, start, wq->tail);
 	KUNIT_EXPECT_TRUE(test, finish(dto[0], IB_WC_SUCCESS));
@@ -446,7 +446,7 @@ static void what_completed_out_of_order_is_not_lost(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
 }
 
-/* The device has lost completions, and then they come after all. */
+/* The device has lost completions and delivers them later. */
 static void a_slot_that_is_kept_completes_nothing(struct kunit *test)
 {
 	struct dat_dto *dto[3];
@@ -457,7 +457,7 @@ static void a_slot_that_is_kept_completes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, dat_workq_reap(wq, &evd));
 	dat_workq_keep(wq);
 	KUNIT_EXPECT_NULL(test, wq->slots);
-	/* The queue goes on with others. */
+	/* The queue continues with new slots. */
 	dat_workq_set(wq, dat_workq_alloc(MAX_DTOS), MAX_DTOS);
 	KUNIT_ASSERT_NOT_NULL(test, wq->slots);
 	post(test);
@@ -480,7 +480,7 @@ static void who_waits_is_woken_by_the_last(struct kunit *test)
 	wq->waited = true;
 	KUNIT_EXPECT_TRUE(test, finish(last, IB_WC_SUCCESS));
 	KUNIT_EXPECT_EQ(test, 0, fake.drains);
-	/* Be it as plain as can be. */
+	/* Even an ordinary completion. */
 	KUNIT_EXPECT_TRUE(test, finish(first, IB_WC_SUCCESS));
 	KUNIT_EXPECT_EQ(test, 1, fake.drains);
 	first = post(test);

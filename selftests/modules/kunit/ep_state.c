@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_state.c - tests of the states of an EP
+ * ep_state.c - states of an EP
  */
 #include <kunit/test.h>
 
@@ -8,7 +8,7 @@
 
 #include "../../../kdapl/ep/ep_state.c"
 
-/* The last two states are of EPs with several paths, which there are not. */
+/* The last two states are for EPs with several paths, which kdapl does not support. */
 #define NUM_STATES	(DAT_EP_STATE_COMPLETION_PENDING + 1)
 
 static struct dat_ep ep;
@@ -46,13 +46,13 @@ static void a_peer_that_is_heard_may_be_answered(struct kunit *test)
 		flush_work(&ep.notify_work);
 		KUNIT_EXPECT_EQ(test, pending, notified);
 		KUNIT_EXPECT_EQ(test, pending, dat_ep_may_answer(&ep, state));
-		/* It is CONNECTED when the transport knows. */
+		/* The EP is CONNECTED when the transport has reported it. */
 		KUNIT_EXPECT_EQ(test, state, ep.state);
 		ep.heard = false;
 	}
 }
 
-/* The target varies with the mask, so that every pair of states comes up. */
+/* The target state varies with the mask, so that every pair of states is tested. */
 static void moves_if_the_mask_has_its_state(struct kunit *test)
 {
 	unsigned int from, mask, to;
@@ -99,7 +99,7 @@ static void a_mask_can_name_several_states(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DAT_EP_STATE_DISCONNECTED, dat_ep_state(&ep));
 }
 
-/* Numbers, as a consumer compares them: a list of names would only be copied. */
+/* Literal numbers, as a consumer compares them: names would repeat the code's table. */
 static const u32 errors[] = {
 	[DAT_EP_STATE_UNCONNECTED]			= 0x8007002f,
 	[DAT_EP_STATE_ACTIVE_CONNECTION_PENDING]	= 0x80070030,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * error.c - tests of DAT_RETURN: how it is made up, and its names
+ * error.c - DAT_RETURN: its parts and its names
  */
 #include <kunit/test.h>
 #include <linux/string.h>
@@ -58,7 +58,7 @@ struct known {
 	const char *minor;
 };
 
-/* The numbers are part of the ABI, so they stand here as numbers. */
+/* The numbers are ABI, so the test has them as literals. */
 static const struct known known[] = {
 	{ 0x00000000, "DAT_SUCCESS", "" },
 	{ 0x80010001, "DAT_ABORT", "DAT_SUB_INTERRUPTED" },
@@ -95,7 +95,7 @@ static void known_values_have_their_names(struct kunit *test)
 	}
 }
 
-/* A hole in the table would be a NULL, a slip two names that are the same. */
+/* A missing entry in the table would be NULL, a typing error a duplicate. */
 static void every_type_has_a_name_of_its_own(struct kunit *test)
 {
 	const char *name, *minor;

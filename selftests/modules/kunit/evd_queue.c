@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd_queue.c - tests of the ring of an EVD, and of the CQ behind it
+ * evd_queue.c - the ring of an EVD, and the CQ behind it
  */
 #include <kunit/test.h>
 
@@ -9,7 +9,7 @@
 #include <linux/sched.h>
 #include <linux/vmalloc.h>
 
-/* Called where others come in between. */
+/* Called where other threads may run between batches. */
 static void (*between_batches)(void);
 
 #undef cond_resched
@@ -53,7 +53,7 @@ static void evd_queue_test_exit(struct kunit *test)
 	dat_workq_destroy(&ep.sq);
 }
 
-/* Makes the ring empty, as it is after @count events. */
+/* Empties the ring and sets its counters to the state after @count events. */
 static void rewind_to(u32 count)
 {
 	evd.head = count;
@@ -118,7 +118,7 @@ static int pop_for_upcall(bool *more)
 	return pop_another_for_upcall(more, &drained);
 }
 
-/* A Send that has completed, and waits in the CQ. */
+/* Puts the completion of a Send into the CQ. */
 static void send_done(struct kunit *test, u32 cookie, bool silent)
 {
 	struct dat_dto *dto = dat_workq_slot(&ep.sq);
@@ -167,7 +167,7 @@ static void it_holds_as_many_as_it_has_entries(struct kunit *test)
 	}
 }
 
-/* With every number of events in it, past the end of 32 bits. */
+/* For every number of queued events, past the wrap of the 32-bit counters. */
 static void order_is_kept_while_counters_wrap(struct kunit *test)
 {
 	unsigned int fill, in, out;
@@ -197,7 +197,7 @@ static void an_overflow_is_reported_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, push(RING_SIZE));
 	KUNIT_EXPECT_FALSE(test, push(RING_SIZE));
 	KUNIT_EXPECT_EQ(test, 1, fake.overflows);
-	/* What is taken out ends it; the next is another. */
+	/* Dequeuing ends the overflow; the next overflow is reported again. */
 	KUNIT_EXPECT_EQ(test, 0, pop());
 	KUNIT_EXPECT_TRUE(test, push(RING_SIZE));
 	KUNIT_EXPECT_EQ(test, 1, fake.overflows);
@@ -205,7 +205,7 @@ static void an_overflow_is_reported_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, fake.overflows);
 }
 
-/* What the consumer asked for may be less than the ring has. */
+/* The queue length may be less than the entries of the ring. */
 static void the_queue_length_makes_it_full(struct kunit *test)
 {
 	evd.qlen = RING_SIZE - 1;
@@ -233,7 +233,7 @@ static void the_ring_is_older_than_the_cq(struct kunit *test)
 	send_done(test, 3, false);
 	KUNIT_EXPECT_EQ(test, 1, pop());
 	KUNIT_EXPECT_EQ(test, 2, pop());
-	/* The one that is still in the CQ is older than this. */
+	/* The completion in the CQ is older than this event. */
 	push(4);
 	KUNIT_EXPECT_EQ(test, 3, pop());
 	KUNIT_EXPECT_EQ(test, 4, pop());
@@ -249,7 +249,7 @@ static void a_full_ring_leaves_completions_in_the_cq(struct kunit *test)
 	dat_evd_collect(&evd);
 	KUNIT_EXPECT_EQ(test, RING_SIZE, fake.next_completion);
 	KUNIT_EXPECT_EQ(test, 0, fake.overflows);
-	/* An event that is no completion has nowhere to wait. */
+	/* Only completions can wait in the CQ; other events overflow. */
 	KUNIT_EXPECT_FALSE(test, push(99));
 	KUNIT_EXPECT_EQ(test, 1, fake.overflows);
 	KUNIT_EXPECT_EQ(test, RING_SIZE, fake.next_completion);
@@ -349,7 +349,7 @@ static void silent_events_come_when_they_are_asked_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, pop_for_upcall(&more));
 	KUNIT_EXPECT_EQ(test, 2, pop_for_upcall(&more));
 	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
-	/* Once all are delivered, later ones wait again. */
+	/* When all have been delivered, later completions wait again. */
 	push_silent(3);
 	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
 }
@@ -367,14 +367,14 @@ static void upcalls_poll_once_for_many(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, drained);
 		KUNIT_EXPECT_EQ(test, i < 2, dat_evd_upcall_pending(&evd));
 	}
-	/* This one is for the interrupt. */
+	/* This completion raises an interrupt. */
 	send_done(test, 3, false);
 	KUNIT_EXPECT_EQ(test, NOTHING, pop_another_for_upcall(&more, &drained));
 	KUNIT_EXPECT_EQ(test, 1, fake.polls);
 	KUNIT_EXPECT_EQ(test, 3, pop_for_upcall(&more));
 }
 
-/* Nobody tells of what comes between the last look at the CQ and its arming. */
+/* A completion between the last poll of the CQ and its arming raises no interrupt. */
 static void who_looks_again_finds_what_nobody_tells_of(struct kunit *test)
 {
 	bool more;
@@ -387,7 +387,7 @@ static void who_looks_again_finds_what_nobody_tells_of(struct kunit *test)
 	send_done(test, 2, false);
 	send_done(test, 3, false);
 	KUNIT_EXPECT_TRUE(test, dat_evd_look_again(&evd));
-	/* It is not taken from anybody. */
+	/* Looking again does not dequeue the completion. */
 	KUNIT_EXPECT_TRUE(test, dat_evd_look_again(&evd));
 	send_done(test, 4, false);
 	KUNIT_EXPECT_EQ(test, 2, pop_for_upcall(&more));
@@ -409,7 +409,7 @@ static void what_upcalls_have_taken_is_older_than_the_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, pop_for_upcall(&more));
 	send_done(test, 5, false);
 	KUNIT_EXPECT_EQ(test, 3, pop());
-	/* It comes behind all that has happened before. */
+	/* The event is queued behind all earlier ones. */
 	push(6);
 	KUNIT_EXPECT_EQ(test, 4, pop());
 	KUNIT_EXPECT_EQ(test, 5, pop());
@@ -439,7 +439,7 @@ static struct {
 	bool in_order;
 } meanwhile;
 
-/* Some come, and more are taken out, so that it ends. */
+/* Pushes fewer events than it pops, so that the swap finishes. */
 static void push_and_pop(void)
 {
 	unsigned int i;
@@ -468,7 +468,7 @@ static void expect_the_rest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fake.overflows);
 }
 
-/* To a ring of @entries, and from a ring that is no longer ours. */
+/* Swaps to a ring of @entries. The old ring remains the caller's. */
 static bool swap_to(struct dat_evd_entry **rings, unsigned int which, u32 entries)
 {
 	return dat_evd_swap_ring(&evd, rings[which], entries, entries) !=
@@ -503,7 +503,7 @@ static void events_move_while_others_come_and_go(struct kunit *test)
 	vfree(rings[1]);
 }
 
-/* It looks each time whether all will fit. */
+/* The swap checks again before each batch that all events fit. */
 static void events_stay_if_too_many_come_meanwhile(struct kunit *test)
 {
 	struct dat_evd_entry *rings[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * event.c - tests of the way of an event into the ring of a process
+ * event.c - translation of events for the ring of a process
  */
 #include <kunit/test.h>
 
@@ -11,7 +11,7 @@
 static struct dat_file file;
 static struct dat_uevd *evd;
 static DAT_EVENT kevent;
-/* Its address is the kernel's handle, what is in it the process's. */
+/* Its address is the kernel's handle, its value the process's handle. */
 static DAT_CONTEXT khandle;
 
 static int event_test_init(struct kunit *test)
@@ -39,7 +39,7 @@ static void event_test_exit(struct kunit *test)
 	xa_destroy(&file.objects);
 }
 
-/* What the process sees of the event. */
+/* Delivers the event and returns it as the process sees it. */
 static const struct dat_dev_event *deliver(DAT_EVENT_NUMBER number)
 {
 	kevent.event_number = number;
@@ -109,7 +109,7 @@ static void an_async_error_keeps_its_reason(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 4711, event->handle);
 		KUNIT_EXPECT_EQ(test, 30 + i, event->status);
 	}
-	/* The object may have gone. */
+	/* The object may have been freed. */
 	data->dat_handle = DAT_HANDLE_NULL;
 	event = deliver(DAT_ASYNC_ERROR_EP_BROKEN);
 	KUNIT_EXPECT_EQ(test, 0, event->handle);
@@ -147,7 +147,7 @@ static void private_data_is_cut_to_its_buffer(struct kunit *test)
 	}
 }
 
-/* A handle for the request, which the process learns from the event. */
+/* The event contains the new handle of the request. */
 static void a_request_gets_a_handle(struct kunit *test)
 {
 	DAT_CR_ARRIVAL_EVENT_DATA *data =
@@ -168,13 +168,13 @@ static void a_request_gets_a_handle(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, cr);
 	if (cr)
 		dat_uobj_put(cr);
-	/* The service point may have gone. */
+	/* The service point may have been freed. */
 	fake.sp = 0;
 	event = deliver(DAT_CONNECTION_REQUEST_EVENT);
 	KUNIT_EXPECT_EQ(test, 0, event->handle);
 }
 
-/* The process did not make it: it learns of it by the request. */
+/* The kernel has created the EP: the request reports its handle to the process. */
 static void an_ep_that_comes_along_gets_a_handle(struct kunit *test)
 {
 	DAT_CONTEXT ep = { .as_64 = 0 };
@@ -188,7 +188,7 @@ static void an_ep_that_comes_along_gets_a_handle(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, cr);
 	KUNIT_EXPECT_EQ(test, 99, to_ucr(cr)->ep);
 	dat_uobj_put(cr);
-	/* One that it made has one. */
+	/* An EP that the process has created has a handle. */
 	ep.as_64 = 5;
 	cr = dat_uobj_get(&file, deliver(DAT_CONNECTION_REQUEST_EVENT)->cr,
 			  DAT_HANDLE_TYPE_CR);
@@ -210,7 +210,7 @@ static void a_request_whose_ep_gets_none_is_rejected(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&file.num_objects));
 }
 
-/* Else the peer would wait for an answer that cannot come. */
+/* Otherwise the peer would wait for an answer that cannot come. */
 static void a_request_without_room_is_rejected(struct kunit *test)
 {
 	unsigned int i;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * fake.c - the surroundings of the sources under test
+ * fake.c - replacements for the functions that the tested sources call
+ *
+ * Each function counts its calls in struct fake, or returns a value that a test has set
+ * there. Tests call them through the sources, in process context.
  */
 #include <linux/module.h>
 #include <linux/scatterlist.h>
@@ -66,10 +69,10 @@ static int fake_map_mr_sg(struct ib_mr *mr, struct scatterlist *sgl, int num,
 }
 
 /**
- * fake_alloc_mr - an MR, of which there is one at a time
- * @pd: its PD
- * @type: its type
- * @num: for how many pages
+ * fake_alloc_mr - replace ib_alloc_mr(); only one MR exists at a time
+ * @pd: the PD
+ * @type: type of the MR
+ * @num: maximum number of pages
  *
  * Return: the MR.
  */
@@ -95,7 +98,7 @@ static int fake_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 }
 
 /**
- * fake_reset - forget what has happened, before a test
+ * fake_reset - reset all counters and values before a test
  */
 void fake_reset(void)
 {
@@ -114,8 +117,8 @@ void fake_reset(void)
 
 /**
  * fake_complete - put a completion into the CQ
- * @wr_id: of the work request
- * @status: how it ended
+ * @wr_id: wr_id of the work request
+ * @status: status of the completion
  */
 void fake_complete(u64 wr_id, enum ib_wc_status status)
 {
@@ -326,7 +329,7 @@ void dat_context_revoked(struct dat_ia *ia, DAT_RMR_CONTEXT context)
 	fake.revoked = context;
 }
 
-/* The kernel API, as /dev/dat sees it: a handle is the address of its context. */
+/* The kernel API as called by /dev/dat: a handle is the address of its context. */
 
 DAT_RETURN dat_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)
 {
@@ -370,7 +373,7 @@ DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle)
 	return DAT_SUCCESS;
 }
 
-/* The rest of the engine */
+/* Other functions of kdapl/ */
 
 void dat_owner_uncharge(struct dat_owner *owner, long bytes)
 {
@@ -380,7 +383,7 @@ void dat_object_uncharge_hca(struct dat_object *obj)
 {
 }
 
-/* The rest of /dev/dat */
+/* Other functions of chardev/ */
 
 unsigned long dat_limit(enum dat_limit which)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * fake.h - what surrounds the sources under test
+ * fake.h - replacements for the functions that the tested sources call
  *
- * Each source is included by one file here, so that its static functions can be
- * reached and the tests run what is shipped and not a copy. The sources call
- * each other; whatever else they call is in fake.c, and remembers its caller.
+ * Each source is included by one file here, so that tests reach its static functions and
+ * run the shipped code. The sources call each other. fake.c replaces every other function
+ * they call and counts the calls.
  */
 #ifndef SELFTESTS_KUNIT_FAKE_H
 #define SELFTESTS_KUNIT_FAKE_H
@@ -14,7 +14,7 @@
 
 #include <dat/kdat.h>
 
-/* kdapl.ko, which is loaded as well, exports the same names. */
+/* kdapl.ko, which is also loaded, exports the same names. */
 #undef EXPORT_SYMBOL_GPL
 #define EXPORT_SYMBOL_GPL(sym)
 
@@ -29,46 +29,46 @@ struct dat_workq_ops;
 #define FAKE_MAX_EVENTS		4
 
 /**
- * struct fake - what the sources have asked of their surroundings
- * @ibdev: a device, for whatever needs one
- * @quirks: its defects
- * @list_page: what dat_dev_page_size() returns
+ * struct fake - recorded calls of the sources, and values returned to them
+ * @ibdev: a device
+ * @quirks: quirks of the device
+ * @list_page: return value of dat_dev_page_size()
  * @overflows: calls of dat_evd_overflow()
  * @kicks: calls of dat_evd_schedule_upcall()
  * @breaks: calls of dat_ep_break_soon()
  * @drains: calls of dat_ep_drained()
  * @failures: calls of dat_ep_dto_failed()
- * @failure: status that the last of them had
+ * @failure: status passed to the last of them
  * @added: called by dat_stats_made() if not NULL
  * @live: objects that are counted as having a handle
- * @completions: what the CQ holds
- * @num_completions: how many there are
- * @next_completion: the one that is polled next
- * @polls: how often it was polled
- * @keeps_pages: what dat_dev_keeps_pages() returns
+ * @completions: completions in the CQ
+ * @num_completions: number of @completions
+ * @next_completion: index of the completion that is polled next
+ * @polls: number of polls of the CQ
+ * @keeps_pages: return value of dat_dev_keeps_pages()
  * @maps: calls of ib_map_mr_sg()
- * @segments: what ib_map_mr_sg() was given
- * @num_segments: how many there were
- * @map_result: what it returns if not 0
- * @page_size: the page size it was given
- * @mr_pages: for how many pages the last MR was made
- * @freed_mrs: MRs that are no more
+ * @segments: segments passed to ib_map_mr_sg()
+ * @num_segments: number of @segments
+ * @map_result: return value of ib_map_mr_sg() if not 0
+ * @page_size: page size passed to ib_map_mr_sg()
+ * @mr_pages: maximum number of pages of the last MR
+ * @freed_mrs: number of MRs that have been freed
  * @registrations: calls of dat_regqp_register()
- * @register_result: what it returns
+ * @register_result: return value of dat_regqp_register()
  * @settled: calls of dat_fmr_done()
- * @settled_status: status that the last of them had
+ * @settled_status: status passed to the last of them
  * @revoked: context of the last dat_context_revoked()
  * @rejects: calls of dat_cr_reject_no_room()
  * @local_ep: EP of every request, or NULL
- * @made_ep: what dat_uep_made() returns
- * @sp: what dat_usp_handle() returns
+ * @made_ep: return value of dat_uep_made()
+ * @sp: return value of dat_usp_handle()
  * @triggers: calls of dat_ucno_trigger()
- * @trigger: EVD of the last of them
+ * @trigger: EVD passed to the last of them
  * @unuses: calls of dat_ucno_unuse()
  * @losses: calls of dat_ustats_overflow()
- * @charged: what dat_charge() has been asked for, and dat_uncharge() has not got
- * @events: of connections, from dat_ep_connect_event() and dat_ep_disconnected()
- * @num_events: how many there were
+ * @charged: bytes charged by dat_charge() and not yet uncharged
+ * @events: connection events, from dat_ep_connect_event() and dat_ep_disconnected()
+ * @num_events: number of @events
  */
 struct fake {
 	struct ib_device ibdev;
@@ -113,7 +113,7 @@ struct fake {
 };
 
 extern struct fake fake;
-/* Of every EP: its works run in system_wq. */
+/* Owner of every EP: its works run in system_wq. */
 extern struct dat_owner fake_owner;
 extern const struct dat_workq_ops fake_workq_ops;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * linger.c - tests of the limits of ended connections that are kept
+ * Tests of linger.c: limits of ended connections that are kept until the peer answers
  */
 #include <kunit/test.h>
 #include <rdma/rdma_cm.h>
 
 #include "fake.h"
 
-/* There is no connection behind it. */
+/* Counts destroyed ids; there is no real connection. */
 static unsigned int destroyed;
 
 static void fake_lock(struct rdma_cm_id *id)
@@ -67,7 +67,7 @@ static void linger_test_exit(struct kunit *test)
 	}
 }
 
-/* How many of a user's connections are kept, of so many that end. */
+/* Ends @num connections of a user and returns how many of them are kept. */
 static unsigned int kept(struct dat_user *user, unsigned int num)
 {
 	unsigned int before = destroyed, i;
@@ -109,7 +109,7 @@ static void an_answer_makes_room(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, LINGER_MAX_USER, kept(&users[0], 2000));
 	KUNIT_EXPECT_EQ(test, 0, kept(&users[0], 1));
-	/* Of the last that was kept. */
+	/* Event of the connection that was kept last. */
 	id->event_handler(id, &event);
 	flush_delayed_work(&linger_work);
 	KUNIT_EXPECT_EQ(test, 1, kept(&users[0], 2));

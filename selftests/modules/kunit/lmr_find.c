@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr_find.c - tests of what stands between a triplet and memory
+ * lmr_find.c - lookup and checks of the LMR of a triplet
  */
 #include <kunit/test.h>
 
@@ -42,7 +42,7 @@ static void lmr_find_test_exit(struct kunit *test)
 	xa_destroy(&other_ia.lmrs);
 }
 
-/* Only to be compared. */
+/* Returns the LMR for comparison only. */
 static struct dat_lmr *found(struct dat_ia *in, u32 key)
 {
 	struct dat_lmr *it;
@@ -86,7 +86,7 @@ static void a_range_ends_where_the_lmr_ends(struct kunit *test)
 				    "range %u", i);
 }
 
-/* Of these, the sum of address and length is small, or the LMR's. */
+/* In these triplets address + length overflows to a small value, or into the LMR. */
 static void a_range_cannot_wrap_around(struct kunit *test)
 {
 	static const u64 ranges[][2] = {
@@ -149,7 +149,7 @@ static void a_context_is_compared_to_the_last_bit(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, found(&ia, KEY));
 }
 
-/* Somebody else's LMR has the index now. */
+/* Another LMR has the index now. */
 static void removing_spares_another_lmr(struct kunit *test)
 {
 	static struct dat_lmr other;
@@ -161,7 +161,7 @@ static void removing_spares_another_lmr(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &lmr, found(&ia, KEY));
 }
 
-/* As memory that is not registered has: told apart by what they cover. */
+/* LMRs of unregistered memory share a context and are distinguished by their ranges. */
 static void lmrs_can_share_a_context(struct kunit *test)
 {
 	static struct dat_lmr others[2];
@@ -189,7 +189,7 @@ static void lmrs_can_share_a_context(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &others[1],
 			    dat_lmr_find_range(&ia, NULL, &segment));
 	rcu_read_unlock();
-	/* Twice does no harm. */
+	/* Removing twice has no effect. */
 	dat_lmr_remove(&lmr);
 	dat_lmr_remove(&others[0]);
 	KUNIT_EXPECT_PTR_EQ(test, &others[1], found(&ia, KEY));
@@ -210,13 +210,13 @@ static void contexts_that_end_alike_are_told_apart(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, &others[i],
 				    found(&ia, others[i].lkey));
 	KUNIT_EXPECT_PTR_EQ(test, &lmr, found(&ia, KEY));
-	/* The last one is found first. */
+	/* The last LMR is found first. */
 	for (i = 2; i-- > 0;) {
 		dat_lmr_remove(&others[i]);
 		KUNIT_EXPECT_NULL(test, found(&ia, others[i].lkey));
 		KUNIT_EXPECT_PTR_EQ(test, &lmr, found(&ia, KEY));
 	}
-	/* By way of what is registered by posting. */
+	/* For LMRs that are registered by posting. */
 	KUNIT_EXPECT_EQ(test, 0, dat_lmr_insert_key(&others[0], others[0].lkey));
 	KUNIT_EXPECT_PTR_EQ(test, &others[0],
 			    found(&ia, others[0].lkey));
@@ -225,7 +225,7 @@ static void contexts_that_end_alike_are_told_apart(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, found(&ia, others[0].lkey));
 }
 
-/* What has no memory has the context 0, which may be another's. */
+/* An LMR without memory has context 0, which may also belong to another LMR. */
 static void no_context_is_that_of_no_memory(struct kunit *test)
 {
 	static struct dat_lmr empty, bypass;
@@ -258,7 +258,7 @@ static int entries(struct xarray *xa)
 	return num;
 }
 
-/* The one that was freed last, which whoever is next may need, or not. */
+/* The slot of the last freed LMR is kept for the next LMR. */
 static void one_slot_is_kept(struct kunit *test)
 {
 	static struct dat_lmr next;
@@ -272,7 +272,7 @@ static void one_slot_is_kept(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, dat_lmr_insert(&lmr));
 		KUNIT_EXPECT_EQ(test, 1, entries(&ia.lmrs));
 	}
-	/* What took a slot that was kept stays when the next one is. */
+	/* An LMR in a slot that was kept remains when the next slot is kept. */
 	for (i = 1; i < 4; i++) {
 		next.lkey = KEY + 256 * i;
 		KUNIT_ASSERT_EQ(test, 0, dat_lmr_insert(&next));
@@ -281,7 +281,7 @@ static void one_slot_is_kept(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, &lmr, found(&ia, KEY));
 		KUNIT_EXPECT_NULL(test, found(&ia, next.lkey));
 	}
-	/* By way of what is registered by posting. */
+	/* For LMRs that are registered by posting. */
 	KUNIT_EXPECT_EQ(test, -EBUSY, dat_lmr_insert_key(&next, KEY));
 	KUNIT_EXPECT_EQ(test, 0, dat_lmr_insert_key(&next, next.lkey));
 	KUNIT_EXPECT_PTR_EQ(test, &next, found(&ia, next.lkey));
@@ -304,7 +304,7 @@ static DAT_RETURN check(struct dat_ia *in, struct dat_pz *of, u64 address,
 	ret = dat_lmr_check(in, of, &segment, privilege);
 	allowed = dat_lmr_allows(in, of, &segment, privilege);
 	rcu_read_unlock();
-	/* All that is here is found at once. */
+	/* All LMRs here are in the lookup cache. */
 	return !ret == allowed ? ret : DAT_INTERNAL_ERROR;
 }
 
@@ -354,7 +354,7 @@ static void what_is_another_s_cannot_be_used(struct kunit *test)
 			check(&ia, &pz, ADDRESS, 1, KEY + 1, LOCAL_WRITE));
 	KUNIT_EXPECT_EQ(test, no_read,
 			check(&ia, &pz, ADDRESS, 1, 0, LOCAL_READ));
-	/* Nor is its extent revealed. */
+	/* The error must not reveal the range of the LMR either. */
 	KUNIT_EXPECT_EQ(test, no_read,
 			check(&ia, &other_pz, 0, U32_MAX, KEY, LOCAL_READ));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr_fit.c - tests of how memory is fitted into a fast registration
+ * lmr_fit.c - how memory is fitted into a fast registration
  */
 #include <kunit/test.h>
 #include <linux/sizes.h>
@@ -63,7 +63,7 @@ static void both_ends_may_be_within_a_page(struct kunit *test)
 {
 	add(0x100fff, MAX_PAGES * SZ_4K);
 	KUNIT_EXPECT_EQ(test, 0, do_fit(false, 0xfff));
-	/* From the first 4 KiB of the first 8 to the first 4 of the last. */
+	/* From the first 4 KiB of the first 8 KiB page to the first 4 KiB of the last. */
 	expect(test, SZ_8K, MAX_PAGES / 2 + 1);
 }
 
@@ -76,7 +76,7 @@ static void large_pages_if_wanted(struct kunit *test)
 	expect(test, SZ_16K, 4);
 }
 
-/* Half of it is in either of two large pages, however large. */
+/* Half of the memory is in each of two large pages, of any size. */
 static void no_page_is_much_larger_than_the_memory(struct kunit *test)
 {
 	add(0x3ffff000, SZ_8K);
@@ -146,7 +146,7 @@ static void devices_with_lists_of_pieces(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, do_fit(false, 0));
 	KUNIT_EXPECT_EQ(test, IB_MR_TYPE_SG_GAPS, fit.type);
 	KUNIT_EXPECT_EQ(test, 2, fit.num);
-	/* But not for what a list of pages can hold. */
+	/* But not for memory that fits into a list of pages. */
 	nents = 0;
 	length = 0;
 	add(0x40000123, 100);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr_map.c - tests of how a range of an LMR is cut out of its segments
+ * lmr_map.c - how a range of an LMR is mapped from its segments
  */
 #include <kunit/test.h>
 
@@ -11,7 +11,7 @@
 #define ADDRESS		0x7f1200000123ULL
 #define KEY		0x00abcdffu
 
-/* Of different lengths, so that a segment too far is seen. */
+/* Of different lengths, so that a wrong segment is detected. */
 static const struct ib_sge segments[] = {
 	{ .addr = 0x10123, .length = 0xedd },
 	{ .addr = 0x20000, .length = 0x1000 },
@@ -77,7 +77,7 @@ static void every_byte_is_in_its_segment(struct kunit *test)
 #define MANY		1000u
 #define STEP		DAT_SG_STEP
 
-/* An LMR of many segments, each of a page, none next to another. */
+/* Creates an LMR of many segments of one page, of which no two are contiguous. */
 static struct scatterlist *make_many(struct kunit *test)
 {
 	struct scatterlist *list = kunit_kcalloc(test, MANY, sizeof(*list),
@@ -106,7 +106,7 @@ static void find_in_many_walks_one_step(struct kunit *test)
 	u32 offset;
 
 	for (i = 0; i < MANY; i++) {
-		/* To walk over any of these leads astray. */
+		/* Lengths that give a wrong result if the code reads these segments. */
 		for (j = 0; j < MANY; j++)
 			sg_dma_len(&list[j]) =
 				j / STEP == i / STEP ? PAGE_SIZE : 0;
@@ -125,7 +125,7 @@ static void more_than_a_list_holds_is_not_looked_at(struct kunit *test)
 	struct scatterlist *list = make_many(test);
 
 	KUNIT_ASSERT_LT(test, most + 1, MANY);
-	/* The one behind the last that fits would be taken for the end. */
+	/* If read, the segment behind the last one that fits would end the range. */
 	sg_dma_len(&list[most + 1]) = U32_MAX;
 	KUNIT_EXPECT_EQ(test, -E2BIG,
 			dat_lmr_map_mr(&lmr, &mr, 0, lmr.length, 0));
@@ -144,7 +144,7 @@ static u64 bus_address(u64 offset)
 	return segments[i].addr + offset;
 }
 
-/* Does the MR show these bytes of the LMR, one after the other? */
+/* Checks that the MR maps these bytes of the LMR in order. */
 static bool shows(u64 offset, u32 length)
 {
 	unsigned int i;
@@ -163,7 +163,7 @@ static bool shows(u64 offset, u32 length)
 	return !length;
 }
 
-/* A window, whose peers count as its owner does. */
+/* Maps a window whose peers use the owner's addresses. */
 static int map(u64 address, u32 length)
 {
 	return dat_lmr_map_mr(&lmr, &mr, address, length, address);
@@ -217,7 +217,7 @@ static void peers_may_count_otherwise(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, shows(5, 7));
 }
 
-/* Only the low eight bits are the owner's, so 0xff is followed by 0. */
+/* Only the low eight bits change, so 0 follows 0xff. */
 static void every_mapping_has_another_key(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, map(ADDRESS, 1));
@@ -231,14 +231,14 @@ static void a_failure_leaves_the_key(struct kunit *test)
 {
 	fake.map_result = -EINVAL;
 	KUNIT_EXPECT_EQ(test, -EINVAL, map(ADDRESS, LENGTH));
-	/* Not all that was asked for. */
+	/* The device maps fewer segments than requested. */
 	fake.map_result = NUM_SEGMENTS - 1;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, map(ADDRESS, LENGTH));
 	KUNIT_EXPECT_EQ(test, KEY, mr.rkey);
 	KUNIT_EXPECT_EQ(test, 0, mr.iova);
 }
 
-/* Six pieces that join, of which a window has no list in small pages. */
+/* Six contiguous pieces, for which a window's list of small pages is too short. */
 static void large_ranges(void)
 {
 	unsigned int i;
@@ -261,7 +261,7 @@ static void a_large_range_takes_larger_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PAGE_SIZE, fake.page_size);
 	KUNIT_EXPECT_EQ(test, 0, map(lmr.address, small + 1));
 	KUNIT_EXPECT_EQ(test, 2 * PAGE_SIZE, fake.page_size);
-	/* It may be in a softirq. */
+	/* The bind may run in softirq. */
 	fake.quirks = DAT_QUIRK_LARGE_PAGES_SLEEP;
 	KUNIT_EXPECT_EQ(test, -E2BIG, map(lmr.address, small + 1));
 	KUNIT_EXPECT_EQ(test, 0, map(lmr.address + 1, small - 1));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * lmr_mr.c - tests of how an LMR is registered that is unlike most
+ * lmr_mr.c - registration of unusual LMRs
  */
 #include <kunit/test.h>
 
 #include "fake.h"
 
-/* The core's counts what devices have that it knows. */
+/* The core's function updates statistics of registered devices only. */
 #define ib_alloc_mr		fake_alloc_mr
 #include "../../../kdapl/mem/lmr_mr.c"
 
@@ -19,7 +19,7 @@ static struct dat_pz pz;
 static struct ib_pd pd;
 static unsigned int maps;
 
-/* As ib_sg_to_pages(): up to where the memory does not join. */
+/* As ib_sg_to_pages(): maps up to the first segment that is not contiguous. */
 static int map_what_joins(struct ib_mr *mr, struct scatterlist *list, int num,
 			  unsigned int *sg_offset)
 {
@@ -71,7 +71,7 @@ static void whole_pages_are_looked_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, fake.freed_mrs);
 }
 
-/* As bounce buffers may lie. */
+/* Segments such as bounce buffers may have. */
 static void what_does_not_join_is_no_list_of_pages(struct kunit *test)
 {
 	sg_dma_address(&sgl[1]) += 0x800;
@@ -92,7 +92,7 @@ static void what_does_not_join_may_be_a_list_of_pieces(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, fake.freed_mrs);
 }
 
-/* A device cannot find a byte whose place in its page is another. */
+/* A device cannot map a byte to another offset in its page. */
 static void addresses_elsewhere_in_a_page_are_not_tried(struct kunit *test)
 {
 	lmr.address += 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * object.c - tests of handles, and of who may free what
+ * object.c - handles, references and release of objects
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -14,9 +14,9 @@
 #define NUM_OBJECTS	3
 
 /**
- * struct thing - an object of a type that does not matter
- * @obj: head
- * @published: it is in the handle table
+ * struct thing - an object of any type
+ * @obj: base object
+ * @published: the object is in the handle table
  * @shutdowns: calls of its shutdown operation
  * @releases: calls of its release operation
  */
@@ -75,7 +75,7 @@ static void retire(struct thing *thing)
 	thing->published = false;
 }
 
-/* Objects in the lists of the IA */
+/* Counts the objects in the lists of the IA. */
 static int num_listed(void)
 {
 	struct list_head *node;
@@ -87,7 +87,7 @@ static int num_listed(void)
 	return num;
 }
 
-/* What is released puts its IA, which is then released after it. */
+/* Releasing an object puts its IA, which is released later. */
 static void wait_for_releases(void)
 {
 	rcu_barrier();
@@ -108,7 +108,7 @@ static int object_test_init(struct kunit *test)
 	return 0;
 }
 
-/* Whatever a test did, what it made can go, and is gone then. */
+/* Releases all objects that a test has created. */
 static void object_test_exit(struct kunit *test)
 {
 	unsigned int i;
@@ -122,7 +122,7 @@ static void object_test_exit(struct kunit *test)
 	wait_for_releases();
 	KUNIT_EXPECT_EQ(test, 1, ia_releases);
 	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&dat_live_objects));
-	/* It waits for ever for objects that have been leaked. */
+	/* With leaked objects, destroying the table would wait for ever. */
 	if (!atomic_long_read(&dat_live_objects))
 		dat_object_table_destroy();
 }
@@ -205,7 +205,7 @@ static void another_type_finds_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&things[0].obj.ref));
 }
 
-/* Among these are the indices of the other objects. */
+/* These handles include the indices of the other objects. */
 static void a_forged_handle_finds_nothing(struct kunit *test)
 {
 	unsigned long handle;
@@ -227,7 +227,7 @@ static void a_forged_handle_finds_nothing(struct kunit *test)
 	}
 }
 
-/* Index of one, generation of the other. */
+/* Index of one object with the generation of the other. */
 static void a_mixed_handle_finds_nothing(struct kunit *test)
 {
 	unsigned long a = (unsigned long)things[0].obj.handle;
@@ -266,7 +266,7 @@ static void a_reused_slot_has_another_handle(struct kunit *test)
 	}
 }
 
-/* Of those that share a slot for what was stored last, all are found. */
+/* Objects that share a slot of the lookup cache are all found. */
 static void many_handles_find_their_objects(struct kunit *test)
 {
 	unsigned int i, num = 3 * DAT_LOOKUP_CACHE_SLOTS;
@@ -278,7 +278,7 @@ static void many_handles_find_their_objects(struct kunit *test)
 	for (i = 0; i < num; i++)
 		KUNIT_EXPECT_TRUE(test, is_found(many[i].obj.handle,
 						 DAT_HANDLE_TYPE_PZ));
-	/* Those in the middle are neither the first nor the last. */
+	/* Objects in the middle: neither the first nor the last of a slot. */
 	for (i = DAT_LOOKUP_CACHE_SLOTS; i < 2 * DAT_LOOKUP_CACHE_SLOTS; i++)
 		retire(&many[i]);
 	for (i = 0; i < num; i++)
@@ -316,7 +316,7 @@ static void a_reserved_slot_holds_nothing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, found_too_early);
 }
 
-/* The generation next to be given out. */
+/* Sets the next generation. */
 static void set_generation(unsigned long generation)
 {
 	atomic_long_set(&dat_generation, generation - 1);
@@ -346,7 +346,7 @@ static void a_generation_has_all_its_bits(struct kunit *test)
 	set_generation(start);
 }
 
-/* A generation of 0 leaves an index, which is no null handle. */
+/* With generation 0 the handle is an index, which is not the null handle. */
 static void handles_survive_the_end_of_the_generations(struct kunit *test)
 {
 	unsigned long start = atomic_long_read(&dat_generation) + 1;
@@ -379,7 +379,7 @@ static void one_can_claim(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, dat_object_claim(obj));
 	KUNIT_EXPECT_FALSE(test, dat_object_use_get(obj));
 	KUNIT_EXPECT_LT(test, atomic_read(&obj->users), 0);
-	/* Withdrawn by retiring, not by claiming. */
+	/* Retiring withdraws the handle, claiming does not. */
 	KUNIT_EXPECT_TRUE(test, is_found(obj->handle, DAT_HANDLE_TYPE_LMR));
 }
 
@@ -436,7 +436,7 @@ static void memory_is_kept_for_a_grace_period(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, things[0].releases);
 }
 
-/* Between its last reference and its release. */
+/* Between the last reference and the release. */
 static void what_is_dying_cannot_be_got(struct kunit *test)
 {
 	struct dat_object *obj = &things[0].obj;
@@ -465,7 +465,7 @@ static int unload(void *data)
 	return 0;
 }
 
-/* Within some seconds the thread sleeps, and not only for a moment. */
+/* Waits some seconds until the thread sleeps, and checks that it stays asleep. */
 static bool comes_to_sleep(struct task_struct *task)
 {
 	int i, seen = 0;
@@ -494,7 +494,7 @@ static void unloading_sleeps_until_all_are_freed(struct kunit *test)
 	dat_object_put(&ia.obj);
 	wait_for_completion(&done);
 	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&dat_live_by_type[DAT_HANDLE_TYPE_LMR]));
-	/* For the end of the test */
+	/* Needed by the exit function */
 	ia_releases = 0;
 	dat_object_init(&ia.obj, DAT_HANDLE_TYPE_IA, &ia.owner, &ia_ops);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * pin.c - tests of how pinned pages become segments
+ * pin.c - how pinned pages are merged into segments
  */
 #include <kunit/test.h>
 
@@ -30,7 +30,7 @@ static void pin_test_exit(struct kunit *test)
 		__free_pages(block, ORDER);
 }
 
-/* Runs of pages, between any two of which one is left out. How many in all. */
+/* Lists runs of pages, with one page left out between two runs. Returns the total. */
 static unsigned int list_runs(const unsigned int *runs)
 {
 	unsigned int i, j, num = 0, at = 0;
@@ -41,7 +41,7 @@ static unsigned int list_runs(const unsigned int *runs)
 	return num;
 }
 
-/* So many at once, as pin_user_pages_fast() may give them. */
+/* Adds @at_once pages per call, as pin_user_pages_fast() may return them. */
 static void add(struct kunit *test, unsigned int num, unsigned int at_once)
 {
 	unsigned int i, n;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * qos.c - tests of what the network is told of a quality of service
+ * qos.c - type of service in the network for each DAT_QOS
  */
 #include <kunit/test.h>
 
@@ -23,7 +23,7 @@ static void each_quality_has_a_class(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(classes); i++) {
 		KUNIT_EXPECT_TRUE(test, dat_qos_tos(classes[i].qos, &tos));
 		KUNIT_EXPECT_EQ(test, classes[i].tos, tos);
-		/* Those are for congestion notification. */
+		/* These bits are for congestion notification. */
 		KUNIT_EXPECT_EQ(test, 0, tos & 3);
 	}
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * quirks.c - tests of what devices are trusted with
+ * quirks.c - quirks and limits of devices
  */
 #include <kunit/test.h>
 #include <linux/sizes.h>
 
 #include "fake.h"
 
-/* The others have these from fake.c. */
+/* For the other sources, fake.c has functions with these names. */
 #define dat_dev_quirks		real_quirks
 #define dat_dev_max_pages	real_max_pages
 #define dat_dev_max_lmr_pages	real_max_lmr_pages
@@ -30,7 +30,7 @@ static int quirks_test_init(struct kunit *test)
 {
 	memset(&dev, 0, sizeof(dev));
 	dev.attrs.max_mr_size = SZ_1G;
-	/* Never called; what it takes differs from kernel to kernel. */
+	/* Never called; its prototype depends on the kernel version. */
 	dev.ops.reg_user_mr = (void *)reg_user_mr;
 	return 0;
 }
@@ -104,11 +104,11 @@ static void a_list_of_pages_has_one_to_spare(struct kunit *test)
 
 static void a_list_is_made_of_pages_that_the_device_has(struct kunit *test)
 {
-	/* It does not say. */
+	/* The device reports no page size. */
 	KUNIT_EXPECT_EQ(test, PAGE_SIZE, real_page_size(&dev));
 	dev.attrs.page_size_cap = ~(u64)(PAGE_SIZE / 4 - 1);
 	KUNIT_EXPECT_EQ(test, PAGE_SIZE, real_page_size(&dev));
-	/* The kernel's pages are of 16 KiB, the device's of 4, for instance. */
+	/* For example, the kernel's pages have 16 KiB and the device's 4 KiB. */
 	dev.attrs.page_size_cap = PAGE_SIZE / 4;
 	KUNIT_EXPECT_EQ(test, PAGE_SIZE / 4, real_page_size(&dev));
 	dev.attrs.page_size_cap = PAGE_SIZE / 4 | SZ_2M;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * recent.c - tests of what is found without walking a table
+ * recent.c - the lookup cache in front of a table
  */
 #include <kunit/test.h>
 
@@ -83,7 +83,7 @@ static void two_in_turn_seldom_change_places(struct kunit *test)
 	unsigned int i, changes = 0;
 	int *before, *after;
 
-	/* On one processor, or else what others count is in there. */
+	/* Stay on one processor: the refill counter is per CPU. */
 	migrate_disable();
 	for (i = 0; i < 4 * DAT_LOOKUP_CACHE_REFILL; i++) {
 		before = found(INDEX);
@@ -107,7 +107,7 @@ static void what_was_erased_does_not_come_back(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &other, found(INDEX));
 }
 
-/* Whoever has the lock may be erasing it; nobody waits for that. */
+/* The lock holder may be erasing the entry. A lookup must not wait for the lock. */
 static void nobody_waits_for_the_table(struct kunit *test)
 {
 	xa_lock_bh(&table);

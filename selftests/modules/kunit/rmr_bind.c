@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * rmr_bind.c - tests of what a bind may open, and of what becomes of windows
+ * rmr_bind.c - privileges of a bind, and states of windows
  */
 #include <kunit/test.h>
 
@@ -30,7 +30,7 @@ static void repair(struct work_struct *work)
 	dat_object_put(&rmr.obj);
 }
 
-/* No test gives the reference back that keeps the object. */
+/* Initialises an object with a reference that no test drops. */
 static void keep(struct dat_object *obj)
 {
 	memset(obj, 0, sizeof(*obj));
@@ -79,7 +79,7 @@ static void a_window_opens_what_was_asked_for(struct kunit *test)
 				!!(access & IB_ACCESS_REMOTE_READ));
 		KUNIT_EXPECT_EQ(test, !!(privileges & 0x20),
 				!!(access & IB_ACCESS_REMOTE_WRITE));
-		/* Which the device demands for a remote write. */
+		/* The device requires local write access for remote writes. */
 		KUNIT_EXPECT_EQ(test, !!(privileges & 0x20),
 				!!(access & IB_ACCESS_LOCAL_WRITE));
 		KUNIT_EXPECT_EQ(test, 0, access & ~(IB_ACCESS_REMOTE_READ |
@@ -97,7 +97,7 @@ static u32 expected_check(unsigned int of_lmr, unsigned int wanted)
 	return DAT_SUCCESS;
 }
 
-/* Remote privileges of the LMR are for its own rmr_context. */
+/* The remote privileges of the LMR apply to its own rmr_context only. */
 static void a_window_opens_no_more_than_the_lmr(struct kunit *test)
 {
 	unsigned int of_lmr, wanted;
@@ -172,7 +172,7 @@ static void unknown_bits_are_refused(struct kunit *test)
 	for (bit = 0; bit < 31; bit++) {
 		unsigned int flag = BIT(bit);
 
-		/* The null handle is what is wrong with those it knows. */
+		/* For supported flags the null handle is the error. */
 		KUNIT_EXPECT_EQ(test,
 				flag & 0x33 ? 0x8005000eu : 0x80060027u,
 				try(&triplet, flag, 0, &context));
@@ -205,7 +205,7 @@ static void set_states(enum dat_window_state first,
 	rmr.windows[1].state = second;
 }
 
-/* What is being bound is newer than what is bound. */
+/* The window of an outstanding bind is newer than the bound window. */
 static unsigned int expected_open(unsigned int first, unsigned int second)
 {
 	if (second == DAT_WINDOW_BINDING)
@@ -255,7 +255,7 @@ static void a_broken_window_is_repaired_on_demand(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
 }
 
-/* A bind that has been posted, of a window that shows the LMR. */
+/* Simulates a posted bind of a window that maps the LMR. */
 static void posted(unsigned int new, unsigned int old)
 {
 	kref_get(&rmr.obj.ref);
@@ -321,7 +321,7 @@ static void an_unbind_lets_go_of_the_lmr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&lmr.obj.ref));
 }
 
-/* The second was posted before the first completed. */
+/* The second bind is posted before the first completes. */
 static void binds_can_follow_each_other(struct kunit *test)
 {
 	posted(0, NONE);
@@ -338,7 +338,7 @@ static void binds_can_follow_each_other(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
 }
 
-/* The LMR stays in use, for nobody knows what peers can reach. */
+/* The LMR stays in use, because the range that peers can reach is unknown. */
 static void a_failed_bind_breaks_both_windows(struct kunit *test)
 {
 	posted(0, NONE);
@@ -369,7 +369,7 @@ static void two_failed_binds_break_each_window_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
 }
 
-/* Nothing was touched, so nothing is lost. */
+/* The device has executed nothing, so the window stays bound. */
 static void a_bind_flushed_at_once_changes_nothing(struct kunit *test)
 {
 	posted(0, NONE);
@@ -395,12 +395,12 @@ static void a_peer_closes_the_open_window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, NONE, rmr.current_window);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&lmr.obj.users));
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&lmr.obj.ref));
-	/* What is idle has nothing to lose. */
+	/* Revoking an idle window has no effect. */
 	dat_rmr_revoke(&rmr, KEY);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&lmr.obj.users));
 }
 
-/* The device has carried out the bind; we have not seen it yet. */
+/* The peer invalidates after the device has executed the bind, before its completion. */
 static void a_peer_may_be_faster_than_the_completion(struct kunit *test)
 {
 	posted(0, NONE);
@@ -408,7 +408,7 @@ static void a_peer_may_be_faster_than_the_completion(struct kunit *test)
 	dat_rmr_revoke(&rmr, KEY);
 	KUNIT_EXPECT_EQ(test, NONE, rmr.current_window);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));
-	/* Behind it another bind, which has nothing to unbind. */
+	/* Another bind follows, which has no window to unbind. */
 	posted(1, NONE);
 	bound(0, NONE, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, DAT_WINDOW_IDLE, rmr.windows[0].state);
@@ -419,7 +419,7 @@ static void a_peer_may_be_faster_than_the_completion(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BOUND, rmr.windows[1].state);
 }
 
-/* Nobody but the owner is done with what the owner is closing. */
+/* A window that the owner is closing stays in use until the owner's request completes. */
 static void a_peer_may_close_what_is_being_closed(struct kunit *test)
 {
 	posted(0, NONE);
@@ -434,7 +434,7 @@ static void a_peer_may_close_what_is_being_closed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));
 }
 
-/* Is the list of pages written anew when window 0 is bound so? */
+/* Checks whether binding window 0 to this range writes its list of pages again. */
 static bool lists(struct kunit *test, u64 address, u32 length, u64 iova)
 {
 	const DAT_LMR_TRIPLET part = {
@@ -446,7 +446,7 @@ static bool lists(struct kunit *test, u64 address, u32 length, u64 iova)
 	u32 key = w->mr->rkey;
 
 	KUNIT_EXPECT_EQ(test, 0, dat_window_map(w, &lmr, &part, iova));
-	/* What it was before stays dead. */
+	/* The previous key stays invalid. */
 	KUNIT_EXPECT_NE(test, key, w->mr->rkey);
 	KUNIT_EXPECT_EQ(test, key & ~0xffu, w->mr->rkey & ~0xffu);
 	KUNIT_EXPECT_EQ(test, w->mr->rkey, w->mr->lkey);
@@ -483,7 +483,7 @@ static void the_same_part_is_listed_once(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, 0));
 	KUNIT_EXPECT_FALSE(test, lists(test, ADDRESS, LENGTH, 0));
 	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
-	/* Registered once more, at the same address. */
+	/* The LMR is registered again, at the same address. */
 	lmr.pages = dat_lmr_new_pages();
 	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
 	KUNIT_EXPECT_FALSE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
@@ -506,7 +506,7 @@ static void a_list_that_failed_is_no_list(struct kunit *test)
 	show_pages();
 	fake.keeps_pages = true;
 	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
-	/* It has gone half way, over what was there. */
+	/* A failed mapping has overwritten part of the list. */
 	fake.map_result = 1;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, dat_window_map(&rmr.windows[0], &lmr,
 						      &both, ADDRESS));

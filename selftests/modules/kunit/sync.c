@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * sync.c - tests of what is done to caches, were there any that need it
+ * sync.c - cache maintenance, on devices that need it
  */
 #include <kunit/test.h>
 
@@ -11,7 +11,7 @@ static void sync_for_cpu(struct ib_device *ibdev, u64 addr, size_t size,
 static void sync_for_device(struct ib_device *ibdev, u64 addr, size_t size,
 			    enum dma_data_direction dir);
 
-/* The answers of the DMA API, as there is no device. */
+/* Simulated results of the DMA API, because there is no device. */
 static struct dma_says {
 	bool coherent;
 	bool need_sync;
@@ -57,7 +57,7 @@ static void fake_unmap(struct ib_device *ibdev, u64 addr, size_t size,
 
 enum whose { NOBODY, CPU, DEVICE };
 
-/* What was done, one after the other. */
+/* Recorded operations, in order. */
 static struct done {
 	enum whose whose;
 	u64 addr;
@@ -147,7 +147,7 @@ static void expect_done(struct kunit *test, unsigned int i, enum whose whose,
 	KUNIT_EXPECT_EQ(test, dir, done[i].dir);
 }
 
-/* From the middle of the first piece to the middle of the last. */
+/* From the middle of the first piece to the middle of the last piece. */
 static const DAT_LMR_TRIPLET across = {
 	.virtual_address = ADDRESS + 0x800,
 	.segment_length = 0x1900,
@@ -165,8 +165,9 @@ static void what_peers_have_written_is_for_the_cpu(struct kunit *test)
 }
 
 /*
- * What the CPU has written comes first, or it would be written over what a peer
- * writes, and what a peer has written would be thrown away unseen.
+ * Cached data of the CPU must be written back before the peer writes. Otherwise a later
+ * write-back would overwrite the peer's data, and an invalidation would discard it
+ * unread.
  */
 static void caches_are_written_back_before_peers_write(struct kunit *test)
 {
@@ -194,18 +195,18 @@ static void what_peers_only_read_is_not_written_back(struct kunit *test)
 static void the_dma_api_says_what_is_needed(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, dat_dev_needs_sync(&fake.ibdev));
-	/* Caches, or bounce buffers for all of memory. */
+	/* Non-coherent caches, or bounce buffers for all memory. */
 	says.need_sync = true;
 	KUNIT_EXPECT_TRUE(test, dat_dev_needs_sync(&fake.ibdev));
 	says.need_sync = false;
-	/* Bounce buffers for some of it. */
+	/* Bounce buffers for part of the memory. */
 	says.limited = true;
 	KUNIT_EXPECT_TRUE(test, dat_dev_needs_sync(&fake.ibdev));
 	says.limited = false;
 	says.map_fails = true;
 	KUNIT_EXPECT_TRUE(test, dat_dev_needs_sync(&fake.ibdev));
 	KUNIT_EXPECT_EQ(test, 0, says.mapped);
-	/* Software is as coherent as the CPU that it runs on. */
+	/* A software device is coherent with the CPU. */
 	says.need_sync = true;
 	says.limited = true;
 	fake.ibdev.dma_device = NULL;

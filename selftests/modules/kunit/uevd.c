@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uevd.c - tests of the ring that a process maps, and can scribble over
+ * uevd.c - the ring that a process maps and can overwrite
  */
 #include <kunit/test.h>
 
@@ -8,7 +8,7 @@
 
 #include <linux/sched.h>
 
-/* Called where others come in between. */
+/* Called where other threads may run between batches. */
 static void (*between_batches)(void);
 
 #undef cond_resched
@@ -63,7 +63,7 @@ static void uevd_test_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&ia.uobj.ref));
 }
 
-/* Makes the ring empty, as it is after @count events. */
+/* Empties the ring and sets its counters to the state after @count events. */
 static void rewind_to(u32 count)
 {
 	evd->ring->mem->head = count;
@@ -78,7 +78,7 @@ static bool push(u64 cookie)
 	return dat_uevd_push(evd, &event);
 }
 
-/* As libdat does. */
+/* Takes an event the way libdat does. */
 static u64 pop(struct dat_uevd *from)
 {
 	struct dat_dev_ring *ring = from->ring->mem;
@@ -128,7 +128,7 @@ static void order_is_kept_while_counters_wrap(struct kunit *test)
 	}
 }
 
-/* Nothing is written outside of the ring, nor into what was not read. */
+/* The kernel must not write outside the ring, nor over an unread event. */
 static void a_head_that_lies_stops_the_ring(struct kunit *test)
 {
 	static const u32 heads[] = {
@@ -147,7 +147,7 @@ static void a_head_that_lies_stops_the_ring(struct kunit *test)
 	}
 }
 
-/* The kernel has a tail of its own. */
+/* The kernel uses its own copy of the tail. */
 static void a_tail_that_lies_is_put_right(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, push(1));
@@ -171,7 +171,7 @@ static void an_overflow_is_reported_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, dat_uevd_used(async_evd));
 	KUNIT_EXPECT_EQ(test, DAT_ASYNC_ERROR_EVD_OVERFLOW, event->number);
 	KUNIT_EXPECT_EQ(test, 17, event->handle);
-	/* What finds room ends it; the next is another. */
+	/* A successful push ends the overflow; the next overflow is reported again. */
 	pop(evd);
 	push(4);
 	KUNIT_EXPECT_EQ(test, 1, dat_uevd_used(async_evd));
@@ -229,7 +229,7 @@ static void rings_take_no_more_than_their_share(struct kunit *test)
 						       &ret));
 		KUNIT_EXPECT_EQ(test, -ENOSPC, ret);
 	}
-	/* One byte less than a page below the limit there is no room for one. */
+	/* With one byte less than a page below the limit, no ring fits. */
 	fake.charged = FAKE_MOST_CHARGED - PAGE_SIZE + 1;
 	KUNIT_EXPECT_NULL(test, dat_uevd_alloc(&file, NULL, 1, &ret));
 	KUNIT_EXPECT_EQ(test, -ENOSPC, ret);
@@ -241,7 +241,7 @@ static void rings_take_no_more_than_their_share(struct kunit *test)
 
 static void one_can_wait(struct kunit *test)
 {
-	/* At least for one, at most for what it was made to hold. */
+	/* The threshold must be at least 1 and at most the requested queue length. */
 	KUNIT_EXPECT_EQ(test, DAT_INVALID_PARAMETER,
 			DAT_GET_TYPE(begin_wait(evd, 0)));
 	KUNIT_EXPECT_EQ(test, DAT_INVALID_PARAMETER,
@@ -271,7 +271,7 @@ static void the_threshold_ends_a_wait(struct kunit *test)
 	push(1);
 	KUNIT_EXPECT_TRUE(test, wait_is_over(evd, 2));
 	KUNIT_EXPECT_FALSE(test, wait_is_over(evd, 3));
-	/* The events count, whatever else has happened. */
+	/* If enough events are queued, timeout and signals are ignored. */
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, wait_result(evd, 2, -ETIME));
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, wait_result(evd, 2, -ERESTARTSYS));
 	KUNIT_EXPECT_EQ(test, DAT_ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE),
@@ -306,7 +306,7 @@ static void being_unwaitable_ends_a_wait(struct kunit *test)
 	end_wait(evd);
 }
 
-/* It is not touched: fake.c only counts. */
+/* Never dereferenced: fake.c only counts calls. */
 static struct dat_ucno *const cno = (struct dat_ucno *)1;
 
 static void each_event_triggers_the_cno(struct kunit *test)
@@ -318,14 +318,14 @@ static void each_event_triggers_the_cno(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 17, fake.trigger);
 	push(2);
 	KUNIT_EXPECT_EQ(test, 2, fake.triggers);
-	/* A waiter has the EVD to itself. */
+	/* While a thread waits on the EVD, the CNO is not triggered. */
 	begin_wait(evd, 4);
 	push(3);
 	end_wait(evd);
 	KUNIT_EXPECT_EQ(test, 2, fake.triggers);
 	push(4);
 	KUNIT_EXPECT_EQ(test, 3, fake.triggers);
-	/* What finds no room is no event. */
+	/* A lost event does not trigger the CNO. */
 	push(5);
 	KUNIT_EXPECT_EQ(test, 3, fake.triggers);
 	dat_uevd_set_cno(evd, NULL, false);
@@ -342,12 +342,12 @@ static void events_that_wait_trigger_a_cno_that_comes_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, fake.triggers);
 	dat_uevd_set_state(evd, DAT_DEV_EVD_DISABLED, 0);
 	KUNIT_EXPECT_EQ(test, 2, fake.triggers);
-	/* That was no change. */
+	/* The state has not changed. */
 	dat_uevd_set_state(evd, DAT_DEV_EVD_DISABLED, 0);
 	KUNIT_EXPECT_EQ(test, 2, fake.triggers);
 	dat_uevd_kill(evd);
 	KUNIT_EXPECT_EQ(test, 1, fake.unuses);
-	/* The dead take none. */
+	/* An EVD that has been freed takes no CNO. */
 	dat_uevd_set_cno(evd, cno, false);
 	KUNIT_EXPECT_EQ(test, 2, fake.unuses);
 	KUNIT_EXPECT_NULL(test, evd->cno);
@@ -385,10 +385,10 @@ static void events_move_to_another_ring(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, 3, dat_uevd_used(evd));
 			KUNIT_EXPECT_EQ(test, 0, evd->ring->mem->is_old);
 		}
-		/* Not where they would not fit. */
+		/* Rejected if the events do not fit. */
 		KUNIT_EXPECT_FALSE(test, swap_to(test, 2));
 		KUNIT_EXPECT_EQ(test, 3, evd->qlen);
-		/* Nor where nobody could wait for as many as somebody does. */
+		/* Rejected if the threshold of the waiter does not fit. */
 		begin_wait(evd, 3);
 		pop(evd);
 		KUNIT_EXPECT_FALSE(test, swap_to(test, 2));
@@ -413,7 +413,7 @@ static struct {
 	bool in_order;
 } meanwhile;
 
-/* Some come, and more are taken out. */
+/* Pushes fewer events than it pops. */
 static void push_and_pop(void)
 {
 	unsigned int i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uobj.c - tests of the handles of an open file
+ * uobj.c - the handles of an open file
  */
 #include <kunit/test.h>
 
@@ -92,7 +92,7 @@ static void a_handle_is_of_one_type_in_one_file(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_found(&file, U32_MAX, DAT_HANDLE_TYPE_LMR));
 }
 
-/* Of those that share a slot for what was stored last, all are found. */
+/* Objects that share a slot of the lookup cache are all found. */
 static void handles_that_end_alike_are_told_apart(struct kunit *test)
 {
 	u32 handles[3];
@@ -109,7 +109,7 @@ static void handles_that_end_alike_are_told_apart(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_found(&file,
 					  handles[2] + DAT_LOOKUP_CACHE_SLOTS,
 					  DAT_HANDLE_TYPE_EP));
-	/* The last one, which is found first, and then the others. */
+	/* Remove the last object, which is found first, and then the others. */
 	for (i = 3; i-- > 0;) {
 		take_away(&file, handles[i]);
 		for (j = 0; j < 3; j++)
@@ -124,7 +124,7 @@ static void a_freed_handle_is_not_given_out_again(struct kunit *test)
 	u32 old = make(test, &file, DAT_HANDLE_TYPE_EP), new;
 	unsigned int i;
 
-	/* DAT 1.2 has a meaning for small ones. */
+	/* DAT 1.2 reserves small handle values. */
 	KUNIT_EXPECT_EQ(test, 16, old);
 	for (i = 0; i < 10; i++) {
 		take_away(&file, old);
@@ -150,7 +150,7 @@ static int entries(struct xarray *xa)
 	return num;
 }
 
-/* So that the nodes that the next handle needs are there. */
+/* The kept slot keeps the xarray nodes that the next handle needs. */
 static void the_slot_of_one_freed_handle_is_kept(struct kunit *test)
 {
 	u32 first = make(test, &file, DAT_HANDLE_TYPE_EP);
@@ -163,7 +163,7 @@ static void the_slot_of_one_freed_handle_is_kept(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 2, entries(&file.objects));
 		KUNIT_EXPECT_EQ(test, 1, atomic_read(&file.num_objects));
 	}
-	/* Not even when all others have been given out. */
+	/* Not reused even when all other handles are in use. */
 	file.next_handle = handle;
 	KUNIT_EXPECT_EQ(test, handle + 1,
 			make(test, &file, DAT_HANDLE_TYPE_LMR));
