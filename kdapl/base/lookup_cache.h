@@ -6,8 +6,8 @@
  * expensive part of the lookup. The xarray remains authoritative: both are written
  * under its lock, so every entry of the cache is in the xarray.
  */
-#ifndef _KDAPL_RECENT_H
-#define _KDAPL_RECENT_H
+#ifndef _KDAPL_LOOKUP_CACHE_H
+#define _KDAPL_LOOKUP_CACHE_H
 
 #include <linux/bottom_half.h>
 #include <linux/irqflags.h>
@@ -28,7 +28,7 @@ struct dat_lookup_cache {
 
 /**
  * dat_lookup_cache_find - look up an index in the cache
- * @recent: the cache
+ * @cache: the cache
  * @index: index of the wanted entry
  *
  * Context: any; in an RCU read-side section that protects the memory of the entry;
@@ -36,39 +36,39 @@ struct dat_lookup_cache {
  * Return: an entry of the xarray, or NULL. The caller must compare its index: the entry
  * may have another one.
  */
-static inline void *dat_lookup_cache_find(const struct dat_lookup_cache *recent,
+static inline void *dat_lookup_cache_find(const struct dat_lookup_cache *cache,
 					  unsigned long index)
 {
-	return rcu_dereference_check(recent->slots[index % DAT_LOOKUP_CACHE_SLOTS],
+	return rcu_dereference_check(cache->slots[index % DAT_LOOKUP_CACHE_SLOTS],
 				     rcu_read_lock_bh_held());
 }
 
 /**
  * dat_lookup_cache_add - add an entry that was stored in the xarray
- * @recent: the cache
+ * @cache: the cache
  * @index: index of the entry
  * @entry: the entry
  *
  * Context: any; the caller has held the lock of the xarray since it stored the entry.
  */
-static inline void dat_lookup_cache_add(struct dat_lookup_cache *recent,
+static inline void dat_lookup_cache_add(struct dat_lookup_cache *cache,
 					unsigned long index, void *entry)
 {
-	rcu_assign_pointer(recent->slots[index % DAT_LOOKUP_CACHE_SLOTS], entry);
+	rcu_assign_pointer(cache->slots[index % DAT_LOOKUP_CACHE_SLOTS], entry);
 }
 
 /**
  * dat_lookup_cache_remove - remove an entry that was erased from the xarray
- * @recent: the cache
+ * @cache: the cache
  * @index: index of the entry
  * @entry: the entry
  *
  * Context: any; the caller has held the lock of the xarray since it erased the entry.
  */
-static inline void dat_lookup_cache_remove(struct dat_lookup_cache *recent,
+static inline void dat_lookup_cache_remove(struct dat_lookup_cache *cache,
 					   unsigned long index, const void *entry)
 {
-	void __rcu **slot = &recent->slots[index % DAT_LOOKUP_CACHE_SLOTS];
+	void __rcu **slot = &cache->slots[index % DAT_LOOKUP_CACHE_SLOTS];
 
 	if (rcu_access_pointer(*slot) == entry)
 		RCU_INIT_POINTER(*slot, NULL);
@@ -82,28 +82,28 @@ static inline void dat_lookup_cache_remove(struct dat_lookup_cache *recent,
 
 /**
  * dat_lookup_cache_refill - refill the cache after a walk of the xarray
- * @recent: the cache
+ * @cache: the cache
  * @table: the xarray
  * @index: index of the entry
  * @entry: the entry that the walk found
  *
  * Context: any; in an RCU read-side section that protects the memory of the entry.
  */
-static inline void dat_lookup_cache_refill(struct dat_lookup_cache *recent,
+static inline void dat_lookup_cache_refill(struct dat_lookup_cache *cache,
 					   struct xarray *table, unsigned long index,
 					   void *entry)
 {
 	/* A lost increment only delays a refill. */
-	if (data_race(++recent->walks) % DAT_LOOKUP_CACHE_REFILL || irqs_disabled())
+	if (data_race(++cache->walks) % DAT_LOOKUP_CACHE_REFILL || irqs_disabled())
 		return;
 	local_bh_disable();
 	if (xa_trylock(table)) {
 		/* Another CPU may have erased the entry since the walk. */
 		if (xa_load(table, index) == entry)
-			dat_lookup_cache_add(recent, index, entry);
+			dat_lookup_cache_add(cache, index, entry);
 		xa_unlock(table);
 	}
 	local_bh_enable();
 }
 
-#endif /* _KDAPL_RECENT_H */
+#endif /* _KDAPL_LOOKUP_CACHE_H */

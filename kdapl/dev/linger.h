@@ -5,8 +5,8 @@
  * EPs call dat_linger() in process context to destroy the id of an ended connection.
  * Module exit calls dat_linger_exit().
  */
-#ifndef _KDAPL_FAREWELL_H
-#define _KDAPL_FAREWELL_H
+#ifndef _KDAPL_LINGER_H
+#define _KDAPL_LINGER_H
 
 #include <rdma/rdma_cm.h>
 
@@ -16,4 +16,4 @@ void dat_linger(struct rdma_cm_id *id, struct dat_user *user,
 		const bool *owed, bool leave);
 void dat_linger_exit(void);
 
-#endif /* _KDAPL_FAREWELL_H */
+#endif /* _KDAPL_LINGER_H */

@@ -5,8 +5,8 @@
  * ia.c and the code of dat_ia_close() include it. ia.h declares the functions that take
  * and return live references.
  */
-#ifndef _KDAPL_GATE_H
-#define _KDAPL_GATE_H
+#ifndef _KDAPL_QUIESCE_H
+#define _KDAPL_QUIESCE_H
 
 #include "dev/ia.h"
 
@@ -29,4 +29,4 @@ void dat_ia_quiesce(struct dat_ia *ia, enum dat_ia_live_state why);
 void dat_ia_kill(struct dat_ia *ia);
 void dat_ia_resume(struct dat_ia *ia);
 
-#endif /* _KDAPL_GATE_H */
+#endif /* _KDAPL_QUIESCE_H */
