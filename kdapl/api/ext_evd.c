@@ -39,8 +39,7 @@ static void add_request(struct dat_ext *evd, const DAT_EVENT *event,
 	if (event->event_number != DAT_CONNECTION_REQUEST_EVENT)
 		keep_spare(evd, new);
 	else if (new)
-		dat_ext_add(new, cr->cr_handle, DAT_HANDLE_TYPE_CR,
-				evd->ia);
+		dat_ext_add(new, cr->cr_handle, DAT_HANDLE_TYPE_CR, evd->ia);
 	else
 		pr_warn_ratelimited("kdapl: a connection request of %s cannot be answered\n",
 				    evd->reg->info.ia_name);

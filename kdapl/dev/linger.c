@@ -152,7 +152,7 @@ static void dreq_worker(struct work_struct *work)
 }
 
 static struct linger_id *linger_new(struct rdma_cm_id *id,
-				 struct dat_user *user)
+				    struct dat_user *user)
 {
 	struct linger_id *f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
 
