@@ -48,7 +48,7 @@ static DAT_RETURN connect_to(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
 }
 
 /*
- * Makes an EVD with room for one connection event overflow: two EPs fail to
+ * Overflows an EVD with room for one connection event: two EPs fail to
  * connect.
  */
 static bool make_overflow(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *evd)

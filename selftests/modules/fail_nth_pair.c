@@ -408,7 +408,6 @@ DAT_RETURN reset(void)
  * @session: see fail_nth_session()
  * @num: see fail_nth_session()
  * @least: see fail_nth_session()
- * @least: likewise
  */
 bool survives(const struct step *session, unsigned int num, unsigned int least)
 {

@@ -462,7 +462,7 @@ static int rdma(struct kpair *pair, const struct kregion *region,
 }
 
 /**
- * kwrite - let side a write to memory of side b
+ * kwrite - write from side a to memory of side b, and wait for the completion
  * @pair: the pair
  * @from: local region
  * @offset: start of the data in @from, in bytes
@@ -480,7 +480,7 @@ int kwrite(struct kpair *pair, const struct kregion *from, size_t offset,
 EXPORT_SYMBOL_GPL(kwrite);
 
 /**
- * kread - let side a read from memory of side b
+ * kread - read to side a from memory of side b, and wait for the completion
  * @pair: the pair
  * @to: local region
  * @offset: start of the data in @to, in bytes
