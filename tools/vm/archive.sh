@@ -58,7 +58,7 @@ update() {
 		: >"$state/fresh"
 	else
 		# Use old lists without a connection.
-		[ -e "$state/fresh" ] || die "cannot download package lists of Debian $suite"
+		[ -e "$state/fresh" ] || die "cannot fetch package lists of Debian $suite"
 	fi
 }
 
