@@ -45,7 +45,7 @@ bool srq_send(int i, u32 word)
 	return sent(i, word) == DAT_DTO_SUCCESS;
 }
 
-/* The message ends the connection, so its acknowledgement may be lost. */
+/* The message ends the connection, so its acknowledgment may be lost. */
 bool srq_send_last(int i, u32 word)
 {
 	int status = sent(i, word);
