@@ -29,7 +29,8 @@ volume() {
 }
 
 # Pages of other packages that ours refer to.
-system_pages='dlopen\.3|epoll\.7|fork\.2|memfd_create\.2|mlock\.2|modinfo\.8|perror\.3|poll\.2|select\.2|shmget\.2|udev\.7'
+system_pages='dlopen\.3|epoll\.7|fork\.2|memfd_create\.2|mlock\.2|modinfo\.8'
+system_pages+='|perror\.3|poll\.2|select\.2|shmget\.2|udev\.7'
 
 references() {
 	local page
