@@ -11,7 +11,7 @@
 
 #include <dat/kdat.h>
 
-#define DAT_CALL(name)	__typeof__(dat_##name) kdapl_##name
+#define DAT_CALL(name)	extern __typeof__(dat_##name) kdapl_##name
 
 DAT_CALL(cr_accept);
 DAT_CALL(cr_handoff);
