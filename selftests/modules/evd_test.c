@@ -311,7 +311,7 @@ static bool completions_survive_a_resize(void)
 	for (i = 0; i < 40; i++)
 		CHECK_EQ(i, next_dto(pair.a.dto_evd));
 
-	/* Resize to and fro while DTOs are outstanding. */
+	/* Resize up and down while DTOs are outstanding. */
 	for (i = 0; i < 2000; i++) {
 		DAT_RETURN ret = write_one(i);
 
