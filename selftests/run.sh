@@ -284,7 +284,7 @@ if has programs; then
 	done
 fi
 if has users && [ -n "$users" ]; then
-	# Some tests of uapi need root, so it runs as root too.
+	# Some tests of uapi need root: run them as root and as an ordinary user.
 	for name in $users $(programs_of uapi); do
 		set -- "$@" "user/$name"
 	done

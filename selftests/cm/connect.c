@@ -19,7 +19,7 @@
 #define REGION		65536
 #define MAX_PRIVATE	56
 
-/* What must not happen is given this many microseconds to happen. */
+/* Tests wait this many microseconds for an event that must not come. */
 #define SILENCE		(50 * 1000)
 
 FIXTURE(connect)
@@ -189,7 +189,7 @@ TEST_F(private_data, goes_both_ways_and_both_are_connected)
 	}
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(pair->a.ep));
 
-	/* The passive side is told without any. */
+	/* The ESTABLISHED event of the passive side carries no private data. */
 	ASSERT_DAT(wait_for(pair->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED,
 			    &event));
 	EXPECT_EQ(pair->b.ep, d->ep_handle);
@@ -432,7 +432,7 @@ TEST_F(connect, only_an_unconnected_ep_can_connect)
 			     DAT_INVALID_STATE_EP_DISCONNECTED),
 		       try_connect(self, self->pair.qual,
 				   DAT_TIMEOUT_INFINITE));
-	/* None of these attempts reached anybody. */
+	/* None of these attempts reached the service point. */
 	usleep(SILENCE);
 	EXPECT_TRUE(is_empty(self->pair.cr_evd));
 }
@@ -697,7 +697,7 @@ TEST_F(graceful, disconnect_completes_what_is_outstanding_first)
 	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, REGION));
 }
 
-/* Suppressed ones count as well, though no event tells of them. */
+/* A graceful disconnect also waits for requests that generate no event. */
 TEST_F(graceful, disconnect_completes_suppressed_requests_first)
 {
 	DAT_RMR_TRIPLET there = remote(self->b.rmr_context, self->b.buf,
@@ -722,7 +722,7 @@ TEST_F(graceful, disconnect_is_pending_meanwhile_and_can_be_made_abrupt)
 {
 	if (link_is_iwarp())
 		SKIP(return, "iWARP: nothing waits for a receive");
-	/* Nobody receives it, so it would take forever. */
+	/* The peer has posted no receive, so the Send does not complete. */
 	ASSERT_DAT(post_send(self->pair.a.ep, &self->a, 0, 8, 1));
 	ASSERT_DAT(dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_GRACEFUL_FLAG));
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECT_PENDING, ep_state(self->pair.a.ep));
@@ -844,7 +844,7 @@ TEST_F(connect, ep_can_be_freed_at_any_time_of_connecting)
 		ASSERT_DAT(ep_like(&self->pair, &self->pair.a,
 				   &self->pair.a.ep));
 	}
-	/* Some requests have come, or too many, and their senders are gone. */
+	/* The queue holds requests of EPs that were freed. Discard them. */
 	ASSERT_DAT(dat_psp_free(self->pair.psp));
 	while (!is_empty(self->pair.cr_evd))
 		;

@@ -35,7 +35,7 @@ static bool load_module(void)
 	       !access("/dev/dat", F_OK);
 }
 
-/* What a process has, one thing more each time. */
+/* Resources of a process; each value includes those before it. */
 enum use {
 	USE_FILE,
 	USE_IA,

@@ -52,7 +52,7 @@ struct life {
 	} record[2];
 };
 
-/* What a peer has to know; it comes as private data. */
+/* Address and context of the memory that the peer accesses; private data. */
 struct hello {
 	__u64 address;
 	__u32 context;
@@ -180,7 +180,7 @@ static bool worker_accept(struct worker *w)
 		;
 	MUST(w, event.event_number == DAT_CONNECTION_REQUEST_EVENT);
 	cr = event.event_data.cr_arrival_event_data.cr_handle;
-	/* The client may have gone already, and its request with it. */
+	/* A client that has exited withdraws its request. */
 	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &param))
 		return false;
 	MUST(w, param.private_data_size >= sizeof(w->peer));
@@ -489,7 +489,7 @@ TEST_F_TIMEOUT(left, by_a_peer_at_once_it_is_told, LIMIT)
 		ASSERT_DAT(wait_event(p->cr_evd, &event));
 		cr = event.event_data.cr_arrival_event_data.cr_handle;
 		ASSERT_DAT(dat_cr_accept(cr, p->b.ep, 0, NULL));
-		/* As soon as one side has heard of it, or at any time. */
+		/* Free the passive EP once the active EP is not pending, or at any time. */
 		if (i & 1)
 			while (ep_state(p->a.ep) ==
 			       DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)

@@ -144,7 +144,7 @@ TEST_F(passed, it_outlives_the_process_that_made_its_objects)
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(p->a.dto_evd, 1));
 	EXPECT_EQ(self->pinned, pinned_pages());
 
-	/* What is left of it is as it was, and can be changed. */
+	/* The memory keeps its contents and remains writable. */
 	memset(region->buf, 0, REGION);
 	ASSERT_EQ(DAT_DTO_SUCCESS, read_status(p, region, r->rmr_context,
 					       r->buf, REGION));
@@ -157,7 +157,7 @@ TEST_F(passed, it_outlives_the_process_that_made_its_objects)
 					       r->buf, REGION));
 	EXPECT_TRUE(is_filled_with(region->buf, REGION, OURS));
 
-	/* The receiver's own requests take it as their source, too. */
+	/* The receiver can send from the LMR. */
 	ASSERT_EQ(0, dev_type(r->fd, DAT_DEV_LMR_QUERY, &query));
 	EXPECT_EQ(REGION, query.length);
 	EXPECT_EQ(ADDR(r->buf), query.address);
@@ -277,7 +277,7 @@ TEST_F_TIMEOUT(forked, memory_and_connection_stay_the_parents, LIMIT)
 		}
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_EQ(i % 4 == 3 ? SIGKILL : 0, status);
-		/* Memory that nothing was written to in the meantime, too. */
+		/* Memory without writes in the meantime is unchanged. */
 		EXPECT_TRUE(is_filled_with(self->quiet.buf, REGION, OURS));
 		while (__atomic_load_n(&self->written, __ATOMIC_RELAXED) ==
 		       before && !self->status)

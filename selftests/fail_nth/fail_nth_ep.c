@@ -565,7 +565,7 @@ TEST_SESSION(fail_nth, eps_that_change_survive_every_fault, eps, 10, 20)
 
 TEST_SESSION(fail_nth, srqs_survive_every_fault, srqs, 20, 40)
 
-/* On siw they are made without faults. */
+/* On siw the session creates these LMRs without faults. */
 TEST_SESSION(fail_nth, lmrs_of_other_memory_survive_every_fault, lmrs, 1, 30)
 
 TEST_SESSION(fail_nth, batches_survive_every_fault, batches, 3, 6)

@@ -82,7 +82,7 @@ static void *load_main(void *arg)
 			;
 	}
 	l->ret = ret;
-	/* What was posted has an end, too. */
+	/* Every posted request completes. */
 	while (l->posted != l->completed && load_completed(l))
 		;
 	return NULL;

@@ -11,7 +11,7 @@
 
 #include "ioctls.h"
 
-/* What two programs share must not depend on who compiled them. */
+/* 32-bit and 64-bit programs see the same layout. */
 _Static_assert(sizeof(struct dat_dev_event) == 64, "a cache line");
 _Static_assert(sizeof(struct dat_dev_ring) == 128, "two cache lines");
 _Static_assert(offsetof(struct dat_dev_ring, tail) == 64, "apart from head");

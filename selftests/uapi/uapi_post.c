@@ -233,7 +233,7 @@ TEST_F(post, more_segments_than_there_can_be_are_an_invalid_parameter)
 			EXPECT_EQ(DAT_INVALID_PARAMETER,
 				  dev_post_one(self->fd, &dto));
 		}
-		/* The EP was made for four. */
+		/* The EP takes at most four segments. */
 		dto.num_segments = 5;
 		EXPECT_EQ(DAT_INVALID_PARAMETER, dev_post_one(self->fd, &dto));
 	}
@@ -358,8 +358,8 @@ static bool is_ours(const struct region *a, __u32 key)
 }
 
 /*
- * The kernel has keys that open all of memory. One of them belongs to the PZ
- * of a, and was made shortly before the LMR of a.
+ * The kernel has keys that open all of memory. One of them belongs to the PZ of @a. The
+ * device created it shortly before the LMR of @a.
  */
 TEST_F(post, a_key_that_is_not_the_consumers_is_a_protection_violation)
 {
@@ -454,7 +454,7 @@ TEST_F(post, what_is_posted_is_what_was_looked_at)
 
 	seg = s.good;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, keep_swapping, &s));
-	/* Whoever swaps may not have a processor all the time. */
+	/* The swapping thread may have to wait for a processor. */
 	for (i = 0; i < 2000 || ((!posted || !refused) && time(NULL) < end);
 	     i++) {
 		if (dev_post_one(self->fd, &dto)) {

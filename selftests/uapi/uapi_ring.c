@@ -194,7 +194,7 @@ TEST_F(ring, those_of_a_file_are_limited_together)
 	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, ret);
 	EXPECT_LE(limit / 8, n);
 	EXPECT_GE(limit / 2, n);
-	/* What is given back can be had again. */
+	/* A freed ring makes room for another. */
 	ASSERT_DAT(dev_free(self->fd, DAT_DEV_EVD_FREE, last.evd));
 	EXPECT_DAT(dev_evd_create(self->fd, self->ia, 32767,
 				  DAT_EVD_CONNECTION_FLAG, &evd));
@@ -215,7 +215,7 @@ TEST_F(ring, its_memory_can_be_registered_like_any_other)
 	EXPECT_DAT(dev_free(self->fd, DAT_DEV_LMR_FREE, lmr.lmr));
 }
 
-/* It would keep the file open that it is of, and that nobody could close. */
+/* A shared region of a ring would keep the file of the ring open for ever. */
 TEST_F(ring, it_is_no_memory_that_processes_share)
 {
 	struct dat_dev_lmr_create lmr = {

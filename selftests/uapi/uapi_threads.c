@@ -15,7 +15,7 @@
 
 #define NUM_THREADS	8
 #define SOUP_SECONDS	3
-/* What has never succeeded has not been tested, and slow machines need time. */
+/* Each operation must succeed once; slow machines need this many seconds. */
 #define SOUP_MAX_SECONDS 40
 
 enum soup_op {
@@ -50,7 +50,7 @@ enum soup_op {
  * struct soup_kit - what belongs together
  * @ia: an IA
  * @ep: a connected EP of its
- * @cr: a CR that nobody has answered
+ * @cr: a CR that was neither accepted nor rejected
  * @rmr: an RMR of the same PZ
  * @segment: part of an LMR of the same PZ
  */
@@ -443,7 +443,7 @@ static void *stir(void *arg)
 	while (!is_done(t->soup)) {
 		enum soup_op op = draw(t, NUM_SOUP_OPS);
 
-		/* What ends much, or takes long, comes less often, once it has. */
+		/* After one success, run slow and destructive operations less often. */
 		if ((op == SOUP_IA_OPEN || op == SOUP_IA_CLOSE) &&
 		    has_succeeded(t->soup, op) && draw(t, 16))
 			continue;
