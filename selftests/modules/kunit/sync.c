@@ -157,7 +157,7 @@ static const DAT_LMR_TRIPLET across = {
 static void what_peers_have_written_is_for_the_cpu(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
-			dat_lmr_sync_rdma_write(&ia.obj, &across, 1));
+			kdapl_lmr_sync_rdma_write(&ia.obj, &across, 1));
 	KUNIT_EXPECT_EQ(test, 3, num_done);
 	expect_done(test, 0, CPU, 0x100800, 0x800, DMA_FROM_DEVICE);
 	expect_done(test, 1, CPU, 0x200000, 0x1000, DMA_FROM_DEVICE);
@@ -173,7 +173,7 @@ static void caches_are_written_back_before_peers_write(struct kunit *test)
 {
 	says.coherent = false;
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
-			dat_lmr_sync_rdma_write(&ia.obj, &across, 1));
+			kdapl_lmr_sync_rdma_write(&ia.obj, &across, 1));
 	KUNIT_EXPECT_EQ(test, 6, num_done);
 	expect_done(test, 0, DEVICE, 0x100800, 0x800, DMA_TO_DEVICE);
 	expect_done(test, 1, CPU, 0x100800, 0x800, DMA_FROM_DEVICE);
@@ -188,7 +188,7 @@ static void what_peers_only_read_is_not_written_back(struct kunit *test)
 	says.coherent = false;
 	lmr.dma_dir = DMA_TO_DEVICE;
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
-			dat_lmr_sync_rdma_write(&ia.obj, &across, 1));
+			kdapl_lmr_sync_rdma_write(&ia.obj, &across, 1));
 	KUNIT_EXPECT_EQ(test, 0, num_done);
 }
 
@@ -216,7 +216,7 @@ static void the_dma_api_says_what_is_needed(struct kunit *test)
 static void what_peers_will_read_is_for_the_device(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
-			dat_lmr_sync_rdma_read(&ia.obj, &across, 1));
+			kdapl_lmr_sync_rdma_read(&ia.obj, &across, 1));
 	KUNIT_EXPECT_EQ(test, 3, num_done);
 	expect_done(test, 0, DEVICE, 0x100800, 0x800, DMA_TO_DEVICE);
 	expect_done(test, 1, DEVICE, 0x200000, 0x1000, DMA_TO_DEVICE);
@@ -235,13 +235,13 @@ static void every_segment_counts(struct kunit *test)
 	};
 
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
-			dat_lmr_sync_rdma_read(&ia.obj, segs,
+			kdapl_lmr_sync_rdma_read(&ia.obj, segs,
 					       ARRAY_SIZE(segs)));
 	KUNIT_EXPECT_EQ(test, 2, num_done);
 	expect_done(test, 0, DEVICE, 0x900005, 7, DMA_TO_DEVICE);
 	expect_done(test, 1, DEVICE, 0x300fff, 1, DMA_TO_DEVICE);
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
-			dat_lmr_sync_rdma_write(&ia.obj, segs,
+			kdapl_lmr_sync_rdma_write(&ia.obj, segs,
 						ARRAY_SIZE(segs)));
 	KUNIT_EXPECT_EQ(test, 4, num_done);
 	expect_done(test, 2, CPU, 0x900005, 7, DMA_FROM_DEVICE);
@@ -256,13 +256,13 @@ static void nothing_is_done_if_a_segment_is_wrong(struct kunit *test)
 
 	segs[1].segment_length = LENGTH;
 	KUNIT_EXPECT_EQ(test, bad,
-			dat_lmr_sync_rdma_write(&ia.obj, segs, 2));
-	KUNIT_EXPECT_EQ(test, bad, dat_lmr_sync_rdma_read(&ia.obj, segs, 2));
+			kdapl_lmr_sync_rdma_write(&ia.obj, segs, 2));
+	KUNIT_EXPECT_EQ(test, bad, kdapl_lmr_sync_rdma_read(&ia.obj, segs, 2));
 	segs[1] = across;
 	segs[1].lmr_context ^= 1;
 	KUNIT_EXPECT_EQ(test, bad,
-			dat_lmr_sync_rdma_write(&ia.obj, segs, 2));
-	KUNIT_EXPECT_EQ(test, bad, dat_lmr_sync_rdma_read(&ia.obj, segs, 2));
+			kdapl_lmr_sync_rdma_write(&ia.obj, segs, 2));
+	KUNIT_EXPECT_EQ(test, bad, kdapl_lmr_sync_rdma_read(&ia.obj, segs, 2));
 	KUNIT_EXPECT_EQ(test, 0, num_done);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&lmr.syncs));
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&lmr.obj.ref));
