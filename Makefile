@@ -104,7 +104,8 @@ install: tools
 	install -D -m 644 tools/udev/70-kdapl.rules \
 		$(DESTDIR)$(PREFIX)/lib/udev/rules.d/70-kdapl.rules
 	install -d $(DESTDIR)$(PREFIX)/src/kdapl/include/dat
-	install -m 644 $(wildcard kdapl/include/dat/*.h) $(DESTDIR)$(PREFIX)/src/kdapl/include/dat
+	install -m 644 $(wildcard kdapl/include/dat/*.h kdapl/include/dat/*.def) \
+		$(DESTDIR)$(PREFIX)/src/kdapl/include/dat
 
 # What drivers need to be built against the module goes beside its headers.
 # Into somebody else's tree, a package for instance, depmod comes later.

@@ -102,3 +102,20 @@ const DAT_PROVIDER kdat_entries = {
 	.srq_post_recv_func = dat_srq_post_recv,
 	.srq_free_func = kdat_srq_free,
 };
+
+/* libdat passes return values of the kernel on: the numbers must be the same. */
+enum {
+#define DAT_SUBTYPE(name)	KERNEL_ ## name,
+#define DAT_SUBTYPE_2_0(name)	KERNEL_ ## name,
+#include "../../kdapl/include/dat/dat_errors.def"
+};
+
+#define DAT_SUBTYPE(name) \
+	_Static_assert(KERNEL_ ## name == (int)name, #name);
+#define DAT_SUBTYPE_2_0(name) \
+	_Static_assert(KERNEL_ ## name == (int)name, #name);
+#define DAT_TYPE(name, dat_1_2, dat_2_0) \
+	_Static_assert((dat_2_0) << 16 == (int)name, #name);
+#define DAT_TYPE_2_0(name, dat_2_0, nearest) \
+	_Static_assert((dat_2_0) << 16 == (int)name, #name);
+#include "../../kdapl/include/dat/dat_errors.def"

@@ -1,73 +1,101 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * error.c - what the kernel answers, as a DAT_RETURN of DAT 1.2
+ * error.c - DAT_RETURN: from the kernel's numbers, and into words
  *
- * The kernel speaks DAT 2.0, which put two subtypes into the middle of the
- * list and gave DAT_NOT_IMPLEMENTED another number.
+ * The kernel uses the numbers of DAT 2.0. <dat/dat_errors.def> has the numbers
+ * of both versions; everything here comes from that table. libdaplkdat is built
+ * without this file, because its programs use DAT 2.0.
  */
 #include <assert.h>
 
 #include "libdat.h"
 
-/* DAT 2.0's numbers, where they are not DAT 1.2's */
-#define DAT2_RESERVED_LMR		0x00150000
-#define DAT2_PORT_IN_USE		0x00160000
-#define DAT2_COMM_NOT_SUPPORTED		0x00170000
-#define DAT2_NOT_IMPLEMENTED		0x3fff0000
-#define DAT2_INVALID_HANDLE_CSP		26
-#define DAT2_INVALID_STATE_SRQ_SHUTDOWN	88
-#define DAT2_THREAD_SAFETY_NOT_FOUND	103
-
-/* Behind the first addition the lists are 1 apart, behind the second 2. */
-static_assert(DAT2_INVALID_HANDLE_CSP - DAT_INVALID_HANDLE_SRQ == 1,
-	      "first addition");
-static_assert(DAT2_INVALID_STATE_SRQ_SHUTDOWN -
-	      DAT_INVALID_STATE_SRQ_IN_USE == 2, "second addition");
-static_assert(DAT2_THREAD_SAFETY_NOT_FOUND - DAT_THREAD_SAFETY_NOT_FOUND == 2,
-	      "end of the list");
-
-static __u32 type_in(__u32 type)
+/* The type of DAT 1.2 for a type of DAT 2.0 */
+static __u32 type_from_kernel(__u32 type)
 {
-	switch (type) {
-	case DAT2_RESERVED_LMR:
-		return DAT_INVALID_PARAMETER;
-	case DAT2_PORT_IN_USE:
-		return DAT_CONN_QUAL_IN_USE;
-	case DAT2_COMM_NOT_SUPPORTED:
-		return DAT_MODEL_NOT_SUPPORTED;
-	case DAT2_NOT_IMPLEMENTED:
-		return DAT_NOT_IMPLEMENTED;
+	switch (type >> 16) {
+#define DAT_TYPE(name, dat_1_2, dat_2_0)	case dat_2_0: return name;
+#define DAT_TYPE_2_0(name, dat_2_0, nearest)	case dat_2_0: return nearest;
+#include <dat/dat_errors.def>
 	default:
 		return type;
 	}
 }
 
-static __u32 subtype_in(__u32 subtype)
-{
-	if (subtype < DAT2_INVALID_HANDLE_CSP)
-		return subtype;
-	if (subtype == DAT2_INVALID_HANDLE_CSP ||
-	    subtype == DAT2_INVALID_STATE_SRQ_SHUTDOWN ||
-	    subtype > DAT2_THREAD_SAFETY_NOT_FOUND)
-		return DAT_NO_SUBTYPE;
-	return subtype < DAT2_INVALID_STATE_SRQ_SHUTDOWN ? subtype - 1 :
-							   subtype - 2;
-}
+/* The subtypes of DAT 1.2 in the order of DAT 2.0 */
+static const __u16 subtypes_from_kernel[] = {
+#define DAT_SUBTYPE(name)	name,
+#define DAT_SUBTYPE_2_0(name)	DAT_NO_SUBTYPE,
+#include <dat/dat_errors.def>
+};
 
 /**
- * libdat_return_in - translate a DAT_RETURN from the kernel
- * @kernel: in DAT 2.0's numbers
+ * libdat_return_in - translate a DAT_RETURN of the kernel
+ * @kernel: in the numbers of DAT 2.0
  *
  * Thread safe.
  *
- * Return: the same in DAT 1.2's numbers. What DAT 1.2 has no word for becomes
- * its nearest type, or loses its subtype.
+ * Return: @kernel in the numbers of DAT 1.2. A type that only DAT 2.0 has
+ * becomes the nearest of DAT 1.2, such a subtype DAT_NO_SUBTYPE.
  */
 DAT_RETURN libdat_return_in(__u32 kernel)
 {
+	__u32 subtype = DAT_GET_SUBTYPE(kernel);
+
 	if (kernel == DAT_SUCCESS)
 		return DAT_SUCCESS;
 	return (kernel & ~(__u32)(DAT_TYPE_MASK | DAT_SUBTYPE_MASK)) |
-	       type_in(DAT_GET_TYPE(kernel)) |
-	       subtype_in(DAT_GET_SUBTYPE(kernel));
+	       type_from_kernel(DAT_GET_TYPE(kernel)) |
+	       (subtype < ARRAY_SIZE(subtypes_from_kernel) ?
+		subtypes_from_kernel[subtype] : DAT_NO_SUBTYPE);
+}
+
+static const char *type_name(__u32 type)
+{
+	switch (type) {
+#define DAT_TYPE(name, dat_1_2, dat_2_0)	case name: return #name;
+#include <dat/dat_errors.def>
+	default:
+		return NULL;
+	}
+}
+
+static const char *const subtype_names[] = {
+#define DAT_SUBTYPE(name)	[name] = #name,
+#define DAT_SUBTYPE_1_2(name)	[name] = #name,
+#include <dat/dat_errors.def>
+};
+
+static_assert(ARRAY_SIZE(subtype_names) == DAT_INVALID_RO_COOKIE + 1,
+	      "every subtype of DAT 1.2 has a name");
+
+/**
+ * dat_strerror - the names of a DAT_RETURN
+ * @value: what a call returned
+ * @major_message: out: name of its type, such as "DAT_INVALID_HANDLE"
+ * @minor_message: out: name of its subtype, such as "DAT_INVALID_HANDLE_LMR";
+ *	"" for DAT_NO_SUBTYPE
+ *
+ * The strings are constants. Thread safe. See dat_strerror(3DAT).
+ *
+ * Return: DAT_SUCCESS, or DAT_INVALID_PARAMETER if DAT 1.2 has no such type or
+ * subtype.
+ */
+DAT_RETURN dat_strerror(DAT_RETURN value, const char **major_message,
+			const char **minor_message)
+{
+	const char *major = type_name(DAT_GET_TYPE(value));
+	__u32 subtype = DAT_GET_SUBTYPE(value);
+
+	if (!major || subtype >= ARRAY_SIZE(subtype_names))
+		return BAD_ARG(1);
+	if (!major_message)
+		return BAD_ARG(2);
+	if (!minor_message)
+		return BAD_ARG(3);
+
+	*major_message = major;
+	*minor_message = subtype == DAT_NO_SUBTYPE ? "" :
+						     subtype_names[subtype];
+	return DAT_SUCCESS;
 }

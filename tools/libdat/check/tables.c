@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * tables.c - does the kernel's DAT_RETURN keep its name on the way up?
+ * tables.c - checks the numbers of DAT_RETURN and their translation
  */
 #include <errno.h>
 #include <string.h>
@@ -8,6 +8,15 @@
 #include "libdat.h"
 #include "check.h"
 #include "tables.h"
+
+/* Numbers of DAT 1.2; tables-kernel.c has those of DAT 2.0. */
+_Static_assert(DAT_CONN_QUAL_UNAVAILABLE == 0x140000, "last common type");
+_Static_assert(DAT_NOT_IMPLEMENTED == 0x0fff0000, "last type");
+_Static_assert(DAT_INVALID_HANDLE_SRQ == 25, "before the first addition");
+_Static_assert(DAT_INVALID_HANDLE1 == 26, "after the first addition");
+_Static_assert(DAT_INVALID_STATE_SRQ_IN_USE == 86, "before the second addition");
+_Static_assert(DAT_PRIVILEGES_READ == 87, "after the second addition");
+_Static_assert(DAT_INVALID_RO_COOKIE == 102, "last subtype");
 
 static const char *major_of(DAT_RETURN value)
 {
@@ -58,7 +67,7 @@ static void check_kernel_numbers(void)
 	}
 	for (number = kernel_subtypes; number->name; number++) {
 		ret = libdat_return_in(DAT_ERROR(DAT_INVALID_STATE,
-						 number->value));
+							  number->value));
 		CHECK(DAT_GET_TYPE(ret) == DAT_INVALID_STATE);
 		CHECK(!strcmp(minor_of(ret), expected_subtype(number->name)));
 	}
@@ -99,7 +108,7 @@ static void check_errno(void)
 	CHECK(DAT_GET_TYPE(libdat_errno_in(ENOTTY)) == DAT_INTERNAL_ERROR);
 }
 
-/* Nothing is open yet, so no handle is valid, and each call knows its own. */
+/* No device is open, so no handle is valid. The subtype depends on the call. */
 static void check_no_device(void)
 {
 	DAT_HANDLE handle = (DAT_HANDLE)0x1234;

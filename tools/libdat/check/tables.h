@@ -2,15 +2,15 @@
 /*
  * tables.h - what tables.c and tables-kernel.c share
  *
- * Two files, because the names are the same and the numbers are not.
+ * Two files, because DAT 1.2 and DAT 2.0 have the same names for other numbers.
  */
 #ifndef _LIBDAT_CHECK_TABLES_H
 #define _LIBDAT_CHECK_TABLES_H
 
 /**
  * struct number - one constant of the kernel's <dat/dat_error.h>
- * @value: its value
- * @name: its name; NULL ends the table
+ * @value: the value
+ * @name: the name; NULL ends the table
  */
 struct number {
 	unsigned int value;
