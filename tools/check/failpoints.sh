@@ -76,7 +76,8 @@ END {
 	}
 }' selftests/lib/pair.c selftests/lib/soft.c selftests/fail_nth/*.c)
 
-offered=$(sed -n 's/^DAT_RETURN \(dat_[a-z0-9_]*\)(.*/\1/p' tools/libdat/*.c)
+offered=$(sed -n 's/^DAT_RETURN \(dat_[a-z0-9_]*\)(.*/\1/p' tools/libdat/*.c
+	sed -nE 's/^(CALL|SHIM|FREE|EVD_SET)\(([a-z_]*),.*/dat_\2/p' tools/libdat/calls.def)
 [ -n "$offered" ] || complain "no call of libdat was found"
 for call in $offered; do
 	case $call in
@@ -93,7 +94,8 @@ ioctls=$(sed -n 's/^\tDAT_DEV_CMD_\([A-Z_]*\).*/\1/p' uapi/linux/dat.h)
 [ -n "$ioctls" ] || complain "no ioctl was found"
 for ioctl in $ioctls; do
 	# Those of libdat's calls, or by themselves.
-	grep -qw "DAT_DEV_$ioctl" tools/libdat/*.c selftests/fail_nth/*.c ||
-		complain "no step of selftests/fail_nth/*.c makes DAT_DEV_$ioctl"
+	grep -qw "DAT_DEV_$ioctl" tools/libdat/*.c tools/libdat/calls.def \
+		selftests/fail_nth*.c ||
+		complain "no step of selftests/fail_nth*.c makes DAT_DEV_$ioctl"
 done
 exit $rc

@@ -31,7 +31,7 @@ DAT_RETURN kdat_cno_query(DAT_CNO_HANDLE cno_handle,
 	if (!cno_param)
 		return BAD_ARG(3);
 
-	ret = dat_cno_query(cno_handle, DAT_CNO_FIELD_ALL, &param);
+	ret = libdat_cno_query(cno_handle, DAT_CNO_FIELD_ALL, &param);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	cno_param->ia_handle = param.ia_handle;
@@ -64,10 +64,10 @@ DAT_RETURN kdat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *fd,
 		return BAD_ARG(2);
 	if (!cno_handle)
 		return BAD_ARG(3);
-	ret = dat_cno_create(ia_handle, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno);
+	ret = libdat_cno_create(ia_handle, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	arg.handle = libdat_handle_in(cno);
+	arg.handle = libdat_to_kernel(cno);
 	ret = libdat_call(DAT_DEV_FD, &arg);
 	if (ret != DAT_SUCCESS) {
 		kdat_cno_free(cno);
@@ -93,5 +93,5 @@ DAT_RETURN kdat_cno_trigger(DAT_CNO_HANDLE cno_handle,
 {
 	if (!evd_handle)
 		return BAD_ARG(2);
-	return dat_cno_wait(cno_handle, 0, evd_handle);
+	return libdat_cno_wait(cno_handle, 0, evd_handle);
 }

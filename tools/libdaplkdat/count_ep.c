@@ -56,7 +56,7 @@ DAT_RETURN kdat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
-	return kdat_count_post_data(dat_ep_post_send(ep_handle, num_segments,
+	return kdat_count_post_data(libdat_ep_post_send(ep_handle, num_segments,
 						     local_iov, cookie, flags),
 				    ep_handle, DCNT_EP_POST_SEND, num_segments,
 				    local_iov);
@@ -66,7 +66,7 @@ DAT_RETURN kdat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
-	return kdat_count_post_data(dat_ep_post_recv(ep_handle, num_segments,
+	return kdat_count_post_data(libdat_ep_post_recv(ep_handle, num_segments,
 						     local_iov, cookie, flags),
 				    ep_handle, DCNT_EP_POST_RECV, num_segments,
 				    local_iov);
@@ -79,7 +79,7 @@ DAT_RETURN kdat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle,
 				  const DAT_RMR_TRIPLET *remote_buffer,
 				  DAT_COMPLETION_FLAGS flags)
 {
-	return kdat_count_post_data(dat_ep_post_rdma_read(ep_handle,
+	return kdat_count_post_data(libdat_ep_post_rdma_read(ep_handle,
 							  num_segments,
 							  local_iov, cookie,
 							  remote_buffer, flags),
@@ -94,7 +94,7 @@ DAT_RETURN kdat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
 				   const DAT_RMR_TRIPLET *remote_buffer,
 				   DAT_COMPLETION_FLAGS flags)
 {
-	return kdat_count_post_data(dat_ep_post_rdma_write(ep_handle,
+	return kdat_count_post_data(libdat_ep_post_rdma_write(ep_handle,
 							   num_segments,
 							   local_iov, cookie,
 							   remote_buffer,
@@ -130,7 +130,7 @@ DAT_RETURN kdat_ep_connect(DAT_EP_HANDLE ep_handle,
 			   DAT_CONNECT_FLAGS flags)
 {
 	kdat_handle_set_asked(ep_handle, true);
-	return kdat_count_connect(dat_ep_connect(ep_handle, remote_ia_address,
+	return kdat_count_connect(libdat_ep_connect(ep_handle, remote_ia_address,
 						 remote_conn_qual, timeout,
 						 private_data_size,
 						 private_data, quality, flags),
@@ -143,7 +143,7 @@ DAT_RETURN kdat_ep_dup_connect(DAT_EP_HANDLE ep_handle,
 			       const DAT_PVOID private_data, DAT_QOS quality)
 {
 	kdat_handle_set_asked(ep_handle, true);
-	return kdat_count_connect(dat_ep_dup_connect(ep_handle, dup_ep_handle,
+	return kdat_count_connect(libdat_ep_dup_connect(ep_handle, dup_ep_handle,
 						     timeout, private_data_size,
 						     private_data, quality),
 				  ep_handle);
@@ -151,7 +151,7 @@ DAT_RETURN kdat_ep_dup_connect(DAT_EP_HANDLE ep_handle,
 
 DAT_RETURN kdat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS flags)
 {
-	DAT_RETURN ret = dat_ep_disconnect(ep_handle, flags);
+	DAT_RETURN ret = libdat_ep_disconnect(ep_handle, flags);
 
 	if (ret == DAT_SUCCESS) {
 		kdat_count(ep_handle, KDAT_COUNTED_EP, DCNT_EP_DISCONNECT, 1);

@@ -83,7 +83,7 @@ static DAT_RETURN find(struct range *range, DAT_HANDLE handle, int counter)
 	DAT_RETURN ret;
 	int kind;
 
-	ret = dat_get_handle_type(handle, &type);
+	ret = libdat_get_handle_type(handle, &type);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	for (kind = 0; kind < KDAT_NUM_COUNTED; kind++)

@@ -40,8 +40,8 @@ DAT_RETURN kdat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 	DAT_RETURN ret;
 
 	kdat_handle_set_asked(ep_handle, false);
-	ret = dat_cr_accept(cr_handle, ep_handle, private_data_size,
-			    private_data);
+	ret = libdat_cr_accept(cr_handle, ep_handle, private_data_size,
+			       private_data);
 	if (ret == DAT_SUCCESS) {
 		kdat_count_ia(cr_handle, DCNT_IA_SP_CR_ACCEPTED);
 		kdat_count_ia(cr_handle, DCNT_IA_CM_REP_TX);
@@ -64,7 +64,7 @@ DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 {
 	struct dat_dev_cr_accept arg = {
 		.size = sizeof(arg),
-		.cr = libdat_handle_in(cr_handle),
+		.cr = libdat_to_kernel(cr_handle),
 		.private_data_size = (__u32)private_data_size,
 	};
 
@@ -74,11 +74,11 @@ DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 	if (private_data_size && !private_data)
 		return BAD_ARG(3);
 	if (!private_data_size)
-		return rejected(cr_handle, dat_cr_reject(cr_handle));
+		return rejected(cr_handle, libdat_cr_reject(cr_handle));
 	memcpy(arg.private_data, private_data, (size_t)private_data_size);
 	return rejected(cr_handle,
 			libdat_cr_dismiss(DAT_DEV_CR_REJECT_WITH_DATA, &arg,
-					  arg.cr));
+					  cr_handle));
 }
 
 /**
@@ -92,5 +92,5 @@ DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
  */
 DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 {
-	return answered(cr_handle, dat_cr_handoff(cr_handle, handoff));
+	return answered(cr_handle, libdat_cr_handoff(cr_handle, handoff));
 }

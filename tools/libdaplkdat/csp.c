@@ -27,8 +27,8 @@ DAT_RETURN kdat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm,
 {
 	struct dat_dev_csp_create arg = {
 		.size = sizeof(arg),
-		.ia = libdat_handle_in(ia_handle),
-		.evd = libdat_handle_in(evd_handle),
+		.ia = libdat_to_kernel(ia_handle),
+		.evd = libdat_to_kernel(evd_handle),
 	};
 	struct libdat_csp *csp;
 	DAT_RETURN ret;
@@ -42,7 +42,7 @@ DAT_RETURN kdat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm,
 	arg.domain = comm->domain;
 	arg.type = comm->type;
 	arg.protocol = comm->protocol;
-	ret = libdat_addr_in(&arg.address, address);
+	ret = libdat_addr_to_kernel(&arg.address, address);
 	if (ret != DAT_SUCCESS)
 		return ret;
 
@@ -53,13 +53,13 @@ DAT_RETURN kdat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm,
 				 DAT_RESOURCE_MEMORY);
 	ret = libdat_call(DAT_DEV_CSP_CREATE, &arg);
 	if (ret != DAT_SUCCESS) {
-		libdat_object_discard(&csp->object);
+		libdat_object_destroy(&csp->object);
 		return ret;
 	}
 	csp->comm = *comm;
 	csp->address.dev = arg.address;
 	libdat_object_add(&csp->object, arg.csp, arg.ia);
-	*csp_handle = libdat_handle_out(arg.csp);
+	*csp_handle = libdat_to_user(arg.csp);
 	kdat_handle_set_ia(*csp_handle, ia_handle);
 	kdat_count_ia(*csp_handle, DCNT_IA_CM_LISTEN);
 	return DAT_SUCCESS;
@@ -81,7 +81,7 @@ DAT_RETURN kdat_csp_query(DAT_CSP_HANDLE csp_handle,
 {
 	struct dat_dev_csp_create arg = {
 		.size = sizeof(arg),
-		.csp = libdat_handle_in(csp_handle),
+		.csp = libdat_to_kernel(csp_handle),
 	};
 	struct libdat_csp *csp;
 	DAT_RETURN ret;
@@ -96,8 +96,8 @@ DAT_RETURN kdat_csp_query(DAT_CSP_HANDLE csp_handle,
 	csp = libdat_object_lock(arg.csp, LIBDAT_CSP);
 	if (!csp)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CSP);
-	csp_param->ia_handle = libdat_handle_out(arg.ia);
-	csp_param->evd_handle = libdat_handle_out(arg.evd);
+	csp_param->ia_handle = libdat_to_user(arg.ia);
+	csp_param->evd_handle = libdat_to_user(arg.evd);
 	csp_param->comm = &csp->comm;
 	csp_param->address_ptr = &csp->address.generic;
 	libdat_object_unlock(arg.csp);
@@ -124,7 +124,7 @@ DAT_RETURN kdat_ep_common_connect(DAT_EP_HANDLE ep_handle,
 {
 	struct dat_dev_ep_connect arg = {
 		.size = sizeof(arg),
-		.ep = libdat_handle_in(ep_handle),
+		.ep = libdat_to_kernel(ep_handle),
 		.timeout = timeout,
 		.private_data_size = (__u32)private_data_size,
 	};
@@ -137,7 +137,7 @@ DAT_RETURN kdat_ep_common_connect(DAT_EP_HANDLE ep_handle,
 		return BAD_ARG(4);
 	if (private_data_size && !private_data)
 		return BAD_ARG(5);
-	ret = libdat_addr_in(&arg.remote_address, remote_ia_address);
+	ret = libdat_addr_to_kernel(&arg.remote_address, remote_ia_address);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	if (private_data_size)

@@ -29,7 +29,7 @@ DAT_RETURN kdat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle,
 {
 	struct dat_dev_dto dto = {
 		.opcode = DAT_DEV_SEND_INVALIDATE,
-		.ep = libdat_handle_in(ep_handle),
+		.ep = libdat_to_kernel(ep_handle),
 		.flags = flags,
 		.cookie = user_cookie.as_64,
 		.remote_context = rmr_context,
@@ -68,7 +68,7 @@ DAT_RETURN kdat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 	DAT_RETURN ret;
 	struct dat_dev_dto dto = {
 		.opcode = DAT_DEV_RDMA_READ_TO_RMR,
-		.ep = libdat_handle_in(ep_handle),
+		.ep = libdat_to_kernel(ep_handle),
 		.flags = flags,
 		.num_segments = 1,
 		.segments = (uintptr_t)&segment,

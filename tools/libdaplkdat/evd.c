@@ -26,7 +26,7 @@ DAT_RETURN kdat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 		flags &= ~DAT_EVD_EXTENSION_BASE;
 		flags |= DAT_EVD_DTO_FLAG;
 	}
-	return kdat_count_made(dat_evd_create(ia_handle, evd_min_qlen,
+	return kdat_count_made(libdat_evd_create(ia_handle, evd_min_qlen,
 					      cno_handle, (DAT_EVD_FLAGS)flags,
 					      evd_handle),
 			       evd_handle, ia_handle, DCNT_IA_EVD_CREATE);
@@ -40,7 +40,7 @@ static void count(DAT_EVD_HANDLE evd_handle, DAT_EVD_COUNTERS counter)
 /* What is there can be taken without waiting. */
 static bool must_wait(DAT_EVD_HANDLE evd_handle, DAT_COUNT threshold)
 {
-	__u32 handle = libdat_handle_in(evd_handle);
+	__u32 handle = libdat_to_kernel(evd_handle);
 	struct libdat_evd *evd = libdat_object_lock(handle, LIBDAT_EVD);
 	bool is_there;
 
@@ -69,7 +69,7 @@ DAT_RETURN kdat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
 			 DAT_COUNT *nmore)
 {
 	bool blocked = must_wait(evd_handle, threshold);
-	DAT_RETURN ret = dat_evd_wait(evd_handle, timeout, threshold, event,
+	DAT_RETURN ret = libdat_evd_wait(evd_handle, timeout, threshold, event,
 				      nmore);
 
 	if (DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE)
@@ -108,7 +108,7 @@ static void count_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVD_COUNTERS result)
  */
 DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
-	DAT_RETURN ret = dat_evd_dequeue(evd_handle, event);
+	DAT_RETURN ret = libdat_evd_dequeue(evd_handle, event);
 
 	if (ret == DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)) {
 		count_dequeue(evd_handle, DCNT_EVD_DEQUEUE_NOT_FOUND);

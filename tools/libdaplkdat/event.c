@@ -21,13 +21,13 @@ static DAT_IB_EXT_TYPE ext_type(__u32 operation)
 }
 
 /**
- * libdat_event_more - add what DAT 1.2 does not have
+ * libdat_event_add_dat2 - add what DAT 1.2 does not have
  * @out: the program's, complete for DAT 1.2
  * @in: the kernel's
  *
- * Thread safe. See libdat_event_out().
+ * Thread safe. See libdat_event_to_user().
  */
-void libdat_event_more(DAT_EVENT *out, const struct dat_dev_event *in)
+void libdat_event_add_dat2(DAT_EVENT *out, const struct dat_dev_event *in)
 {
 	DAT_IB_EXTENSION_EVENT_DATA *ext =
 		(DAT_IB_EXTENSION_EVENT_DATA *)out->event_extension_data;

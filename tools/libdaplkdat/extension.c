@@ -75,7 +75,7 @@ static DAT_RETURN counters(DAT_HANDLE handle, DAT_IB_OP op, va_list *args)
 DAT_RETURN kdat_extended_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
 {
 	struct ext ext = {
-		.dto.ep = libdat_handle_in(handle),
+		.dto.ep = libdat_to_kernel(handle),
 		.num_segments = 1,
 	};
 	DAT_RETURN ret;

@@ -30,7 +30,7 @@ static DAT_RETURN counted(DAT_HANDLE handle, DAT_RETURN ret,
  */
 DAT_RETURN kdat_cno_free(DAT_CNO_HANDLE cno_handle)
 {
-	return freed(cno_handle, dat_cno_free(cno_handle));
+	return freed(cno_handle, libdat_cno_free(cno_handle));
 }
 
 /**
@@ -43,11 +43,11 @@ DAT_RETURN kdat_cno_free(DAT_CNO_HANDLE cno_handle)
  */
 DAT_RETURN kdat_csp_free(DAT_CSP_HANDLE csp_handle)
 {
-	__u32 handle = libdat_handle_in(csp_handle);
-	DAT_RETURN ret = libdat_free_call(DAT_DEV_CSP_FREE, csp_handle);
+	__u32 handle = libdat_to_kernel(csp_handle);
+	DAT_RETURN ret = libdat_free_call(DAT_DEV_CSP_FREE, handle);
 
 	if (ret == DAT_SUCCESS)
-		libdat_object_drop(handle, LIBDAT_CSP);
+		libdat_object_remove(handle, LIBDAT_CSP);
 	return freed(csp_handle, ret);
 }
 
@@ -61,7 +61,7 @@ DAT_RETURN kdat_csp_free(DAT_CSP_HANDLE csp_handle)
  */
 DAT_RETURN kdat_ep_free(DAT_EP_HANDLE ep_handle)
 {
-	return counted(ep_handle, dat_ep_free(ep_handle),
+	return counted(ep_handle, libdat_ep_free(ep_handle),
 		       DCNT_IA_EP_FREE);
 }
 
@@ -75,7 +75,7 @@ DAT_RETURN kdat_ep_free(DAT_EP_HANDLE ep_handle)
  */
 DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
 {
-	return counted(evd_handle, dat_evd_free(evd_handle),
+	return counted(evd_handle, libdat_evd_free(evd_handle),
 		       DCNT_IA_EVD_FREE);
 }
 
@@ -89,7 +89,7 @@ DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
  */
 DAT_RETURN kdat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
-	return counted(lmr_handle, dat_lmr_free(lmr_handle),
+	return counted(lmr_handle, libdat_lmr_free(lmr_handle),
 		       DCNT_IA_LMR_FREE);
 }
 
@@ -103,7 +103,7 @@ DAT_RETURN kdat_lmr_free(DAT_LMR_HANDLE lmr_handle)
  */
 DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE psp_handle)
 {
-	return counted(psp_handle, dat_psp_free(psp_handle),
+	return counted(psp_handle, libdat_psp_free(psp_handle),
 		       DCNT_IA_PSP_FREE);
 }
 
@@ -117,7 +117,7 @@ DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE psp_handle)
  */
 DAT_RETURN kdat_pz_free(DAT_PZ_HANDLE pz_handle)
 {
-	return counted(pz_handle, dat_pz_free(pz_handle),
+	return counted(pz_handle, libdat_pz_free(pz_handle),
 		       DCNT_IA_PZ_FREE);
 }
 
@@ -131,7 +131,7 @@ DAT_RETURN kdat_pz_free(DAT_PZ_HANDLE pz_handle)
  */
 DAT_RETURN kdat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {
-	return counted(rmr_handle, dat_rmr_free(rmr_handle),
+	return counted(rmr_handle, libdat_rmr_free(rmr_handle),
 		       DCNT_IA_RMR_FREE);
 }
 
@@ -145,7 +145,7 @@ DAT_RETURN kdat_rmr_free(DAT_RMR_HANDLE rmr_handle)
  */
 DAT_RETURN kdat_rsp_free(DAT_RSP_HANDLE rsp_handle)
 {
-	return counted(rsp_handle, dat_rsp_free(rsp_handle),
+	return counted(rsp_handle, libdat_rsp_free(rsp_handle),
 		       DCNT_IA_RSP_FREE);
 }
 
@@ -159,6 +159,6 @@ DAT_RETURN kdat_rsp_free(DAT_RSP_HANDLE rsp_handle)
  */
 DAT_RETURN kdat_srq_free(DAT_SRQ_HANDLE srq_handle)
 {
-	return counted(srq_handle, dat_srq_free(srq_handle),
+	return counted(srq_handle, libdat_srq_free(srq_handle),
 		       DCNT_IA_SRQ_FREE);
 }

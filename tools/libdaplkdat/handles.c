@@ -153,7 +153,7 @@ static void retire(struct kdat_handle *handle)
 }
 
 /**
- * libdat_handle_in - the kernel's name of an object
+ * libdat_to_kernel - the kernel's name of an object
  * @handle: what the program passed
  *
  * Thread safe.
@@ -161,7 +161,7 @@ static void retire(struct kdat_handle *handle)
  * Return: the handle, NO_HANDLE for DAT_HANDLE_NULL, BAD_HANDLE if its object
  * has gone, or for what cannot be a pointer.
  */
-__u32 libdat_handle_in(DAT_HANDLE handle)
+__u32 libdat_to_kernel(DAT_HANDLE handle)
 {
 	struct kdat_handle *h = handle;
 
@@ -173,7 +173,7 @@ __u32 libdat_handle_in(DAT_HANDLE handle)
 }
 
 /**
- * libdat_handle_out - the program's name of an object
+ * libdat_to_user - the program's name of an object
  * @handle: the kernel's
  *
  * Thread safe.
@@ -181,7 +181,7 @@ __u32 libdat_handle_in(DAT_HANDLE handle)
  * Return: always the same for the same object; DAT_HANDLE_NULL for NO_HANDLE,
  * and if there is no memory for a new one, which libdat2 calls invalid.
  */
-DAT_HANDLE libdat_handle_out(__u32 handle)
+DAT_HANDLE libdat_to_user(__u32 handle)
 {
 	struct bucket *bucket = bucket_of(handle);
 	struct kdat_handle *h, *new;
@@ -325,7 +325,7 @@ bool kdat_handle_asked(DAT_HANDLE handle)
  */
 void kdat_handle_drop(DAT_HANDLE handle)
 {
-	__u32 number = libdat_handle_in(handle);
+	__u32 number = libdat_to_kernel(handle);
 	struct bucket *bucket = bucket_of(number);
 	struct kdat_handle *h;
 

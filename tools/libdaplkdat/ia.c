@@ -42,9 +42,9 @@ static DAT_RETURN open_named(const char *name, DAT_BOOLEAN is_thread_safe,
 	ret = libdat_open();
 	if (ret != DAT_SUCCESS)
 		return explain(name, ia, false, ret);
-	ret = dat_ia_openv((DAT_NAME_PTR)ia, async_evd_min_qlen,
-			   async_evd_handle, ia_handle, DAT_VERSION_MAJOR,
-			   DAT_VERSION_MINOR, is_thread_safe);
+	ret = libdat_ia_openv((DAT_NAME_PTR)ia, async_evd_min_qlen,
+			      async_evd_handle, ia_handle, DAT_VERSION_MAJOR,
+			      DAT_VERSION_MINOR, is_thread_safe);
 	if (ret != DAT_SUCCESS)
 		return explain(name, ia, true, ret);
 	kdat_handle_set_provider(*ia_handle, provider);
@@ -63,7 +63,7 @@ static DAT_RETURN open_named(const char *name, DAT_BOOLEAN is_thread_safe,
  *
  * Thread safe.
  *
- * Return: as libdat's dat_ia_openv().
+ * Return: as dat_ia_openv().
  */
 DAT_RETURN kdat_ia_open(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 			DAT_EVD_HANDLE *async_evd_handle,
@@ -82,7 +82,7 @@ DAT_RETURN kdat_ia_open(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
  *
  * It is only libdat2 that must not confuse the two. Thread safe.
  *
- * Return: as libdat's dat_ia_openv().
+ * Return: as dat_ia_openv().
  */
 DAT_RETURN kdat_ia_open_unsafe(const DAT_NAME_PTR name,
 			       DAT_COUNT async_evd_min_qlen,
@@ -120,7 +120,7 @@ static DAT_COUNT num_extensions(DAT_IA_HANDLE ia_handle)
 {
 	struct dat_dev_ia_query arg = {
 		.size = sizeof(arg),
-		.ia = libdat_handle_in(ia_handle),
+		.ia = libdat_to_kernel(ia_handle),
 	};
 	size_t i;
 
@@ -178,9 +178,9 @@ DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle,
 			 DAT_PROVIDER_ATTR_MASK provider_attr_mask,
 			 DAT_PROVIDER_ATTR *provider_attributes)
 {
-	DAT_RETURN ret = dat_ia_query(ia_handle, async_evd_handle, ia_attr_mask,
-				      ia_attributes, provider_attr_mask,
-				      provider_attributes);
+	DAT_RETURN ret = libdat_ia_query(ia_handle, async_evd_handle, ia_attr_mask,
+					 ia_attributes, provider_attr_mask,
+					 provider_attributes);
 	DAT_COUNT num;
 
 	if (ret != DAT_SUCCESS)
@@ -205,7 +205,7 @@ DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle,
  */
 DAT_RETURN kdat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
 {
-	DAT_RETURN ret = dat_ia_close(ia_handle, ia_flags);
+	DAT_RETURN ret = libdat_ia_close(ia_handle, ia_flags);
 
 	if (ret == DAT_SUCCESS)
 		kdat_handles_sweep();

@@ -78,10 +78,10 @@ DAT_RETURN kdat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	 * Debian's dtest sends what it has registered for writing only.
 	 */
 	mem_privileges |= DAT_MEM_PRIV_LOCAL_READ_FLAG;
-	ret = dat_lmr_create(ia_handle, mem_type, region_description, length,
-			     pz_handle, with_va_type(mem_privileges, va_type),
-			     lmr_handle, lmr_context,
-			     rmr_context, registered_size, registered_address);
+	ret = libdat_lmr_create(ia_handle, mem_type, region_description, length,
+				pz_handle, with_va_type(mem_privileges, va_type),
+				lmr_handle, lmr_context,
+				rmr_context, registered_size, registered_address);
 	kdat_count_made(ret, lmr_handle, ia_handle, DCNT_IA_LMR_CREATE);
 	return move_arg(ret, DAT_INVALID_ARG7, 1);
 }
@@ -102,9 +102,9 @@ DAT_RETURN kdat_lmr_query(DAT_LMR_HANDLE lmr_handle,
 {
 	struct dat_dev_lmr_create arg = {
 		.size = sizeof(arg),
-		.lmr = libdat_handle_in(lmr_handle),
+		.lmr = libdat_to_kernel(lmr_handle),
 	};
-	DAT_RETURN ret = dat_lmr_query(lmr_handle, lmr_param_mask, lmr_param);
+	DAT_RETURN ret = libdat_lmr_query(lmr_handle, lmr_param_mask, lmr_param);
 
 	if (ret == DAT_SUCCESS)
 		ret = libdat_call(DAT_DEV_LMR_QUERY, &arg);
@@ -127,7 +127,7 @@ DAT_RETURN kdat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
 {
 	struct dat_dev_rmr_create arg = {
 		.size = sizeof(arg),
-		.pz = libdat_handle_in(pz_handle),
+		.pz = libdat_to_kernel(pz_handle),
 	};
 	DAT_RETURN ret;
 
@@ -135,7 +135,7 @@ DAT_RETURN kdat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
 		return BAD_ARG(2);
 	ret = libdat_call(DAT_DEV_RMR_CREATE_FOR_EP, &arg);
 	if (ret == DAT_SUCCESS)
-		*rmr_handle = libdat_handle_out(arg.rmr);
+		*rmr_handle = libdat_to_user(arg.rmr);
 	return kdat_count_made(ret, rmr_handle, pz_handle, DCNT_IA_RMR_CREATE);
 }
 
@@ -155,9 +155,9 @@ DAT_RETURN kdat_rmr_query(DAT_RMR_HANDLE rmr_handle,
 {
 	struct dat_dev_rmr_create arg = {
 		.size = sizeof(arg),
-		.rmr = libdat_handle_in(rmr_handle),
+		.rmr = libdat_to_kernel(rmr_handle),
 	};
-	DAT_RETURN ret = dat_rmr_query(rmr_handle, rmr_param_mask, rmr_param);
+	DAT_RETURN ret = libdat_rmr_query(rmr_handle, rmr_param_mask, rmr_param);
 
 	if (ret == DAT_SUCCESS)
 		ret = libdat_call(DAT_DEV_RMR_QUERY, &arg);
@@ -181,19 +181,19 @@ static DAT_RETURN bind_zero_based(DAT_RMR_HANDLE rmr_handle, __u32 lmr,
 	struct dat_dev_segment segment;
 	struct dat_dev_dto dto = {
 		.opcode = DAT_DEV_RMR_BIND,
-		.ep = libdat_handle_in(ep_handle),
+		.ep = libdat_to_kernel(ep_handle),
 		.flags = completion_flags,
 		.num_segments = 1,
 		.segments = (uintptr_t)&segment,
 		.cookie = user_cookie.as_64,
 		.remote_context = lmr,
-		.rmr = libdat_handle_in(rmr_handle),
-		.privileges = libdat_priv_in(mem_privileges) |
+		.rmr = libdat_to_kernel(rmr_handle),
+		.privileges = libdat_priv_to_kernel(mem_privileges) |
 			      DAT_DEV_PRIV_ZERO_BASED,
 	};
 	DAT_RETURN ret;
 
-	if (!libdat_segment_in(&segment, lmr_triplet))
+	if (!libdat_segment_to_kernel(&segment, lmr_triplet))
 		return BAD_ARG(3);
 	ret = libdat_post(&dto);
 	if (ret == DAT_SUCCESS)
@@ -226,7 +226,7 @@ DAT_RETURN kdat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 			 DAT_COMPLETION_FLAGS completion_flags,
 			 DAT_RMR_CONTEXT *rmr_context)
 {
-	__u32 lmr = libdat_handle_in(lmr_handle);
+	__u32 lmr = libdat_to_kernel(lmr_handle);
 	DAT_RETURN ret;
 
 	if (!lmr_triplet)
@@ -246,8 +246,8 @@ DAT_RETURN kdat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 		return bind_zero_based(rmr_handle, lmr, lmr_triplet,
 				       mem_privileges, ep_handle, user_cookie,
 				       completion_flags, rmr_context);
-	ret = dat_rmr_bind(rmr_handle, lmr_triplet, mem_privileges, ep_handle,
-			   user_cookie, completion_flags, rmr_context);
+	ret = libdat_rmr_bind(rmr_handle, lmr_triplet, mem_privileges, ep_handle,
+			      user_cookie, completion_flags, rmr_context);
 	return move_arg(move_arg(ret, DAT_INVALID_ARG4, 1), DAT_INVALID_ARG2,
 			1);
 }

@@ -85,7 +85,7 @@ static unsigned int sample(DAT_IA_HANDLE ia_handle, DAT_IA_COUNTER_TYPE type,
 	DAT_IA_ATTR attr;
 	size_t i;
 
-	if (dat_ia_query(ia_handle, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL) !=
+	if (libdat_ia_query(ia_handle, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL) !=
 	    DAT_SUCCESS)
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(sources); i++) {
@@ -125,7 +125,7 @@ static DAT_RETURN find(DAT_IA_HANDLE ia_handle, int type, struct kdat_counter **
 	DAT_HANDLE_TYPE handle_type;
 	DAT_RETURN ret;
 
-	ret = dat_get_handle_type(ia_handle, &handle_type);
+	ret = libdat_get_handle_type(ia_handle, &handle_type);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	if (handle_type != DAT_HANDLE_TYPE_IA)

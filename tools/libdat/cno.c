@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * cno.c - consumer notification objects, and their agents
+ * cno.c - CNOs and their agents
  *
- * An agent is called in a thread that waits in the kernel until its CNO is
- * triggered. That happens once: then the thread ends, and the agent is the
- * CNO's no more.
+ * Each agent has a thread, which sleeps in the kernel until the CNO is triggered.
+ * The thread then removes the agent from the CNO, calls the agent once, and ends.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -12,15 +11,14 @@
 #include <stdlib.h>
 
 #include "libdat.h"
-#include "foreign.h"
 
 /**
- * struct libdat_agent - an agent on duty
- * @refs: its thread's, and that of the CNO as long as it is the CNO's agent
- * @is_dismissed: another one has replaced it, or its CNO was freed
+ * struct libdat_agent - an agent that was not called yet
+ * @refs: references: one of its thread, one of the CNO until the trigger
+ * @is_dismissed: the program replaced the agent or freed the CNO
  * @cno: the kernel's handle of the CNO
- * @number: the kernel's name of the agent
- * @proxy: whom to call
+ * @number: the kernel's number of the agent
+ * @proxy: the function to call, and its argument
  */
 struct libdat_agent {
 	atomic_int refs;
@@ -33,7 +31,7 @@ struct libdat_agent {
 static atomic_uint last_number;
 
 /**
- * libdat_agent_put - give a reference back
+ * libdat_agent_put - drop a reference
  * @agent: the agent, or NULL
  *
  * Thread safe.
@@ -44,8 +42,8 @@ void libdat_agent_put(struct libdat_agent *agent)
 		free(agent);
 }
 
-/* Unless another agent has replaced it, the CNO has none now. */
-static void relieve(struct libdat_agent *agent)
+/* Remove the agent from its CNO, unless another agent replaced it. */
+static void remove_agent(struct libdat_agent *agent)
 {
 	struct libdat_cno *cno = libdat_object_lock(agent->cno, LIBDAT_CNO);
 
@@ -59,10 +57,10 @@ static void relieve(struct libdat_agent *agent)
 }
 
 /*
- * The kernel tells the agent when the IA is closed; but if the thread had not
- * yet got there, it finds no CNO any more.
+ * A closed IA triggers the CNO. A thread that reaches the kernel after the close
+ * finds no CNO.
  */
-static bool has_missed_the_end(struct libdat_agent *agent, DAT_RETURN ret)
+static bool is_ia_closed(struct libdat_agent *agent, DAT_RETURN ret)
 {
 	return DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE &&
 	       !atomic_load(&agent->is_dismissed);
@@ -81,16 +79,16 @@ static void *agent_thread(void *arg)
 	do
 		ret = libdat_call(DAT_DEV_CNO_WAIT, &wait);
 	while (DAT_GET_TYPE(ret) == DAT_INTERRUPTED_CALL);
-	if (ret == DAT_SUCCESS || has_missed_the_end(agent, ret)) {
-		relieve(agent);
+	if (ret == DAT_SUCCESS || is_ia_closed(agent, ret)) {
+		remove_agent(agent);
 		agent->proxy.proxy_agent_func(agent->proxy.instance_data,
-					      libdat_handle_out(wait.evd));
+					      libdat_to_user(wait.evd));
 	}
 	libdat_agent_put(agent);
 	return NULL;
 }
 
-/* Signals are for the program's own threads. */
+/* Blocks all signals in the thread: handlers run in threads of the program. */
 static int start_thread(struct libdat_agent *agent)
 {
 	pthread_attr_t attr;
@@ -121,8 +119,8 @@ static DAT_RETURN set_agent(__u32 cno, __u32 number)
 	return libdat_call(DAT_DEV_CNO_SET_AGENT, &arg);
 }
 
-/* The CNO takes the caller's reference to the agent, if there is one. */
-static void keep_agent(__u32 handle, struct libdat_agent *agent)
+/* Replace the agent of a CNO. Consumes the caller's reference; may be NULL. */
+static void replace_agent(__u32 handle, struct libdat_agent *agent)
 {
 	struct libdat_cno *cno = libdat_object_lock(handle, LIBDAT_CNO);
 	struct libdat_agent *old = agent;
@@ -137,14 +135,13 @@ static void keep_agent(__u32 handle, struct libdat_agent *agent)
 	libdat_agent_put(old);
 }
 
-static DAT_RETURN begin_agent(__u32 cno, const DAT_OS_WAIT_PROXY_AGENT *proxy)
+static DAT_RETURN start_agent(__u32 cno, const DAT_OS_WAIT_PROXY_AGENT *proxy)
 {
 	struct libdat_agent *agent = calloc(1, sizeof(*agent));
 	DAT_RETURN ret;
 
 	if (!agent)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
+		return NO_MEMORY;
 	atomic_init(&agent->refs, 2);
 	agent->cno = cno;
 	agent->proxy = *proxy;
@@ -156,176 +153,82 @@ static DAT_RETURN begin_agent(__u32 cno, const DAT_OS_WAIT_PROXY_AGENT *proxy)
 		free(agent);
 		return ret;
 	}
-	keep_agent(cno, agent);
+	replace_agent(cno, agent);
 	if (!start_thread(agent))
 		return DAT_SUCCESS;
-	relieve(agent);
+	remove_agent(agent);
 	set_agent(cno, 0);
 	libdat_agent_put(agent);
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE);
 }
 
-/**
- * dat_cno_create - make a CNO
- * @ia_handle: the IA
- * @agent: called once, when the CNO is triggered for the first time; or
- *	DAT_OS_WAIT_PROXY_AGENT_NULL
- * @cno_handle: out
- *
- * Thread safe. See dat_cno_create(3DAT).
- *
- * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_HANDLE,
- * DAT_INVALID_PARAMETER.
- */
-DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia_handle,
-			  DAT_OS_WAIT_PROXY_AGENT agent,
-			  DAT_CNO_HANDLE *cno_handle)
+DAT_RETURN libdat_cno_create(DAT_IA_HANDLE ia_handle,
+			     DAT_OS_WAIT_PROXY_AGENT agent,
+			     DAT_CNO_HANDLE *cno_handle)
 {
 	struct dat_dev_cno_create arg = {
 		.size = sizeof(arg),
-		.ia = libdat_handle_in(ia_handle),
+		.ia = libdat_to_kernel(ia_handle),
 	};
-	struct libdat_foreign foreign;
 	struct libdat_cno *cno;
 	DAT_RETURN ret;
 
-	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA))
-		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_CNO, cno_handle,
-				    cno_create_func, ia_handle, agent,
-				    cno_handle);
 	if (!cno_handle)
 		return BAD_ARG(3);
 	cno = libdat_object_alloc(LIBDAT_CNO);
-	if (!cno)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-	ret = libdat_call(DAT_DEV_CNO_CREATE, &arg);
-	if (ret != DAT_SUCCESS) {
-		libdat_object_discard(&cno->object);
+	ret = libdat_object_call(&cno->object, DAT_DEV_CNO_CREATE, &arg);
+	if (ret != DAT_SUCCESS)
 		return ret;
-	}
 	libdat_object_add(&cno->object, arg.cno, arg.ia);
 	if (agent.proxy_agent_func) {
-		ret = begin_agent(arg.cno, &agent);
+		ret = start_agent(arg.cno, &agent);
 		if (ret != DAT_SUCCESS) {
-			dat_cno_free(libdat_handle_out(arg.cno));
+			libdat_cno_free(libdat_to_user(arg.cno));
 			return ret;
 		}
 	}
-	*cno_handle = libdat_handle_out(arg.cno);
+	*cno_handle = libdat_to_user(arg.cno);
 	return DAT_SUCCESS;
 }
 
-/**
- * dat_cno_modify_agent - give a CNO another agent
- * @cno_handle: the CNO
- * @agent: called once, when the CNO is triggered next; or
- *	DAT_OS_WAIT_PROXY_AGENT_NULL
- *
- * The one before it may be about to be called. Thread safe. See
- * dat_cno_modify_agent(3DAT).
- *
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
- */
-DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle,
-				DAT_OS_WAIT_PROXY_AGENT agent)
+DAT_RETURN libdat_cno_modify_agent(DAT_CNO_HANDLE cno_handle,
+				   DAT_OS_WAIT_PROXY_AGENT agent)
 {
-	__u32 cno = libdat_handle_in(cno_handle);
-	struct libdat_foreign foreign;
+	__u32 cno = libdat_to_kernel(cno_handle);
 	DAT_RETURN ret;
 
-	if (libdat_is_foreign(&foreign, cno_handle, DAT_HANDLE_TYPE_CNO))
-		return FOREIGN_CALL(&foreign, cno_modify_agent_func, cno_handle,
-				    agent);
 	if (agent.proxy_agent_func)
-		return begin_agent(cno, &agent);
+		return start_agent(cno, &agent);
 	ret = set_agent(cno, 0);
 	if (ret == DAT_SUCCESS)
-		keep_agent(cno, NULL);
+		replace_agent(cno, NULL);
 	return ret;
 }
 
 /**
- * dat_cno_query - everything about a CNO
- * @cno_handle: the CNO
- * @cno_param_mask: what is wanted; all is filled in
- * @cno_param: out
+ * libdat_cno_param_to_user - translate the result of DAT_DEV_CNO_QUERY
+ * @out: the program's parameters
+ * @in: the kernel's parameters
  *
- * Thread safe. See dat_cno_query(3DAT).
- *
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
+ * Thread safe.
  */
-DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno_handle,
-			 DAT_CNO_PARAM_MASK cno_param_mask,
-			 DAT_CNO_PARAM *cno_param)
+void libdat_cno_param_to_user(DAT_CNO_PARAM *out,
+			      const struct dat_dev_cno_create *in)
 {
-	struct dat_dev_cno_create arg = {
-		.size = sizeof(arg),
-		.cno = libdat_handle_in(cno_handle),
-	};
-	struct libdat_foreign foreign;
 	struct libdat_cno *cno;
-	DAT_RETURN ret;
 
-	if (libdat_is_foreign(&foreign, cno_handle, DAT_HANDLE_TYPE_CNO))
-		return FOREIGN_CALL(&foreign, cno_query_func, cno_handle,
-				    cno_param_mask, cno_param);
-	if (cno_param_mask & ~DAT_CNO_FIELD_ALL)
-		return BAD_ARG(2);
-	if (!cno_param)
-		return BAD_ARG(3);
-
-	ret = libdat_call(DAT_DEV_CNO_QUERY, &arg);
-	if (ret != DAT_SUCCESS)
-		return ret;
-	cno_param->ia_handle = libdat_handle_out(arg.ia);
-	cno_param->agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
-	cno = libdat_object_lock(arg.cno, LIBDAT_CNO);
+	out->ia_handle = libdat_to_user(in->ia);
+	out->agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
+	cno = libdat_object_lock(in->cno, LIBDAT_CNO);
 	if (cno) {
 		if (cno->agent)
-			cno_param->agent = cno->agent->proxy;
-		libdat_object_unlock(arg.cno);
+			out->agent = cno->agent->proxy;
+		libdat_object_unlock(in->cno);
 	}
-	return DAT_SUCCESS;
 }
 
-/**
- * dat_cno_wait - wait until an EVD triggers a CNO
- * @cno_handle: the CNO
- * @timeout: microseconds, or DAT_TIMEOUT_INFINITE
- * @evd_handle: out: an EVD that has, as a hint; DAT_HANDLE_NULL on a timeout, when
- *	the IA has been closed or the last EVD of the CNO freed
- *
- * A trigger that nobody has waited for is not lost. Thread safe. See
- * dat_cno_wait(3DAT).
- *
- * Return: DAT_SUCCESS, DAT_QUEUE_EMPTY on a timeout, DAT_INVALID_HANDLE,
- * DAT_INVALID_PARAMETER, DAT_INTERRUPTED_CALL.
- */
-DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
-			DAT_EVD_HANDLE *evd_handle)
-{
-	struct dat_dev_cno_wait arg = {
-		.size = sizeof(arg),
-		.cno = libdat_handle_in(cno_handle),
-		.timeout = timeout,
-	};
-	struct libdat_foreign foreign;
-	DAT_RETURN ret;
-
-	if (libdat_is_foreign(&foreign, cno_handle, DAT_HANDLE_TYPE_CNO))
-		return FOREIGN_CALL(&foreign, cno_wait_func, cno_handle,
-				    timeout, evd_handle);
-	if (!evd_handle)
-		return BAD_ARG(3);
-	ret = libdat_call(DAT_DEV_CNO_WAIT, &arg);
-	*evd_handle = libdat_handle_out(ret == DAT_SUCCESS ? arg.evd :
-							     NO_HANDLE);
-	return ret;
-}
-
-/* Is its agent to be told, should the CNO not be there any more? */
-static void dismiss(__u32 handle, bool is_dismissed)
+/* If the CNO does not exist, call the agent only unless dismissed. */
+static void set_dismissed(__u32 handle, bool is_dismissed)
 {
 	struct libdat_cno *cno = libdat_object_lock(handle, LIBDAT_CNO);
 
@@ -336,28 +239,16 @@ static void dismiss(__u32 handle, bool is_dismissed)
 	libdat_object_unlock(handle);
 }
 
-/**
- * dat_cno_free - free a CNO
- * @cno_handle: the CNO
- *
- * Its agent is not called any more. Thread safe. See dat_cno_free(3DAT).
- *
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE if an EVD triggers
- * it or a thread waits for it.
- */
-DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle)
+DAT_RETURN libdat_cno_free(DAT_CNO_HANDLE cno_handle)
 {
-	__u32 handle = libdat_handle_in(cno_handle);
-	struct libdat_foreign foreign;
+	__u32 handle = libdat_to_kernel(cno_handle);
 	DAT_RETURN ret;
 
-	if (libdat_is_foreign(&foreign, cno_handle, DAT_HANDLE_TYPE_CNO))
-		return FOREIGN_FREE(&foreign, cno_free_func, cno_handle);
-	dismiss(handle, true);
-	ret = libdat_free_call(DAT_DEV_CNO_FREE, cno_handle);
+	set_dismissed(handle, true);
+	ret = libdat_free_call(DAT_DEV_CNO_FREE, handle);
 	if (ret == DAT_SUCCESS)
-		libdat_object_drop(handle, LIBDAT_CNO);
+		libdat_object_remove(handle, LIBDAT_CNO);
 	else
-		dismiss(handle, false);
+		set_dismissed(handle, false);
 	return ret;
 }

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * conf.c - the lines of dat.conf(5)
+ * conf.c - the names that dat.conf(5) defines for IAs
+ *
+ * The parser yields one alias or error for each line. The list of aliases is
+ * read once, when a program first lists the IAs or opens one that the kernel
+ * does not have.
  */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libdat.h"
@@ -19,14 +27,14 @@ enum field {
 	NUM_FIELDS
 };
 
-/* A file from another system may have a carriage return before each newline. */
+/* A file of another system may have a carriage return before each newline. */
 static const char blanks[] = " \t\v\f\r";
 
 static const char digits[] = "0123456789";
 
 /*
- * Cut the next field off @rest; NULL if there is none, or @why tells what is
- * wrong with it. Without its quotes it is shorter, so there is room for it.
+ * Cut the next field off @rest. Returns NULL at the end, or with @why set if the
+ * field is malformed. A field without its quotes fits in its own place.
  */
 static char *next_field(char **rest, const char **why)
 {
@@ -85,7 +93,7 @@ static bool is_our_version(const char *field)
 	return is_either(field, "u1.2", "u1.1") || !strcmp(field, "u1.0");
 }
 
-/* libdat.so, or that with a version, in whatever directory */
+/* libdat.so, with or without a version, in any directory */
 static bool is_our_library(const char *path)
 {
 	static const char name[] = "libdat.so";
@@ -100,8 +108,8 @@ static bool is_our_library(const char *path)
 }
 
 /*
- * An IA, or a device and a port as other libraries have it, which make an IA
- * with a colon between them. Port 0 says nothing.
+ * Either an IA, or a device and a port as in lines for other libraries: the IA
+ * is then "device:port". Port 0 means the device alone.
  */
 static const char *read_ia_params(char *params, struct libdat_alias *alias)
 {
@@ -128,7 +136,7 @@ static const char *read_ia_params(char *params, struct libdat_alias *alias)
 		       NULL : "the name in ia_params is too long";
 }
 
-/* What is wrong with the fields before the library's own; NULL if nothing */
+/* Check the fields that all libraries have. Returns the error, or NULL. */
 static const char *check_fields(char *const *field)
 {
 	if (!is_version(field[API_VERSION]))
@@ -142,7 +150,7 @@ static const char *check_fields(char *const *field)
 	return NULL;
 }
 
-/* What is wrong with @line; NULL if nothing, and then there may be an alias. */
+/* Returns the error of @line, or NULL: then @alias may be defined. */
 static const char *read_line(char *line, struct libdat_alias *alias)
 {
 	char *field[NUM_FIELDS];
@@ -172,11 +180,11 @@ static const char *read_line(char *line, struct libdat_alias *alias)
 }
 
 /**
- * libdat_conf_next - read on to the next line that says something to us
- * @conf: the file's text, which is overwritten, and where in it we are
+ * libdat_conf_next - read up to the next line for libdat
+ * @conf: the parser; the function overwrites the text
  *
- * Return: whether there is such a line: one that gives an alias, or one that is
- * malformed, as @why tells.
+ * Return: true for a line that defines an alias or that is malformed (see @why),
+ * false at the end of the text.
  */
 bool libdat_conf_next(struct libdat_conf *conf)
 {
@@ -196,11 +204,124 @@ bool libdat_conf_next(struct libdat_conf *conf)
 			conf->why = "there is a zero byte";
 		else
 			conf->why = read_line(line, &conf->alias);
-		/* Others may have more in their lines than we know. */
+		/* Lines for other libraries may have an unknown format. */
 		if (conf->alias.library)
 			conf->why = NULL;
 		if (conf->why || conf->alias.name)
 			return true;
 	}
 	return false;
+}
+
+/* DAT_OVERRIDE may name anything, such as /dev/zero. */
+#define MAX_SIZE	(64 * 1024)
+#define MAX_ALIASES	1024
+
+/* Read once. The names point into the text, which is never freed. */
+static struct libdat_alias aliases[MAX_ALIASES];
+static size_t num_aliases;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* The text, in a buffer with one spare byte, or NULL and errno */
+static char *read_file(const char *path, size_t *size)
+{
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	int err = 0;
+
+	if (!file)
+		return NULL;
+	text = malloc(MAX_SIZE + 1);
+	if (text)
+		*size = fread(text, 1, MAX_SIZE + 1, file);
+	if (!text || ferror(file))
+		err = errno;
+	else if (*size > MAX_SIZE)
+		err = EFBIG;
+	fclose(file);
+	if (!err)
+		return text;
+	free(text);
+	errno = err;
+	return NULL;
+}
+
+static struct libdat_alias *find_alias(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < num_aliases; i++)
+		if (!strcmp(aliases[i].name, name))
+			return &aliases[i];
+	return NULL;
+}
+
+/* A line for libdat overrides one for another library. */
+static void add_alias(const struct libdat_alias *alias)
+{
+	struct libdat_alias *old = find_alias(alias->name);
+
+	if (!old)
+		aliases[num_aliases++] = *alias;
+	else if (old->library && !alias->library)
+		*old = *alias;
+}
+
+static void read_conf(void)
+{
+	const char *path = secure_getenv("DAT_OVERRIDE");
+	bool is_chosen = path && *path;
+	struct libdat_conf conf = { 0 };
+	size_t size;
+
+	if (!is_chosen)
+		path = "/etc/dat.conf";
+	conf.text = read_file(path, &size);
+	if (!conf.text) {
+		/* /etc/dat.conf is optional. */
+		if (is_chosen || errno != ENOENT)
+			fprintf(stderr, "libdat: %s: %m\n", path);
+		return;
+	}
+	conf.end = conf.text + size;
+
+	while (libdat_conf_next(&conf)) {
+		if (!conf.why && num_aliases == MAX_ALIASES)
+			conf.why = "there are too many names";
+		if (conf.why)
+			fprintf(stderr, "libdat: %s:%u: %s\n", path, conf.line,
+				conf.why);
+		else
+			add_alias(&conf.alias);
+	}
+}
+
+/**
+ * libdat_aliases - the names that dat.conf(5) defines
+ * @num: out: number of names
+ *
+ * The first call reads the file and prints its errors on the standard error.
+ * Thread safe.
+ *
+ * Return: array of aliases, whose names are unique.
+ */
+const struct libdat_alias *libdat_aliases(size_t *num)
+{
+	pthread_once(&once, read_conf);
+	*num = num_aliases;
+	return aliases;
+}
+
+/**
+ * libdat_alias_find - look up a name that dat.conf(5) defines
+ * @name: the name
+ *
+ * Thread safe.
+ *
+ * Return: the alias, or NULL.
+ */
+const struct libdat_alias *libdat_alias_find(const char *name)
+{
+	pthread_once(&once, read_conf);
+	return find_alias(name);
 }

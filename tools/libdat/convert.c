@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * convert.c - structures of DAT 1.2 into the kernel's, and back
+ * convert.c - translate structures between programs and the kernel
+ *
+ * The kernel has fixed-width fields and the triplets of DAT 2.0. The functions
+ * check what does not fit, and allocate memory for long iovs only.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +11,16 @@
 #include "libdat.h"
 
 /**
- * libdat_segment_in - translate one triplet
- * @segment: out
- * @triplet: in
+ * libdat_segment_to_kernel - translate one triplet
+ * @segment: out: the kernel's segment
+ * @triplet: the program's triplet
  *
  * Thread safe.
  *
  * Return: false if its length does not fit in 32 bits.
  */
-bool libdat_segment_in(struct dat_dev_segment *segment,
-		       const DAT_LMR_TRIPLET *triplet)
+bool libdat_segment_to_kernel(struct dat_dev_segment *segment,
+			      const DAT_LMR_TRIPLET *triplet)
 {
 	if (triplet->segment_length > UINT32_MAX)
 		return false;
@@ -28,19 +31,19 @@ bool libdat_segment_in(struct dat_dev_segment *segment,
 }
 
 /**
- * libdat_iov_in - translate the iov of a DTO
- * @iov: out; on success, free it with libdat_iov_free()
- * @triplet: in; argument 3 of the call
- * @count: how many; argument 2 of the call
+ * libdat_iov_to_kernel - translate the iov of a DTO
+ * @iov: out; on success, the caller frees it by libdat_iov_free()
+ * @triplet: the program's iov; argument 3 of the call
+ * @count: entries of @triplet; argument 2 of the call
  *
- * Triplets with a length of 0 are left out: their other fields may be
- * anything, and must not be looked up. Thread safe.
+ * Skips triplets of length 0, whose other fields may have any value. Thread
+ * safe.
  *
  * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER with the argument's number, or
  * DAT_INSUFFICIENT_RESOURCES. See dat_ep_post_send(3DAT).
  */
-DAT_RETURN libdat_iov_in(struct libdat_iov *iov, const DAT_LMR_TRIPLET *triplet,
-			 DAT_COUNT count)
+DAT_RETURN libdat_iov_to_kernel(struct libdat_iov *iov,
+				const DAT_LMR_TRIPLET *triplet, DAT_COUNT count)
 {
 	DAT_COUNT i;
 
@@ -54,15 +57,14 @@ DAT_RETURN libdat_iov_in(struct libdat_iov *iov, const DAT_LMR_TRIPLET *triplet,
 	if ((size_t)count > ARRAY_SIZE(iov->inline_segments)) {
 		iov->segments = malloc((size_t)count * sizeof(*iov->segments));
 		if (!iov->segments)
-			return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-					 DAT_RESOURCE_MEMORY);
+			return NO_MEMORY;
 	}
 
 	for (i = 0; i < count; i++) {
 		if (!triplet[i].segment_length)
 			continue;
-		if (!libdat_segment_in(&iov->segments[iov->count],
-				       &triplet[i])) {
+		if (!libdat_segment_to_kernel(&iov->segments[iov->count],
+					      &triplet[i])) {
 			libdat_iov_free(iov);
 			return BAD_ARG(3);
 		}
@@ -72,8 +74,8 @@ DAT_RETURN libdat_iov_in(struct libdat_iov *iov, const DAT_LMR_TRIPLET *triplet,
 }
 
 /**
- * libdat_iov_free - the reverse of libdat_iov_in()
- * @iov: the iov
+ * libdat_iov_free - free the array of an iov
+ * @iov: return value of libdat_iov_to_kernel()
  *
  * Thread safe.
  */
@@ -83,90 +85,121 @@ void libdat_iov_free(struct libdat_iov *iov)
 		free(iov->segments);
 }
 
-/* A DAT_COUNT that the kernel takes as unsigned */
-static bool count_in(__u32 *out, DAT_COUNT in)
+/* Kinds of fields of an EP's attributes. These return whether the value fits. */
+static bool value_to_kernel(__u32 *out, __u64 in)
 {
 	*out = (__u32)in;
-	return in >= 0;
+	return true;
 }
 
-static bool length_in(__u32 *out, DAT_VLEN in)
+static bool length_to_kernel(__u32 *out, DAT_VLEN in)
 {
 	*out = (__u32)in;
 	return in <= UINT32_MAX;
 }
 
+static bool count_to_kernel(__u32 *out, DAT_COUNT in)
+{
+	*out = (__u32)in;
+	return in >= 0;
+}
+
+/* All fields but the named attributes, which no EP of the kernel has */
+#define EP_ATTR(FIELD)							\
+	FIELD(SERVICE_TYPE, service_type, value, VALUE);		\
+	FIELD(MAX_MESSAGE_SIZE, max_message_size, length, VALUE);	\
+	FIELD(MAX_RDMA_SIZE, max_rdma_size, length, VALUE);		\
+	FIELD(QOS, qos, value, VALUE);					\
+	FIELD(RECV_COMPLETION_FLAGS, recv_completion_flags, value, VALUE); \
+	FIELD(REQUEST_COMPLETION_FLAGS, request_completion_flags, value, \
+	      VALUE);							\
+	FIELD(MAX_RECV_DTOS, max_recv_dtos, count, COUNT);		\
+	FIELD(MAX_REQUEST_DTOS, max_request_dtos, count, COUNT);	\
+	FIELD(MAX_RECV_IOV, max_recv_iov, count, COUNT);		\
+	FIELD(MAX_REQUEST_IOV, max_request_iov, count, COUNT);		\
+	FIELD(MAX_RDMA_READ_IN, max_rdma_read_in, count, COUNT);	\
+	FIELD(MAX_RDMA_READ_OUT, max_rdma_read_out, count, COUNT);	\
+	FIELD(SRQ_SOFT_HW, srq_soft_hw, value, VALUE);			\
+	FIELD(MAX_RDMA_READ_IOV, max_rdma_read_iov, count, COUNT);	\
+	FIELD(MAX_RDMA_WRITE_IOV, max_rdma_write_iov, count, COUNT)
+
 /**
- * libdat_ep_attr_in - translate the attributes of an EP
- * @out: the kernel's
- * @in: the program's
+ * libdat_ep_attr_to_kernel - translate the attributes of an EP
+ * @out: the kernel's attributes, zeroed
+ * @in: the program's attributes
+ * @mask: the fields to copy; the other fields may have any value
  *
  * Thread safe.
  *
- * Return: false if a value cannot be: a negative count, a size over 32 bits, or
- * named attributes, of which there are none. See dat_ep_create(3DAT).
+ * Return: false if a field has a negative count, a size over 32 bits, or named
+ * attributes. See dat_ep_create(3DAT).
  */
-bool libdat_ep_attr_in(struct dat_dev_ep_attr *out, const DAT_EP_ATTR *in)
+bool libdat_ep_attr_to_kernel(struct dat_dev_ep_attr *out,
+			      const DAT_EP_ATTR *in, DAT_EP_PARAM_MASK mask)
 {
-	out->service_type = in->service_type;
-	out->qos = in->qos;
-	out->recv_completion_flags = in->recv_completion_flags;
-	out->request_completion_flags = in->request_completion_flags;
-	out->srq_soft_hw = (__u32)in->srq_soft_hw;
+	bool fits = true;
 
-	return length_in(&out->max_message_size, in->max_message_size) &&
-	       length_in(&out->max_rdma_size, in->max_rdma_size) &&
-	       count_in(&out->max_recv_dtos, in->max_recv_dtos) &&
-	       count_in(&out->max_request_dtos, in->max_request_dtos) &&
-	       count_in(&out->max_recv_iov, in->max_recv_iov) &&
-	       count_in(&out->max_request_iov, in->max_request_iov) &&
-	       count_in(&out->max_rdma_read_in, in->max_rdma_read_in) &&
-	       count_in(&out->max_rdma_read_out, in->max_rdma_read_out) &&
-	       count_in(&out->max_rdma_read_iov, in->max_rdma_read_iov) &&
-	       count_in(&out->max_rdma_write_iov, in->max_rdma_write_iov) &&
-	       !in->ep_transport_specific_count &&
-	       !in->ep_provider_specific_count;
+#define TO_KERNEL(bit, field, kind, user_kind)				\
+	fits &= !(mask & DAT_EP_FIELD_EP_ATTR_ ## bit) ||		\
+		kind ## _to_kernel(&out->field, in->field)
+	EP_ATTR(TO_KERNEL);
+#undef TO_KERNEL
+	if (mask & DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR)
+		fits &= !in->ep_transport_specific_count;
+	if (mask & DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR)
+		fits &= !in->ep_provider_specific_count;
+	return fits;
 }
 
 /**
- * libdat_ep_attr_out - translate the attributes of an EP back
- * @out: the program's, zeroed
- * @in: the kernel's
+ * libdat_ep_attr_to_user - translate the attributes of an EP
+ * @out: the program's attributes, zeroed
+ * @in: the kernel's attributes
  *
  * Thread safe. See dat_ep_query(3DAT).
  */
-void libdat_ep_attr_out(DAT_EP_ATTR *out, const struct dat_dev_ep_attr *in)
+void libdat_ep_attr_to_user(DAT_EP_ATTR *out, const struct dat_dev_ep_attr *in)
 {
-	out->service_type = (DAT_SERVICE_TYPE)in->service_type;
-	out->max_message_size = in->max_message_size;
-	out->max_rdma_size = in->max_rdma_size;
-	out->qos = (DAT_QOS)in->qos;
-	out->recv_completion_flags =
-		(DAT_COMPLETION_FLAGS)in->recv_completion_flags;
-	out->request_completion_flags =
-		(DAT_COMPLETION_FLAGS)in->request_completion_flags;
-	out->max_recv_dtos = libdat_count_out(in->max_recv_dtos);
-	out->max_request_dtos = libdat_count_out(in->max_request_dtos);
-	out->max_recv_iov = libdat_count_out(in->max_recv_iov);
-	out->max_request_iov = libdat_count_out(in->max_request_iov);
-	out->max_rdma_read_in = libdat_count_out(in->max_rdma_read_in);
-	out->max_rdma_read_out = libdat_count_out(in->max_rdma_read_out);
-	out->srq_soft_hw = (DAT_COUNT)in->srq_soft_hw;
-	out->max_rdma_read_iov = libdat_count_out(in->max_rdma_read_iov);
-	out->max_rdma_write_iov = libdat_count_out(in->max_rdma_write_iov);
+#define TO_USER(bit, field, kind, user_kind)	COPY_TO_USER(user_kind, field)
+	EP_ATTR(TO_USER);
+#undef TO_USER
 }
 
 /**
- * libdat_addr_in - translate the address of an IA
- * @out: the kernel's, zeroed
- * @in: the program's, not NULL
+ * libdat_private_data_to_kernel - copy private data into an ioctl structure
+ * @out: array of DAT_DEV_PRIVATE_DATA_MAX bytes
+ * @size: bytes of @data
+ * @data: the private data; may be NULL if @size is 0
+ * @bad_size: what a call returns for a bad @size; @data is its next argument
  *
  * Thread safe.
  *
- * Return: DAT_SUCCESS, or DAT_INVALID_ADDRESS if it is neither IPv4 nor IPv6.
+ * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER with the number of the argument.
+ */
+DAT_RETURN libdat_private_data_to_kernel(__u8 *out, DAT_COUNT size,
+					 const void *data, DAT_RETURN bad_size)
+{
+	if (size < 0 || size > DAT_DEV_PRIVATE_DATA_MAX)
+		return bad_size;
+	if (size && !data)
+		return bad_size + 1;
+	if (size)
+		memcpy(out, data, (size_t)size);
+	return DAT_SUCCESS;
+}
+
+/**
+ * libdat_addr_to_kernel - translate the address of an IA
+ * @out: the kernel's address, zeroed
+ * @in: the program's address, not NULL
+ *
+ * Thread safe.
+ *
+ * Return: DAT_SUCCESS, or DAT_INVALID_ADDRESS if @in is neither IPv4 nor IPv6.
  * See dat_ep_connect(3DAT).
  */
-DAT_RETURN libdat_addr_in(struct dat_dev_addr *out, const DAT_SOCK_ADDR *in)
+DAT_RETURN libdat_addr_to_kernel(struct dat_dev_addr *out,
+				 const DAT_SOCK_ADDR *in)
 {
 	switch (in->sa_family) {
 	case AF_INET:

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * dev.c - /dev/dat: opened once, called, mapped
+ * dev.c - /dev/dat: open, ioctl, map
+ *
+ * The first dat_ia_open() opens the device. The file stays open as long as the
+ * process lives, and a child of fork() shares it. tools/libdat/check replaces
+ * this file to test the rest without a kernel.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +17,34 @@
 
 #include "libdat.h"
 
-/* Stays open as long as the process lives; a child of fork() shares it. */
 static atomic_int dev_fd = -1;
 static pthread_mutex_t dev_open_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static DAT_RETURN open_errno_in(int err)
+/**
+ * libdat_return_from_errno - translate the errno of a failed ioctl or mmap()
+ * @err: errno
+ *
+ * Thread safe.
+ *
+ * Return: DAT_INSUFFICIENT_RESOURCES for ENOMEM, DAT_INTERRUPTED_CALL for EINTR,
+ * DAT_INVALID_PARAMETER for EFAULT and EINVAL, else DAT_INTERNAL_ERROR.
+ */
+DAT_RETURN libdat_return_from_errno(int err)
+{
+	switch (err) {
+	case ENOMEM:
+		return NO_MEMORY;
+	case EINTR:
+		return DAT_ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
+	case EFAULT:
+	case EINVAL:
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
+	default:
+		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+	}
+}
+
+static DAT_RETURN open_error(int err)
 {
 	switch (err) {
 	case ENOENT:
@@ -33,17 +60,17 @@ static DAT_RETURN open_errno_in(int err)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_DEVICE);
 	default:
-		return libdat_errno_in(err);
+		return libdat_return_from_errno(err);
 	}
 }
 
 /**
  * libdat_device - the path of the device
  *
- * /dev/dat, or what the environment names in DAT_DEVICE, which a set-user-ID
- * program ignores. Thread safe as long as nobody changes the environment.
+ * /dev/dat, or the value of DAT_DEVICE in the environment, which a set-user-ID
+ * program ignores. Thread safe unless another thread changes the environment.
  *
- * Return: the path, which is the environment's.
+ * Return: the path; may point into the environment.
  */
 const char *libdat_device(void)
 {
@@ -53,9 +80,10 @@ const char *libdat_device(void)
 }
 
 /**
- * libdat_open - see to it that the device is open
+ * libdat_open - open the device unless it is open
  *
- * A failure is not remembered: the module may be loaded later. Thread safe.
+ * After a failure the next call tries again, because the module may be loaded
+ * meanwhile. Thread safe.
  *
  * Return: DAT_SUCCESS; DAT_PROVIDER_NOT_FOUND with DAT_NAME_NOT_REGISTERED if
  * there is no device, without subtype if the process may not open it;
@@ -74,7 +102,7 @@ DAT_RETURN libdat_open(void)
 	if (atomic_load_explicit(&dev_fd, memory_order_relaxed) < 0) {
 		fd = open(libdat_device(), O_RDWR | O_CLOEXEC);
 		if (fd < 0)
-			ret = open_errno_in(errno);
+			ret = open_error(errno);
 		else
 			atomic_store_explicit(&dev_fd, fd,
 					      memory_order_release);
@@ -83,94 +111,57 @@ DAT_RETURN libdat_open(void)
 	return ret;
 }
 
-/* The device was never opened, so there are no handles at all. */
+/* The subtype for a handle of any type and of an EVD is its argument number. */
+#define DAT_INVALID_HANDLE_ANY	DAT_INVALID_HANDLE1
+#define DAT_INVALID_HANDLE_EVD	DAT_INVALID_HANDLE1
+
+/* The device was never opened, so no handle exists. */
 static DAT_RETURN no_such_handle(unsigned long cmd)
 {
-	DAT_RETURN_SUBTYPE subtype;
+	static const struct {
+		unsigned long cmd;
+		__u32 subtype;
+	} first_handle[] = {
+		{ DAT_DEV_IA_CLOSE, DAT_INVALID_HANDLE_IA },
+		{ DAT_DEV_IA_QUERY, DAT_INVALID_HANDLE_IA },
+		{ DAT_DEV_EVD_CREATE, DAT_INVALID_HANDLE_IA },
+		{ DAT_DEV_EP_CREATE, DAT_INVALID_HANDLE_IA },
+		{ DAT_DEV_LMR_CREATE, DAT_INVALID_HANDLE_IA },
+		{ DAT_DEV_LMR_SYNC, DAT_INVALID_HANDLE_IA },
+		{ DAT_DEV_CNO_CREATE, DAT_INVALID_HANDLE_IA },
+		{ DAT_DEV_CR_QUERY, DAT_INVALID_HANDLE_CR },
+		{ DAT_DEV_CR_ACCEPT, DAT_INVALID_HANDLE_CR },
+		{ DAT_DEV_CR_REJECT, DAT_INVALID_HANDLE_CR },
+		{ DAT_DEV_CR_HANDOFF, DAT_INVALID_HANDLE_CR },
+		{ DAT_DEV_EP_MODIFY, DAT_INVALID_HANDLE_EP },
+		{ DAT_DEV_POST, DAT_INVALID_HANDLE_EP },
+		{ DAT_DEV_CNO_SET_AGENT, DAT_INVALID_HANDLE_CNO },
+		{ DAT_DEV_CNO_FREE, DAT_INVALID_HANDLE_CNO },
+#define CALL(...)
+#define VIA(...)
+#define SHIM(name, type, parameters, arguments, external, cmd, ...) \
+		{ cmd, DAT_INVALID_HANDLE_ ## type },
+#include "calls.def"
+	};
+	size_t i;
 
-	switch (cmd) {
-	case DAT_DEV_IA_CLOSE:
-	case DAT_DEV_IA_QUERY:
-	case DAT_DEV_PZ_CREATE:
-	case DAT_DEV_EVD_CREATE:
-	case DAT_DEV_PSP_CREATE:
-	case DAT_DEV_EP_CREATE:
-	case DAT_DEV_LMR_CREATE:
-	case DAT_DEV_LMR_SYNC:
-	case DAT_DEV_PSP_CREATE_ANY:
-	case DAT_DEV_RSP_CREATE:
-	case DAT_DEV_SRQ_CREATE:
-	case DAT_DEV_CNO_CREATE:
-		subtype = DAT_INVALID_HANDLE_IA;
-		break;
-	case DAT_DEV_PZ_QUERY:
-	case DAT_DEV_PZ_FREE:
-	case DAT_DEV_RMR_CREATE:
-		subtype = DAT_INVALID_HANDLE_PZ;
-		break;
-	case DAT_DEV_PSP_FREE:
-	case DAT_DEV_PSP_QUERY:
-		subtype = DAT_INVALID_HANDLE_PSP;
-		break;
-	case DAT_DEV_CR_QUERY:
-	case DAT_DEV_CR_ACCEPT:
-	case DAT_DEV_CR_REJECT:
-	case DAT_DEV_CR_HANDOFF:
-		subtype = DAT_INVALID_HANDLE_CR;
-		break;
-	case DAT_DEV_EP_QUERY:
-	case DAT_DEV_EP_CONNECT:
-	case DAT_DEV_EP_DISCONNECT:
-	case DAT_DEV_EP_GET_STATUS:
-	case DAT_DEV_EP_FREE:
-	case DAT_DEV_EP_MODIFY:
-	case DAT_DEV_EP_RESET:
-	case DAT_DEV_EP_DUP_CONNECT:
-	case DAT_DEV_EP_RECV_QUERY:
-	case DAT_DEV_EP_SET_WATERMARK:
-	case DAT_DEV_POST:
-		subtype = DAT_INVALID_HANDLE_EP;
-		break;
-	case DAT_DEV_LMR_QUERY:
-	case DAT_DEV_LMR_FREE:
-		subtype = DAT_INVALID_HANDLE_LMR;
-		break;
-	case DAT_DEV_RMR_QUERY:
-	case DAT_DEV_RMR_FREE:
-		subtype = DAT_INVALID_HANDLE_RMR;
-		break;
-	case DAT_DEV_RSP_FREE:
-	case DAT_DEV_RSP_QUERY:
-		subtype = DAT_INVALID_HANDLE_RSP;
-		break;
-	case DAT_DEV_SRQ_QUERY:
-	case DAT_DEV_SRQ_RESIZE:
-	case DAT_DEV_SRQ_SET_LW:
-	case DAT_DEV_SRQ_FREE:
-		subtype = DAT_INVALID_HANDLE_SRQ;
-		break;
-	case DAT_DEV_CNO_QUERY:
-	case DAT_DEV_CNO_WAIT:
-	case DAT_DEV_CNO_SET_AGENT:
-	case DAT_DEV_CNO_FREE:
-		subtype = DAT_INVALID_HANDLE_CNO;
-		break;
-	default:
-		subtype = DAT_INVALID_HANDLE1;
-		break;
-	}
-	return DAT_ERROR(DAT_INVALID_HANDLE, subtype);
+	for (i = 0; i < ARRAY_SIZE(first_handle); i++)
+		if (first_handle[i].cmd == cmd)
+			return DAT_ERROR(DAT_INVALID_HANDLE,
+					 first_handle[i].subtype);
+	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 }
 
 /**
- * libdat_call - one ioctl
+ * libdat_call - make one ioctl
  * @cmd: DAT_DEV_*
  * @arg: its structure, size and input fields filled in
  *
  * Thread safe.
  *
- * Return: the call's DAT_RETURN in DAT 1.2's numbers; DAT_INVALID_HANDLE if no
- * IA was ever opened; what libdat_errno_in() says if the ioctl itself failed.
+ * Return: the DAT_RETURN of the call, in the numbers of the library's DAT;
+ * DAT_INVALID_HANDLE if no IA was ever opened; libdat_return_from_errno() if the
+ * ioctl itself failed.
  */
 DAT_RETURN libdat_call(unsigned long cmd, void *arg)
 {
@@ -180,27 +171,8 @@ DAT_RETURN libdat_call(unsigned long cmd, void *arg)
 	if (fd < 0)
 		return no_such_handle(cmd);
 	if (ioctl(fd, cmd, arg) < 0)
-		return libdat_errno_in(errno);
-	return libdat_return_in(size_and_result[1]);
-}
-
-/**
- * libdat_free_call - an ioctl that takes nothing but a handle
- * @cmd: DAT_DEV_*_FREE or DAT_DEV_CR_REJECT
- * @handle: the object
- *
- * Thread safe.
- *
- * Return: as libdat_call().
- */
-DAT_RETURN libdat_free_call(unsigned long cmd, DAT_HANDLE handle)
-{
-	struct dat_dev_free arg = {
-		.size = sizeof(arg),
-		.handle = libdat_handle_in(handle),
-	};
-
-	return libdat_call(cmd, &arg);
+		return libdat_return_from_errno(errno);
+	return libdat_return_from_kernel(size_and_result[1]);
 }
 
 static size_t ring_size(__u32 entries)
@@ -229,11 +201,11 @@ struct dat_dev_ring *libdat_map_ring(__u32 evd, __u32 entries)
 }
 
 /**
- * libdat_unmap_ring - the reverse of libdat_map_ring()
+ * libdat_unmap_ring - unmap the ring of an EVD
  * @ring: the ring
  * @entries: of the ring
  *
- * Thread safe; nobody may look at @ring any more.
+ * Thread safe; no thread may use @ring any more.
  */
 void libdat_unmap_ring(struct dat_dev_ring *ring, __u32 entries)
 {

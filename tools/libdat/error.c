@@ -30,7 +30,7 @@ static const __u16 subtypes_from_kernel[] = {
 };
 
 /**
- * libdat_return_in - translate a DAT_RETURN of the kernel
+ * libdat_return_from_kernel - translate a DAT_RETURN of the kernel
  * @kernel: in the numbers of DAT 2.0
  *
  * Thread safe.
@@ -38,7 +38,7 @@ static const __u16 subtypes_from_kernel[] = {
  * Return: @kernel in the numbers of DAT 1.2. A type that only DAT 2.0 has
  * becomes the nearest of DAT 1.2, such a subtype DAT_NO_SUBTYPE.
  */
-DAT_RETURN libdat_return_in(__u32 kernel)
+DAT_RETURN libdat_return_from_kernel(__u32 kernel)
 {
 	__u32 subtype = DAT_GET_SUBTYPE(kernel);
 

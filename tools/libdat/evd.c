@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd.c - event dispatchers: made, freed, emptied
+ * evd.c - EVDs: create, take events, wait, query, resize
+ *
+ * An EVD is a ring in memory that the process maps: the kernel produces events,
+ * libdat consumes them. libdat makes no system call while the ring has events.
+ * The entry of the EVD in the table has the mapping and is locked while a thread
+ * uses the ring, but not while the thread sleeps in the kernel.
  */
 #include "libdat.h"
-#include "foreign.h"
 
-static DAT_RETURN bad_evd(void)
-{
-	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
-}
+#define BAD_EVD	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
 
 /**
- * libdat_evd_add - map the ring of a new EVD, and remember it
- * @evd: from libdat_object_alloc(); stays the caller's on failure
- * @handle: the kernel's handle
+ * libdat_evd_add - map the ring of a new EVD, and add the EVD to the table
+ * @evd: from libdat_object_alloc(); still the caller's after a failure
+ * @handle: the kernel's handle of the EVD
  * @ia: the kernel's handle of its IA
- * @entries: of the ring
- * @qlen: the queue length that was asked for
+ * @entries: entries of the ring
+ * @qlen: the requested queue length
  *
  * Thread safe.
  *
@@ -32,21 +33,20 @@ DAT_RETURN libdat_evd_add(struct libdat_evd *evd, __u32 handle, __u32 ia,
 	evd->qlen = (__u32)qlen;
 	evd->ring = libdat_map_ring(handle, entries);
 	if (!evd->ring)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
+		return NO_MEMORY;
 
 	libdat_object_add(&evd->object, handle, ia);
 	return DAT_SUCCESS;
 }
 
 /**
- * libdat_evd_unnotified - an EP will not notify an EVD of all events, or has gone
+ * libdat_evd_unnotified - count the EPs that feed an EVD without notification
  * @handle: the kernel's handle of the EVD, or NO_HANDLE
- * @flags: completion flags of the EP for the stream that feeds the EVD
- * @count: 1 for an EP that was made, -1 for one that was freed
+ * @flags: completion flags of the EP for this EVD
+ * @count: 1 for a new EP, -1 for one that was freed
  *
- * From now on an empty ring does not mean that there are no events, not even
- * when the EP has gone. Thread safe.
+ * From now on an empty ring does not prove that the EVD has no events, not even
+ * after the EP is freed. Thread safe.
  */
 void libdat_evd_unnotified(__u32 handle, __u32 flags, int count)
 {
@@ -65,71 +65,42 @@ void libdat_evd_unnotified(__u32 handle, __u32 flags, int count)
 	libdat_object_unlock(handle);
 }
 
-/**
- * dat_evd_create - make an EVD
- * @ia_handle: the IA
- * @evd_min_qlen: how many events it must hold at least
- * @cno_handle: the CNO that its events trigger, or DAT_HANDLE_NULL
- * @evd_flags: which event streams may feed it
- * @evd_handle: out
- *
- * Thread safe. See dat_evd_create(3DAT).
- *
- * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_HANDLE,
- * DAT_INVALID_PARAMETER.
- */
-DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
-			  DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS evd_flags,
-			  DAT_EVD_HANDLE *evd_handle)
+DAT_RETURN libdat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
+			     DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS evd_flags,
+			     DAT_EVD_HANDLE *evd_handle)
 {
 	struct dat_dev_evd_create arg = {
 		.size = sizeof(arg),
-		.ia = libdat_handle_in(ia_handle),
+		.ia = libdat_to_kernel(ia_handle),
 		.min_qlen = (__u32)evd_min_qlen,
 		.flags = evd_flags,
-		.cno = libdat_handle_in(cno_handle),
+		.cno = libdat_to_kernel(cno_handle),
 	};
-	struct libdat_foreign foreign;
 	struct libdat_evd *evd;
 	DAT_RETURN ret;
 
-	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA)) {
-		libdat_foreign_beside(&foreign, cno_handle, DAT_HANDLE_TYPE_CNO,
-				      DAT_INVALID_HANDLE_CNO);
-		return FOREIGN_MAKE(&foreign, DAT_HANDLE_TYPE_EVD, evd_handle,
-				    evd_create_func, ia_handle, evd_min_qlen,
-				    cno_handle, evd_flags, evd_handle);
-	}
 	if (evd_min_qlen < 0)
 		return BAD_ARG(2);
 	if (!evd_handle)
 		return BAD_ARG(5);
 
 	evd = libdat_object_alloc(LIBDAT_EVD);
-	if (!evd)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-
-	ret = libdat_call(DAT_DEV_EVD_CREATE, &arg);
+	ret = libdat_object_call(&evd->object, DAT_DEV_EVD_CREATE, &arg);
+	/* The flags are argument 5 of the kernel's call and 4 of this one. */
 	if (ret != DAT_SUCCESS)
-		goto discard;
+		return ret == BAD_ARG(5) ? BAD_ARG(4) : ret;
 	ret = libdat_evd_add(evd, arg.evd, arg.ia, arg.ring_entries,
 			     evd_min_qlen);
-	if (ret != DAT_SUCCESS)
-		goto free_evd;
-
-	*evd_handle = libdat_handle_out(arg.evd);
-	return DAT_SUCCESS;
-
-free_evd:
-	libdat_free_call(DAT_DEV_EVD_FREE, libdat_handle_out(arg.evd));
-discard:
-	libdat_object_discard(&evd->object);
-	/* The flags are the fifth argument of the kernel's call. */
-	return ret == BAD_ARG(5) ? BAD_ARG(4) : ret;
+	if (ret == DAT_SUCCESS) {
+		*evd_handle = libdat_to_user(arg.evd);
+	} else {
+		libdat_free_call(DAT_DEV_EVD_FREE, arg.evd);
+		libdat_object_destroy(&evd->object);
+	}
+	return ret;
 }
 
-/* How many events there are, counting those that nobody was notified of */
+/* The number of events, including those that came without notification */
 static DAT_RETURN count_events(struct libdat_evd *evd, __u32 wanted,
 			       __u32 *count)
 {
@@ -147,7 +118,7 @@ static DAT_RETURN count_events(struct libdat_evd *evd, __u32 wanted,
 	return ret;
 }
 
-/* Apart from its caller, which is in a hurry if there is nothing. */
+/* Not inline: keeps the registers of this out of the path of an empty EVD. */
 static __attribute__((noinline)) DAT_RETURN take_first(__u32 handle,
 						       DAT_EVENT *event)
 {
@@ -159,7 +130,7 @@ static __attribute__((noinline)) DAT_RETURN take_first(__u32 handle,
 
 	evd = libdat_object_lock(handle, LIBDAT_EVD);
 	if (!evd)
-		return bad_evd();
+		return BAD_EVD;
 
 	libdat_ring_check(evd);
 	if (libdat_ring_has_waiter(evd)) {
@@ -178,7 +149,7 @@ static __attribute__((noinline)) DAT_RETURN take_first(__u32 handle,
 	ia = evd->object.ia;
 	libdat_object_unlock(handle);
 
-	libdat_event_out(event, &raw, handle, ia);
+	libdat_event_to_user(event, &raw, handle, ia);
 	return DAT_SUCCESS;
 
 unlock:
@@ -186,39 +157,20 @@ unlock:
 	return ret;
 }
 
-/**
- * dat_evd_dequeue - take the first event
- * @evd_handle: the EVD
- * @event: out
- *
- * No system call is made, unless the EVD is empty and an EP feeds it without
- * notification, or the event carries private data. Thread safe. See
- * dat_evd_dequeue(3DAT).
- *
- * Return: DAT_SUCCESS, DAT_QUEUE_EMPTY, DAT_INVALID_HANDLE,
- * DAT_INVALID_PARAMETER, DAT_INVALID_STATE if a thread waits.
- */
-DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+DAT_RETURN libdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
-	__u32 handle = libdat_handle_in(evd_handle);
-	struct libdat_foreign foreign;
-	DAT_RETURN ret;
+	__u32 handle = libdat_to_kernel(evd_handle);
 
-	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD)) {
-		ret = FOREIGN_CALL(&foreign, evd_dequeue_func, evd_handle,
-				   event);
-		return libdat_foreign_event(&foreign, event, ret);
-	}
 	if (!event)
 		return BAD_ARG(2);
-	if (libdat_peek_is_empty(handle))
+	if (libdat_lockless_is_empty(handle))
 		return DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 	return take_first(handle, event);
 }
 
 /*
- * Sleep in the kernel. The EVD is unlocked meanwhile; if it has gone, the
- * answer is NULL and DAT_ABORT.
+ * Sleep in the kernel with the EVD unlocked. If the EVD is freed meanwhile,
+ * return NULL and set @ret to DAT_ABORT.
  */
 static struct libdat_evd *wait_unlocked(struct libdat_evd *evd,
 					DAT_TIMEOUT timeout, __u32 threshold,
@@ -249,12 +201,13 @@ static struct libdat_evd *wait_unlocked(struct libdat_evd *evd,
 	return evd;
 }
 
-/* May this thread wait for @threshold events? */
+/* Returns DAT_SUCCESS if a thread may wait for @threshold events. */
 static DAT_RETURN check_wait(const struct libdat_evd *evd, DAT_COUNT threshold)
 {
 	if (threshold <= 0 || (__u32)threshold > evd->qlen)
 		return BAD_ARG(3);
-	if (libdat_ring_is_unwaitable(evd))
+	if (__atomic_load_n(&evd->ring->state, __ATOMIC_RELAXED) &
+	    DAT_DEV_EVD_UNWAITABLE)
 		return DAT_ERROR(DAT_INVALID_STATE,
 				 DAT_INVALID_STATE_EVD_UNWAITABLE);
 	if (libdat_ring_has_waiter(evd))
@@ -267,53 +220,31 @@ static DAT_RETURN check_wait(const struct libdat_evd *evd, DAT_COUNT threshold)
 	return DAT_SUCCESS;
 }
 
-/**
- * dat_evd_wait - wait for events, and take the first
- * @evd_handle: the EVD
- * @timeout: microseconds, or DAT_TIMEOUT_INFINITE
- * @threshold: how many events to wait for
- * @event: out
- * @nmore: out, also for DAT_TIMEOUT_EXPIRED and DAT_INTERRUPTED_CALL: how many
- *	events are left
- *
- * No system call is made if there are enough events already. Thread safe, but
- * only one thread may wait at a time. See dat_evd_wait(3DAT).
- *
- * Return: DAT_SUCCESS, DAT_TIMEOUT_EXPIRED, DAT_INTERRUPTED_CALL, DAT_ABORT if
- * the EVD or its IA went away meanwhile, DAT_INVALID_HANDLE,
- * DAT_INVALID_PARAMETER, DAT_INVALID_STATE if another thread waits, the EVD is
- * unwaitable, or for a threshold over 1 on an EVD that is not notified of all its events.
- */
-DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
-			DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
+DAT_RETURN libdat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
+			   DAT_COUNT threshold, DAT_EVENT *event,
+			   DAT_COUNT *nmore)
 {
-	__u32 handle = libdat_handle_in(evd_handle);
-	struct libdat_foreign foreign;
+	__u32 handle = libdat_to_kernel(evd_handle);
 	struct dat_dev_event raw;
 	struct libdat_evd *evd;
 	DAT_RETURN ret;
 	__u32 count;
 	__u32 ia;
 
-	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD)) {
-		ret = FOREIGN_CALL(&foreign, evd_wait_func, evd_handle,
-				   timeout, threshold, event, nmore);
-		return libdat_foreign_event(&foreign, event, ret);
-	}
 	if (!event)
 		return BAD_ARG(4);
 	if (!nmore)
 		return BAD_ARG(5);
 	evd = libdat_object_lock(handle, LIBDAT_EVD);
 	if (!evd)
-		return bad_evd();
+		return BAD_EVD;
 
 	libdat_ring_check(evd);
 	ret = check_wait(evd, threshold);
 	if (ret != DAT_SUCCESS)
 		goto unlock;
 
-	/* If there are too few, the kernel says what is wrong, not this. */
+	/* Ignore errors: DAT_DEV_EVD_WAIT reports them if events are missing. */
 	count_events(evd, (__u32)threshold, &count);
 	if (count < (__u32)threshold) {
 		evd = wait_unlocked(evd, timeout, (__u32)threshold, &ret);
@@ -321,19 +252,19 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
 			return ret;
 		count = libdat_ring_count(evd);
 	}
-	/* Another process that shares the file can have been quicker. */
+	/* Another process that shares the file may have taken the event. */
 	if (ret == DAT_SUCCESS && !count)
 		ret = DAT_ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
-	*nmore = libdat_count_out(count);
+	*nmore = libdat_count_to_user(count);
 	if (ret != DAT_SUCCESS)
 		goto unlock;
 
 	libdat_ring_consume(evd, &raw);
-	*nmore = libdat_count_out(count - 1);
+	*nmore = libdat_count_to_user(count - 1);
 	ia = evd->object.ia;
 	libdat_object_unlock(handle);
 
-	libdat_event_out(event, &raw, handle, ia);
+	libdat_event_to_user(event, &raw, handle, ia);
 	return DAT_SUCCESS;
 
 unlock:
@@ -341,23 +272,70 @@ unlock:
 	return ret;
 }
 
-/**
- * dat_evd_free - free an EVD
- * @evd_handle: the EVD
- *
- * Events that are left in it are lost. Thread safe. See dat_evd_free(3DAT).
- *
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_STATE if it is in use.
- */
-DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
+static DAT_EVD_STATE state_to_user(const struct libdat_evd *evd, __u32 state)
 {
-	struct libdat_foreign foreign;
+	int out = DAT_EVD_STATE_ENABLED;
+
+	if (state & DAT_DEV_EVD_DISABLED)
+		out = DAT_EVD_STATE_DISABLED;
+	out |= state & DAT_DEV_EVD_UNWAITABLE ? DAT_EVD_STATE_UNWAITABLE :
+						DAT_EVD_STATE_WAITABLE;
+	/* The condition that wakes a thread in dat_evd_wait() */
+	if (evd->solicited > 0)
+		out |= DAT_EVD_STATE_CONFIG_SOLICITED;
+	else if (evd->unnotified > 0)
+		out |= DAT_EVD_STATE_CONFIG_NOTIFY;
+	else
+		out |= DAT_EVD_STATE_CONFIG_THRESHOLD;
+	return (DAT_EVD_STATE)out;
+}
+
+/**
+ * libdat_evd_param_to_user - translate the result of DAT_DEV_EVD_QUERY
+ * @out: the program's parameters
+ * @in: the kernel's parameters
+ *
+ * Thread safe.
+ *
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE if another thread freed the EVD.
+ */
+DAT_RETURN libdat_evd_param_to_user(DAT_EVD_PARAM *out,
+				    const struct dat_dev_evd_query *in)
+{
+	struct libdat_evd *evd = libdat_object_lock(in->evd, LIBDAT_EVD);
+
+	if (!evd)
+		return BAD_EVD;
+	out->ia_handle = libdat_to_user(in->ia);
+	out->evd_qlen = libdat_count_to_user(in->qlen);
+	out->evd_state = state_to_user(evd, in->state);
+	out->cno_handle = libdat_to_user(in->cno);
+	out->evd_flags = (DAT_EVD_FLAGS)in->flags;
+	libdat_object_unlock(in->evd);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN libdat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
+{
+	struct dat_dev_evd_resize arg = {
+		.size = sizeof(arg),
+		.evd = libdat_to_kernel(evd_handle),
+		.min_qlen = (__u32)evd_min_qlen,
+	};
+	struct libdat_evd *evd;
 	DAT_RETURN ret;
 
-	if (libdat_is_foreign(&foreign, evd_handle, DAT_HANDLE_TYPE_EVD))
-		return FOREIGN_FREE(&foreign, evd_free_func, evd_handle);
-	ret = libdat_free_call(DAT_DEV_EVD_FREE, evd_handle);
+	if (evd_min_qlen < 0)
+		return BAD_ARG(2);
+	evd = libdat_object_lock(arg.evd, LIBDAT_EVD);
+	if (!evd)
+		return BAD_EVD;
+	/* No thread may take or miss an event while the kernel moves it. */
+	libdat_lockless_withdraw(evd);
+	ret = libdat_call(DAT_DEV_EVD_RESIZE, &arg);
 	if (ret == DAT_SUCCESS)
-		libdat_object_drop(libdat_handle_in(evd_handle), LIBDAT_EVD);
+		libdat_ring_renew(evd);
+	libdat_lockless_publish(evd);
+	libdat_object_unlock(arg.evd);
 	return ret;
 }

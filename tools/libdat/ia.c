@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ia.c - interface adapters
+ * ia.c - IAs of the kernel: open, close, and query
+ *
+ * An open IA has an entry in the table, with the memory of ia_address_ptr and
+ * the options of its name. Its asynchronous EVD has an entry of its own.
  */
 #include <string.h>
 
 #include "libdat.h"
-#include "foreign.h"
 
-/* Solaris: the program copes with relaxed ordering. */
+/* Solaris: the program allows relaxed ordering. */
 static const char ro_aware[] = "RO_AWARE_";
 
 static const char provider_name[] = "kdapl";
@@ -31,7 +33,7 @@ static DAT_RETURN close_ia(__u32 ia, DAT_CLOSE_FLAGS flags)
 	return libdat_call(DAT_DEV_IA_CLOSE, &arg);
 }
 
-/* Open @arg, and remember it in @ia and @evd; without an @evd nobody gets it */
+/* Open the IA of @arg, and add @ia and @evd to the table. @evd may be NULL. */
 static DAT_RETURN open_ia(struct dat_dev_ia_open *arg, struct libdat_ia *ia,
 			  struct libdat_evd *evd)
 {
@@ -60,7 +62,7 @@ close:
 	return ret;
 }
 
-/* What is no name of an IA may be one that dat.conf(5) gives to it. */
+/* Try the name itself first, then the name as an alias of dat.conf(5). */
 static DAT_RETURN open_name(struct dat_dev_ia_open *arg, struct libdat_ia *ia,
 			    struct libdat_evd *evd)
 {
@@ -76,10 +78,10 @@ static DAT_RETURN open_name(struct dat_dev_ia_open *arg, struct libdat_ia *ia,
 	return open_ia(arg, ia, evd);
 }
 
-/* Open an IA of the kernel's; the arguments are checked but for the EVD. */
-static DAT_RETURN open_ours(struct dat_dev_ia_open *arg, bool is_ro_aware,
-			    DAT_EVD_HANDLE *async_evd_handle,
-			    DAT_IA_HANDLE *ia_handle)
+/* Open the IA of @arg, whose arguments are checked but for those of the EVD. */
+static DAT_RETURN open_checked(struct dat_dev_ia_open *arg, bool is_ro_aware,
+			       DAT_EVD_HANDLE *async_evd_handle,
+			       DAT_IA_HANDLE *ia_handle)
 {
 	bool has_no_evd = *async_evd_handle == DAT_EVD_ASYNC_EXISTS;
 	struct libdat_evd *evd;
@@ -104,124 +106,94 @@ static DAT_RETURN open_ours(struct dat_dev_ia_open *arg, bool is_ro_aware,
 		ia->is_ro_aware = is_ro_aware;
 		ia->has_no_evd = has_no_evd;
 	}
-	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	ret = NO_MEMORY;
 	if (ia && (evd || has_no_evd))
 		ret = open_name(arg, ia, evd);
 	if (ret != DAT_SUCCESS) {
-		libdat_object_discard(&evd->object);
-		libdat_object_discard(&ia->object);
+		libdat_object_destroy(&evd->object);
+		libdat_object_destroy(&ia->object);
 		return ret;
 	}
 
 	*async_evd_handle = has_no_evd ? DAT_EVD_OUT_OF_SCOPE :
-					 libdat_handle_out(arg->async_evd);
-	*ia_handle = libdat_handle_out(arg->ia);
+					 libdat_to_user(arg->async_evd);
+	*ia_handle = libdat_to_user(arg->ia);
 	return DAT_SUCCESS;
 }
 
 /**
- * dat_ia_openv - open an IA; behind the macro dat_ia_open()
- * @ia_name_ptr: its name, or one that dat.conf(5) gives it; with a prefix of
- *	RO_AWARE_ memory of DAT_MEM_TYPE_VIRTUAL is registered with relaxed
- *	ordering
- * @async_evd_min_qlen: minimum queue length of its asynchronous EVD
- * @async_evd_handle: in: DAT_HANDLE_NULL, out: the asynchronous EVD. Or in:
- *	DAT_EVD_ASYNC_EXISTS if somebody else looks after asynchronous events,
- *	out: DAT_EVD_OUT_OF_SCOPE. Instances cannot share an EVD: that of another
- *	is answered with DAT_INVALID_HANDLE_EVD_ASYNC.
- * @ia_handle: out
- * @dat_major: version of DAT that the program was written for
- * @dat_minor: the same
- * @thread_safety: whether the program asks for it; it gets it anyway
+ * libdat_ro_aware_prefix - length of the prefix RO_AWARE_ of a name of an IA
+ * @name: the name
  *
- * An IA of another provider is asked for first. Thread safe. See
- * dat_ia_open(3DAT).
- *
- * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_HANDLE,
- * DAT_INVALID_PARAMETER, DAT_PROVIDER_NOT_FOUND, with DAT_NAME_NOT_REGISTERED
- * if there is no such IA or no /dev/dat, without subtype if the process may not
- * open /dev/dat.
+ * Return: the length, 0 if @name has no such prefix.
  */
-DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr,
-			DAT_COUNT async_evd_min_qlen,
-			DAT_EVD_HANDLE *async_evd_handle,
-			DAT_IA_HANDLE *ia_handle, DAT_UINT32 dat_major,
-			DAT_UINT32 dat_minor, DAT_BOOLEAN thread_safety)
+size_t libdat_ro_aware_prefix(const char *name)
 {
-	struct dat_dev_ia_open arg = {
-		.size = sizeof(arg),
-		.dat_major = dat_major,
-		.dat_minor = dat_minor,
-		.async_evd_qlen = (__u32)async_evd_min_qlen,
-	};
-	const char *name = ia_name_ptr;
-	bool is_ro_aware;
-	DAT_RETURN ret;
-
-	if (!name)
-		return BAD_ARG(1);
-	if (!async_evd_handle)
-		return BAD_ARG(3);
-	if (!ia_handle)
-		return BAD_ARG(4);
-
-	is_ro_aware = !strncmp(name, ro_aware, strlen(ro_aware));
-	if (is_ro_aware)
-		name += strlen(ro_aware);
-	if (strlen(name) >= sizeof(arg.name))
-		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND,
-				 DAT_NAME_NOT_REGISTERED);
-	memcpy(arg.name, name, strlen(name));
-
-	if (libdat_provider_open(&ret, name, async_evd_min_qlen,
-				 async_evd_handle, ia_handle, dat_major,
-				 dat_minor, thread_safety))
-		return ret;
-	ret = open_ours(&arg, is_ro_aware, async_evd_handle, ia_handle);
-	if (DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND)
-		libdat_provider_load(&ret, name, async_evd_min_qlen,
-				     async_evd_handle, ia_handle, dat_major,
-				     dat_minor, thread_safety);
-	return ret;
+	return strncmp(name, ro_aware, strlen(ro_aware)) ? 0 : strlen(ro_aware);
 }
 
 /**
- * dat_ia_close - close an IA
- * @ia_handle: the IA
- * @ia_flags: DAT_CLOSE_ABRUPT_FLAG frees all its objects with it
+ * libdat_ia_openv - open an IA of the kernel
+ * @name: as for dat_ia_openv(), like all other parameters
+ * @qlen: minimum queue length of the asynchronous EVD
+ * @async_evd: in and out: the asynchronous EVD
+ * @ia: out: the IA
+ * @major: major version of DAT that the program uses
+ * @minor: minor version of DAT that the program uses
+ * @thread_safety: ignored: libdat is thread safe
  *
- * What pointers from dat_ia_query(), dat_ep_query(), dat_cr_query() and events
- * of this IA point to is gone afterwards. Thread safe. See dat_ia_close(3DAT).
+ * Thread safe.
  *
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INVALID_STATE if it was to be graceful and there are objects left.
+ * Return: as dat_ia_openv().
  */
-DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
+DAT_RETURN libdat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT qlen,
+			   DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia,
+			   DAT_UINT32 major, DAT_UINT32 minor,
+			   DAT_BOOLEAN thread_safety)
 {
-	__u32 ia = libdat_handle_in(ia_handle);
-	struct libdat_foreign foreign;
-	DAT_RETURN ret;
+	struct dat_dev_ia_open arg = {
+		.size = sizeof(arg),
+		.dat_major = major,
+		.dat_minor = minor,
+		.async_evd_qlen = (__u32)qlen,
+	};
+	size_t prefix;
 
-	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA))
-		return libdat_provider_close(&foreign, ia_flags);
-	ret = close_ia(ia, ia_flags);
+	(void)thread_safety;
+	if (!name)
+		return BAD_ARG(1);
+	if (!async_evd)
+		return BAD_ARG(3);
+	if (!ia)
+		return BAD_ARG(4);
+
+	prefix = libdat_ro_aware_prefix(name);
+	if (strlen(name + prefix) >= sizeof(arg.name))
+		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND,
+				 DAT_NAME_NOT_REGISTERED);
+	memcpy(arg.name, name + prefix, strlen(name + prefix));
+	return open_checked(&arg, prefix, async_evd, ia);
+}
+
+DAT_RETURN libdat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
+{
+	__u32 ia = libdat_to_kernel(ia_handle);
+	DAT_RETURN ret = close_ia(ia, ia_flags);
+
 	if (ret == DAT_SUCCESS)
-		libdat_object_drop_ia(ia);
+		libdat_object_remove_ia(ia);
 	return ret;
 }
 
-static void name_out(char out[DAT_NAME_MAX_LENGTH],
-		     const char in[DAT_DEV_NAME_MAX])
+static void name_to_user(char out[DAT_NAME_MAX_LENGTH],
+			 const char in[DAT_DEV_NAME_MAX])
 {
 	memcpy(out, in, DAT_NAME_MAX_LENGTH);
 	out[DAT_NAME_MAX_LENGTH - 1] = '\0';
 }
 
-/*
- * The address may have changed since it was last asked for. If not, others may be
- * looking at it.
- */
-static DAT_IA_ADDRESS_PTR addr_out(const struct dat_dev_ia_query *in)
+/* Write the address only if it changed: other threads may be reading it. */
+static DAT_IA_ADDRESS_PTR addr_to_user(const struct dat_dev_ia_query *in)
 {
 	struct libdat_ia *ia = libdat_object_lock(in->ia, LIBDAT_IA);
 
@@ -233,8 +205,8 @@ static DAT_IA_ADDRESS_PTR addr_out(const struct dat_dev_ia_query *in)
 	return &ia->addr.generic;
 }
 
-/* The kernel has one for each instance, but the program may not know of it. */
-static DAT_EVD_HANDLE async_evd_out(const struct dat_dev_ia_query *in)
+/* The kernel has one for each instance, also if the program wants none. */
+static DAT_EVD_HANDLE async_evd_to_user(const struct dat_dev_ia_query *in)
 {
 	struct libdat_ia *ia = libdat_object_lock(in->ia, LIBDAT_IA);
 	bool has_no_evd = ia && ia->has_no_evd;
@@ -242,138 +214,105 @@ static DAT_EVD_HANDLE async_evd_out(const struct dat_dev_ia_query *in)
 	if (ia)
 		libdat_object_unlock(in->ia);
 	return has_no_evd ? DAT_EVD_OUT_OF_SCOPE :
-			    libdat_handle_out(in->async_evd);
+			    libdat_to_user(in->async_evd);
 }
 
-static void ia_attr_out(DAT_IA_ATTR *out, const struct dat_dev_ia_query *in)
+#define IA_ATTR(FIELD)							\
+	FIELD(VALUE, hardware_version_major);				\
+	FIELD(VALUE, hardware_version_minor);				\
+	FIELD(VALUE, firmware_version_major);				\
+	FIELD(VALUE, firmware_version_minor);				\
+	FIELD(COUNT, max_eps);						\
+	FIELD(COUNT, max_dto_per_ep);					\
+	FIELD(COUNT, max_rdma_read_per_ep_in);				\
+	FIELD(COUNT, max_rdma_read_per_ep_out);				\
+	FIELD(COUNT, max_evds);						\
+	FIELD(COUNT, max_evd_qlen);					\
+	FIELD(COUNT, max_iov_segments_per_dto);				\
+	FIELD(COUNT, max_lmrs);						\
+	FIELD(VALUE, max_lmr_block_size);				\
+	FIELD(VALUE, max_lmr_virtual_address);				\
+	FIELD(COUNT, max_pzs);						\
+	FIELD(VALUE, max_message_size);					\
+	FIELD(VALUE, max_rdma_size);					\
+	FIELD(COUNT, max_rmrs);						\
+	FIELD(VALUE, max_rmr_target_address);				\
+	FIELD(COUNT, max_srqs);						\
+	FIELD(COUNT, max_ep_per_srq);					\
+	FIELD(COUNT, max_recv_per_srq);					\
+	FIELD(COUNT, max_iov_segments_per_rdma_read);			\
+	FIELD(COUNT, max_iov_segments_per_rdma_write);			\
+	FIELD(COUNT, max_rdma_read_in);					\
+	FIELD(COUNT, max_rdma_read_out)
+
+static void ia_attr_to_user(DAT_IA_ATTR *out, const struct dat_dev_ia_query *in)
 {
 	memset(out, 0, sizeof(*out));
-	name_out(out->adapter_name, in->adapter_name);
-	name_out(out->vendor_name, in->vendor_name);
-	out->hardware_version_major = in->hardware_version_major;
-	out->hardware_version_minor = in->hardware_version_minor;
-	out->firmware_version_major = in->firmware_version_major;
-	out->firmware_version_minor = in->firmware_version_minor;
-	out->ia_address_ptr = addr_out(in);
-	out->max_eps = libdat_count_out(in->max_eps);
-	out->max_dto_per_ep = libdat_count_out(in->max_dto_per_ep);
-	out->max_rdma_read_per_ep_in =
-		libdat_count_out(in->max_rdma_read_per_ep_in);
-	out->max_rdma_read_per_ep_out =
-		libdat_count_out(in->max_rdma_read_per_ep_out);
-	out->max_evds = libdat_count_out(in->max_evds);
-	out->max_evd_qlen = libdat_count_out(in->max_evd_qlen);
-	out->max_iov_segments_per_dto =
-		libdat_count_out(in->max_iov_segments_per_dto);
-	out->max_lmrs = libdat_count_out(in->max_lmrs);
-	out->max_lmr_block_size = in->max_lmr_block_size;
-	out->max_lmr_virtual_address = in->max_lmr_virtual_address;
-	out->max_pzs = libdat_count_out(in->max_pzs);
-	out->max_message_size = in->max_message_size;
-	out->max_rdma_size = in->max_rdma_size;
-	out->max_rmrs = libdat_count_out(in->max_rmrs);
-	out->max_rmr_target_address = in->max_rmr_target_address;
-	out->max_srqs = libdat_count_out(in->max_srqs);
-	out->max_ep_per_srq = libdat_count_out(in->max_ep_per_srq);
-	out->max_recv_per_srq = libdat_count_out(in->max_recv_per_srq);
-	out->max_iov_segments_per_rdma_read =
-		libdat_count_out(in->max_iov_segments_per_rdma_read);
-	out->max_iov_segments_per_rdma_write =
-		libdat_count_out(in->max_iov_segments_per_rdma_write);
-	out->max_rdma_read_in = libdat_count_out(in->max_rdma_read_in);
-	out->max_rdma_read_out = libdat_count_out(in->max_rdma_read_out);
+	name_to_user(out->adapter_name, in->adapter_name);
+	name_to_user(out->vendor_name, in->vendor_name);
+	out->ia_address_ptr = addr_to_user(in);
+	IA_ATTR(COPY_TO_USER);
 }
 
-static DAT_BOOLEAN bool_out(__u32 value)
-{
-	return value ? DAT_TRUE : DAT_FALSE;
-}
+#define PROVIDER_ATTR(FIELD)						\
+	FIELD(VALUE, provider_version_major);				\
+	FIELD(VALUE, provider_version_minor);				\
+	FIELD(VALUE, dat_qos_supported);				\
+	FIELD(COUNT, max_private_data_size);				\
+	FIELD(VALUE, ep_creator);					\
+	FIELD(VALUE, optimal_buffer_alignment);				\
+	FIELD(BOOL, srq_supported);					\
+	FIELD(COUNT, srq_watermarks_supported);				\
+	FIELD(BOOL, srq_ep_pz_difference_supported);			\
+	FIELD(COUNT, srq_info_supported);				\
+	FIELD(COUNT, ep_recv_info_supported);				\
+	FIELD(BOOL, lmr_sync_req);					\
+	FIELD(BOOL, dto_async_return_guaranteed);			\
+	FIELD(BOOL, rdma_write_for_rdma_read_req)
 
-static void provider_attr_out(DAT_PROVIDER_ATTR *out,
-			      const struct dat_dev_ia_query *in)
+static void provider_attr_to_user(DAT_PROVIDER_ATTR *out,
+				  const struct dat_dev_ia_query *in)
 {
 	const __u32 flags_of_1_2 = DAT_COMPLETION_SUPPRESS_FLAG |
-				      DAT_COMPLETION_SOLICITED_WAIT_FLAG |
-				      DAT_COMPLETION_UNSIGNALLED_FLAG |
-				      DAT_COMPLETION_BARRIER_FENCE_FLAG |
-				      DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+				   DAT_COMPLETION_SOLICITED_WAIT_FLAG |
+				   DAT_COMPLETION_UNSIGNALLED_FLAG |
+				   DAT_COMPLETION_BARRIER_FENCE_FLAG |
+				   DAT_COMPLETION_EVD_THRESHOLD_FLAG;
 	DAT_BOOLEAN merging[6][6];
 	int i;
 
 	memset(out, 0, sizeof(*out));
 	memcpy(out->provider_name, provider_name, sizeof(provider_name));
-	out->provider_version_major = in->provider_version_major;
-	out->provider_version_minor = in->provider_version_minor;
 	out->dapl_version_major = DAT_VERSION_MAJOR;
 	out->dapl_version_minor = DAT_VERSION_MINOR;
-	/* DAT_MEM_TYPE_VIRTUAL is 0: it is always there. */
+	/* DAT_MEM_TYPE_VIRTUAL is 0: always supported. */
 	out->lmr_mem_types_supported =
 		(DAT_MEM_TYPE)(DAT_MEM_TYPE_LMR | DAT_MEM_TYPE_SHARED_VIRTUAL);
 	out->iov_ownership_on_return = DAT_IOV_CONSUMER;
-	out->dat_qos_supported = (DAT_QOS)in->dat_qos_supported;
 	out->completion_flags_supported =
 		(DAT_COMPLETION_FLAGS)(in->completion_flags_supported &
 				       flags_of_1_2);
 	out->is_thread_safe = DAT_TRUE;
-	out->max_private_data_size =
-		libdat_count_out(in->max_private_data_size);
-	out->ep_creator = (DAT_EP_CREATOR_FOR_PSP)in->ep_creator;
 	out->pz_support = DAT_PZ_UNIQUE;
-	out->optimal_buffer_alignment = in->optimal_buffer_alignment;
-	out->srq_supported = bool_out(in->srq_supported);
-	out->srq_watermarks_supported =
-		libdat_count_out(in->srq_watermarks_supported);
-	out->srq_ep_pz_difference_supported =
-		bool_out(in->srq_ep_pz_difference_supported);
-	out->srq_info_supported = libdat_count_out(in->srq_info_supported);
-	out->ep_recv_info_supported =
-		libdat_count_out(in->ep_recv_info_supported);
-	out->lmr_sync_req = bool_out(in->lmr_sync_req);
-	out->dto_async_return_guaranteed =
-		bool_out(in->dto_async_return_guaranteed);
-	out->rdma_write_for_rdma_read_req =
-		bool_out(in->rdma_write_for_rdma_read_req);
+	PROVIDER_ATTR(COPY_TO_USER);
 
-	/* The standard has the array const, and us fill it in. */
+	/* The standard declares the array const. */
 	for (i = 0; i < 36; i++)
-		merging[i / 6][i % 6] =
-			bool_out(in->evd_merging >> i & 1);
+		merging[i / 6][i % 6] = BOOL_TO_USER(in->evd_merging >> i & 1);
 	memcpy((void *)out->evd_stream_merging_supported, merging,
 	       sizeof(merging));
 }
 
-/**
- * dat_ia_query - what an IA can do
- * @ia_handle: the IA
- * @async_evd_handle: out: its asynchronous EVD, or DAT_EVD_OUT_OF_SCOPE; may be
- *	NULL
- * @ia_attr_mask: which of @ia_attributes are wanted; all are filled in
- * @ia_attributes: out; may be NULL if @ia_attr_mask is 0. ia_address_ptr is
- *	good until the IA is closed.
- * @provider_attr_mask: which of @provider_attributes are wanted; all are
- *	filled in
- * @provider_attributes: out; may be NULL if @provider_attr_mask is 0
- *
- * Thread safe. See dat_ia_query(3DAT).
- *
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
- */
-DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
-			DAT_EVD_HANDLE *async_evd_handle,
-			DAT_IA_ATTR_MASK ia_attr_mask,
-			DAT_IA_ATTR *ia_attributes,
-			DAT_PROVIDER_ATTR_MASK provider_attr_mask,
-			DAT_PROVIDER_ATTR *provider_attributes)
+DAT_RETURN libdat_ia_query(DAT_IA_HANDLE ia_handle,
+			   DAT_EVD_HANDLE *async_evd_handle,
+			   DAT_IA_ATTR_MASK ia_attr_mask,
+			   DAT_IA_ATTR *ia_attributes,
+			   DAT_PROVIDER_ATTR_MASK provider_attr_mask,
+			   DAT_PROVIDER_ATTR *provider_attributes)
 {
-	struct libdat_foreign foreign;
 	struct dat_dev_ia_query arg;
 	DAT_RETURN ret;
 
-	if (libdat_is_foreign(&foreign, ia_handle, DAT_HANDLE_TYPE_IA))
-		return FOREIGN_CALL(&foreign, ia_query_func, ia_handle,
-				    async_evd_handle, ia_attr_mask,
-				    ia_attributes, provider_attr_mask,
-				    provider_attributes);
 	if (ia_attr_mask & ~DAT_IA_FIELD_ALL)
 		return BAD_ARG(3);
 	if (ia_attr_mask && !ia_attributes)
@@ -383,15 +322,15 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
 	if (provider_attr_mask && !provider_attributes)
 		return BAD_ARG(6);
 
-	ret = query(libdat_handle_in(ia_handle), &arg);
+	ret = query(libdat_to_kernel(ia_handle), &arg);
 	if (ret != DAT_SUCCESS)
 		return ret;
 
 	if (async_evd_handle)
-		*async_evd_handle = async_evd_out(&arg);
+		*async_evd_handle = async_evd_to_user(&arg);
 	if (ia_attr_mask)
-		ia_attr_out(ia_attributes, &arg);
+		ia_attr_to_user(ia_attributes, &arg);
 	if (provider_attr_mask)
-		provider_attr_out(provider_attributes, &arg);
+		provider_attr_to_user(provider_attributes, &arg);
 	return DAT_SUCCESS;
 }

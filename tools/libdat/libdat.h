@@ -2,12 +2,12 @@
 /*
  * libdat.h - what the files of libdat share
  *
- * The library keeps no copy of what the kernel knows. It remembers, in one
- * table keyed by handle (table.c), only what has to live in the process: the
- * mapped ring of an EVD, and the memory that DAT lets it hand out pointers to.
+ * libdat is a shim: the kernel has the state of all objects. A hash table by
+ * handle (table.c) holds only what must live in the process: the mapped ring of
+ * an EVD, and the memory behind pointers that DAT returns to the program.
  *
- * Most files are also compiled for the provider of libdat2 in tools/libdaplkdat,
- * with a <dat/udat.h> that has the types and numbers of DAT 2.0.
+ * Most files are also compiled into libdaplkdat, the provider of libdat2, with
+ * a <dat/udat.h> that has the types and numbers of DAT 2.0.
  */
 #ifndef _LIBDAT_H
 #define _LIBDAT_H
@@ -25,7 +25,10 @@
 #define BAD_ARG(number) \
 	DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG ## number)
 
-/* handle values: see libdat_handle_in() */
+#define NO_MEMORY \
+	DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY)
+
+/* Handle values; see libdat_to_kernel(). */
 #define NO_HANDLE	0
 #define BAD_HANDLE	UINT32_MAX
 
@@ -33,23 +36,34 @@
 const char *libdat_device(void);
 DAT_RETURN libdat_open(void);
 DAT_RETURN libdat_call(unsigned long cmd, void *arg);
-DAT_RETURN libdat_free_call(unsigned long cmd, DAT_HANDLE handle);
 struct dat_dev_ring *libdat_map_ring(__u32 evd, __u32 entries);
 void libdat_unmap_ring(struct dat_dev_ring *ring, __u32 entries);
 
-/* error.c */
-DAT_RETURN libdat_return_in(__u32 kernel);
+DAT_RETURN libdat_return_from_errno(int err);
 
-/* errno.c */
-DAT_RETURN libdat_errno_in(int err);
+/**
+ * libdat_free_call - make an ioctl whose only argument is a handle
+ * @cmd: the ioctl
+ * @handle: the kernel's handle of the object
+ *
+ * Thread safe.
+ *
+ * Return: as libdat_call().
+ */
+static inline DAT_RETURN libdat_free_call(unsigned long cmd, __u32 handle)
+{
+	struct dat_dev_free arg = { .size = sizeof(arg), .handle = handle };
+
+	return libdat_call(cmd, &arg);
+}
 
 /* convert.c */
 
 /**
- * struct libdat_iov - an iov in the kernel's form
- * @segments: the array; free it with libdat_iov_free()
- * @count: how many
- * @inline_segments: where a short one is kept
+ * struct libdat_iov - an iov in the format of the kernel
+ * @segments: the array; free it by libdat_iov_free()
+ * @count: entries of @segments
+ * @inline_segments: memory of a short array
  */
 struct libdat_iov {
 	struct dat_dev_segment *segments;
@@ -59,48 +73,61 @@ struct libdat_iov {
 
 #define LIBDAT_MAX_IOV	4096
 
-DAT_RETURN libdat_iov_in(struct libdat_iov *iov, const DAT_LMR_TRIPLET *triplet,
-			 DAT_COUNT count);
+DAT_RETURN libdat_iov_to_kernel(struct libdat_iov *iov, const DAT_LMR_TRIPLET *triplet,
+				DAT_COUNT count);
 void libdat_iov_free(struct libdat_iov *iov);
-bool libdat_segment_in(struct dat_dev_segment *segment,
-		       const DAT_LMR_TRIPLET *triplet);
-bool libdat_ep_attr_in(struct dat_dev_ep_attr *out, const DAT_EP_ATTR *in);
-void libdat_ep_attr_out(DAT_EP_ATTR *out, const struct dat_dev_ep_attr *in);
-DAT_RETURN libdat_addr_in(struct dat_dev_addr *out, const DAT_SOCK_ADDR *in);
+bool libdat_segment_to_kernel(struct dat_dev_segment *segment,
+			      const DAT_LMR_TRIPLET *triplet);
+bool libdat_ep_attr_to_kernel(struct dat_dev_ep_attr *out, const DAT_EP_ATTR *in,
+			      DAT_EP_PARAM_MASK mask);
+void libdat_ep_attr_to_user(DAT_EP_ATTR *out, const struct dat_dev_ep_attr *in);
+DAT_RETURN libdat_addr_to_kernel(struct dat_dev_addr *out,
+				 const DAT_SOCK_ADDR *in);
+DAT_RETURN libdat_private_data_to_kernel(__u8 *out, DAT_COUNT size,
+					 const void *data, DAT_RETURN bad_size);
 
 #if DAT_VERSION_MAJOR >= 2
 
-/* tools/libdaplkdat: there handles are pointers, and events say more. */
-__u32 libdat_handle_in(DAT_HANDLE handle);
-DAT_HANDLE libdat_handle_out(__u32 handle);
-void libdat_event_more(DAT_EVENT *out, const struct dat_dev_event *in);
+/* libdaplkdat: handles are pointers, and events have more fields. */
+__u32 libdat_to_kernel(DAT_HANDLE handle);
+DAT_HANDLE libdat_to_user(__u32 handle);
+void libdat_event_add_dat2(DAT_EVENT *out, const struct dat_dev_event *in);
+
+/* The kernel uses the numbers of DAT 2.0. */
+static inline DAT_RETURN libdat_return_from_kernel(__u32 kernel)
+{
+	return kernel;
+}
 
 #else
 
+/* error.c */
+DAT_RETURN libdat_return_from_kernel(__u32 kernel);
+
 /**
- * libdat_handle_in - the kernel's name of an object
- * @handle: what the program passed
+ * libdat_to_kernel - the kernel's handle of an object
+ * @handle: the handle that the program passed
  *
- * A handle carries 32 bits. Anything wider was never given out, and must not
- * come to mean another object, or none: it becomes BAD_HANDLE, which the
- * kernel does not give out either.
+ * A handle has 32 bits. libdat never returned a wider value, so a wider value
+ * must not refer to an object, nor be taken for DAT_HANDLE_NULL.
  *
- * Return: the handle, NO_HANDLE for DAT_HANDLE_NULL.
+ * Return: the handle, NO_HANDLE for DAT_HANDLE_NULL, BAD_HANDLE, which the kernel
+ * never returns either, for a wider value.
  */
-static inline __u32 libdat_handle_in(DAT_HANDLE handle)
+static inline __u32 libdat_to_kernel(DAT_HANDLE handle)
 {
 	__u64 value = (uintptr_t)handle;
 
 	return value > BAD_HANDLE ? BAD_HANDLE : (__u32)value;
 }
 
-static inline DAT_HANDLE libdat_handle_out(__u32 handle)
+static inline DAT_HANDLE libdat_to_user(__u32 handle)
 {
 	return (DAT_HANDLE)(uintptr_t)handle;
 }
 
-static inline void libdat_event_more(DAT_EVENT *out,
-				     const struct dat_dev_event *in)
+static inline void libdat_event_add_dat2(DAT_EVENT *out,
+					 const struct dat_dev_event *in)
 {
 	(void)out;
 	(void)in;
@@ -109,26 +136,26 @@ static inline void libdat_event_more(DAT_EVENT *out,
 #endif
 
 /**
- * libdat_priv_in - memory privileges for the kernel
- * @flags: what the program passed
+ * libdat_priv_to_kernel - memory privileges for the kernel
+ * @flags: the flags that the program passed
  *
- * Solaris's wish to do without relaxed ordering is not the kernel's to fulfil:
- * there nothing has it that does not ask for it.
+ * Removes the flag of Solaris that forbids relaxed ordering: the kernel uses
+ * relaxed ordering only if asked.
  *
- * Return: the flags that the kernel knows, and any that nobody does.
+ * Return: the flags that the kernel knows, and unknown bits.
  */
-static inline __u32 libdat_priv_in(DAT_MEM_PRIV_FLAGS flags)
+static inline __u32 libdat_priv_to_kernel(DAT_MEM_PRIV_FLAGS flags)
 {
 	return (__u32)flags & ~(__u32)DAT_MEM_PRIV_RO_DISABLE_FLAG;
 }
 
 /**
- * libdat_priv_is_wrong - are there bits that are not a program's to set?
- * @flags: as libdat_priv_in() returns them
+ * libdat_priv_is_reserved - test for bits that a program must not set
+ * @flags: return value of libdat_priv_to_kernel()
  */
-static inline bool libdat_priv_is_wrong(__u32 flags)
+static inline bool libdat_priv_is_reserved(__u32 flags)
 {
-	/* DAT 2.0 has atomic operations, and the other is an argument there. */
+	/* In DAT 2.0 atomics are a privilege, and zero based an argument. */
 	if (DAT_VERSION_MAJOR >= 2)
 		flags &= ~(__u32)(DAT_DEV_PRIV_ZERO_BASED |
 				  DAT_DEV_PRIV_ATOMIC);
@@ -137,25 +164,35 @@ static inline bool libdat_priv_is_wrong(__u32 flags)
 }
 
 /**
- * libdat_count_out - a number of the kernel's as a DAT_COUNT, which is signed
+ * libdat_count_to_user - a number of the kernel as a DAT_COUNT, which is signed
  * @count: the number
  *
  * Return: the number, or the greatest DAT_COUNT.
  */
-static inline DAT_COUNT libdat_count_out(__u32 count)
+static inline DAT_COUNT libdat_count_to_user(__u32 count)
 {
 	return count <= INT_MAX ? (DAT_COUNT)count : INT_MAX;
 }
 
+/*
+ * Kinds of fields in the lists of attributes. A list names each field once, and
+ * COPY_TO_USER() copies it.
+ */
+#define VALUE_TO_USER(value)	(value)
+#define COUNT_TO_USER(value)	libdat_count_to_user(value)
+#define BOOL_TO_USER(value)	((value) ? DAT_TRUE : DAT_FALSE)
+#define COPY_TO_USER(kind, field) \
+	(out->field = (__typeof__(out->field))kind ## _TO_USER(in->field))
+
 /* conf.c */
 
 /**
- * struct libdat_alias - a name that dat.conf(5) gives to an IA
+ * struct libdat_alias - a name that dat.conf(5) defines
  * @name: the name
- * @library: what provides it; NULL if it is another name of one of the kernel's
- * @ia: what the kernel knows the IA by, or what the library is to be told
- * @minor: version of DAT 1 that the library speaks
- * @is_thread_safe: whether it is
+ * @library: library of its external provider, NULL for an IA of the kernel
+ * @ia: the kernel's name of the IA, or the argument of dat_provider_init()
+ * @minor: minor version of DAT 1 that the library has
+ * @is_thread_safe: whether the library is thread safe
  */
 struct libdat_alias {
 	const char *name;
@@ -166,12 +203,12 @@ struct libdat_alias {
 };
 
 /**
- * struct libdat_conf - the text of a dat.conf(5) that is being read
- * @text: what has not been read yet
- * @end: its end, where a byte can be written
- * @line: number of the line that was read last; 0 at first
- * @why: what is wrong with that line; NULL if it gives an alias
- * @alias: what it gives; points into the text
+ * struct libdat_conf - parser of the text of a dat.conf(5)
+ * @text: the unread part
+ * @end: its end, a byte that the parser may write
+ * @line: number of the last line that was read; 0 before the first
+ * @why: what is wrong with that line; NULL if the line defines @alias
+ * @alias: the definition; its strings are in the text
  */
 struct libdat_conf {
 	char *text;
@@ -182,8 +219,6 @@ struct libdat_conf {
 };
 
 bool libdat_conf_next(struct libdat_conf *conf);
-
-/* alias.c */
 const struct libdat_alias *libdat_aliases(size_t *num);
 const struct libdat_alias *libdat_alias_find(const char *name);
 
@@ -209,12 +244,12 @@ enum libdat_kind {
 };
 
 /**
- * struct libdat_object - the head of what is remembered of an object
+ * struct libdat_object - head of an entry of the table
  * @next: chain of the hash table
- * @handle: the kernel's handle
- * @ia: the kernel's handle of its IA; an IA names itself
- * @kind: which structure follows
- * @serial: no two entries of the table ever have the same
+ * @handle: the kernel's handle of the object
+ * @ia: the kernel's handle of its IA; an IA refers to itself
+ * @kind: type of the structure that begins with this head
+ * @serial: serial number, unique for the life of the process
  */
 struct libdat_object {
 	struct libdat_object *next;
@@ -225,10 +260,10 @@ struct libdat_object {
 };
 
 /**
- * union libdat_addr - memory for a DAT_IA_ADDRESS_PTR
- * @dev: as the kernel passes it
- * @generic: as the program sees it
- * @in6: for the alignment
+ * union libdat_addr - memory behind a DAT_IA_ADDRESS_PTR
+ * @dev: the kernel's format
+ * @generic: the program's format
+ * @in6: aligns the union
  */
 union libdat_addr {
 	struct dat_dev_addr dev;
@@ -239,9 +274,9 @@ union libdat_addr {
 /**
  * struct libdat_ia - an open IA
  * @object: head
- * @is_ro_aware: the program copes with relaxed ordering
- * @has_no_evd: the program was given no asynchronous EVD
- * @addr: where ia_address_ptr and local_ia_address_ptr point
+ * @is_ro_aware: the program opened the IA with the prefix RO_AWARE_
+ * @has_no_evd: the program has no asynchronous EVD
+ * @addr: target of ia_address_ptr and local_ia_address_ptr
  */
 struct libdat_ia {
 	struct libdat_object object;
@@ -253,16 +288,16 @@ struct libdat_ia {
 /**
  * struct libdat_evd - an EVD
  * @object: head
- * @ring: mapped; NULL before it is
- * @entries: of the ring, a power of two
- * @qlen: the queue length that was asked for, the limit of thresholds
- * @pull: some of its events came without notification, so an empty ring asks
- *	the kernel whether there are any
- * @unnotified: EPs that feed it so
- * @solicited: those of them with DAT_COMPLETION_SOLICITED_WAIT_FLAG
+ * @ring: the mapped ring; NULL before libdat_evd_add()
+ * @entries: entries of @ring, a power of two
+ * @qlen: requested queue length, the limit of thresholds
+ * @pull: an EP has fed the EVD without notification: if the ring is empty, the
+ *	kernel may have events that are not in the ring
+ * @unnotified: number of EPs that feed the EVD without notification
+ * @solicited: number of these with DAT_COMPLETION_SOLICITED_WAIT_FLAG
  * @waiting: a thread is in dat_evd_wait()
  *
- * peek.c reads @pull and @waiting without the lock.
+ * lockless.c reads @pull and @waiting without the lock.
  */
 struct libdat_evd {
 	struct libdat_object object;
@@ -278,13 +313,13 @@ struct libdat_evd {
 /**
  * struct libdat_ep - an EP
  * @object: head
- * @local: where local_ia_address_ptr points
- * @remote: where remote_ia_address_ptr points
- * @private_data: where the private_data of connection events points
  * @recv_evd: EVD of its receives, or NO_HANDLE
  * @recv_flags: completion flags of its receives
  * @request_evd: EVD of its requests, or NO_HANDLE
  * @request_flags: completion flags of its requests
+ * @local: target of local_ia_address_ptr
+ * @remote: target of remote_ia_address_ptr
+ * @private_data: target of private_data in connection events
  */
 struct libdat_ep {
 	struct libdat_object object;
@@ -300,8 +335,8 @@ struct libdat_ep {
 /**
  * struct libdat_cr - a connection request
  * @object: head
- * @remote: where remote_ia_address_ptr points
- * @private_data: where private_data points
+ * @remote: target of remote_ia_address_ptr
+ * @private_data: target of private_data
  */
 struct libdat_cr {
 	struct libdat_object object;
@@ -312,7 +347,7 @@ struct libdat_cr {
 /**
  * struct libdat_cno - a CNO
  * @object: head
- * @agent: whom to call when it is triggered; NULL if there is nobody
+ * @agent: the agent that the next trigger calls, or NULL
  */
 struct libdat_cno {
 	struct libdat_object object;
@@ -322,7 +357,7 @@ struct libdat_cno {
 /**
  * struct libdat_lmr - an LMR of shared memory
  * @object: head
- * @cookie: where shared_memory_id points
+ * @cookie: target of shared_memory_id
  */
 struct libdat_lmr {
 	struct libdat_object object;
@@ -330,10 +365,10 @@ struct libdat_lmr {
 };
 
 /**
- * struct libdat_csp - a CSP; DAT 1.2 has none
+ * struct libdat_csp - a CSP, which only DAT 2.0 has
  * @object: head
- * @comm: where comm points
- * @address: where address_ptr points
+ * @comm: target of comm
+ * @address: target of address_ptr
  */
 struct libdat_csp {
 	struct libdat_object object;
@@ -344,19 +379,21 @@ struct libdat_csp {
 };
 
 void *libdat_object_alloc(enum libdat_kind kind);
-void libdat_object_discard(struct libdat_object *object);
+void libdat_object_destroy(struct libdat_object *object);
+DAT_RETURN libdat_object_call(struct libdat_object *object, unsigned long cmd,
+			      void *arg);
 void libdat_object_add(struct libdat_object *object, __u32 handle,
 		       __u32 ia);
 void *libdat_object_lock(__u32 handle, enum libdat_kind kind);
 void libdat_object_unlock(__u32 handle);
-void libdat_object_drop(__u32 handle, enum libdat_kind kind);
-void libdat_object_drop_ia(__u32 ia);
+void libdat_object_remove(__u32 handle, enum libdat_kind kind);
+void libdat_object_remove_ia(__u32 ia);
 
-/* peek.c */
-void libdat_peek_show(struct libdat_evd *evd);
-void libdat_peek_hide(struct libdat_evd *evd);
-void libdat_peek_after_fork(void);
-bool libdat_peek_is_empty(__u32 handle);
+/* lockless.c */
+void libdat_lockless_publish(struct libdat_evd *evd);
+void libdat_lockless_withdraw(struct libdat_evd *evd);
+void libdat_lockless_after_fork(void);
+bool libdat_lockless_is_empty(__u32 handle);
 
 /* ring.c */
 __u32 libdat_ring_count(struct libdat_evd *evd);
@@ -364,31 +401,72 @@ void libdat_ring_renew(struct libdat_evd *evd);
 void libdat_ring_check(struct libdat_evd *evd);
 void libdat_ring_consume(struct libdat_evd *evd, struct dat_dev_event *event);
 bool libdat_ring_has_waiter(const struct libdat_evd *evd);
-bool libdat_ring_is_unwaitable(const struct libdat_evd *evd);
 
 /* cr.c */
-DAT_RETURN libdat_cr_dismiss(unsigned long cmd, void *arg, __u32 cr);
+DAT_RETURN libdat_cr_dismiss(unsigned long cmd, void *arg,
+			     DAT_CR_HANDLE cr_handle);
 
 /* event.c */
-void libdat_event_out(DAT_EVENT *out, const struct dat_dev_event *in,
-		      __u32 evd, __u32 ia);
+void libdat_event_to_user(DAT_EVENT *out, const struct dat_dev_event *in,
+			  __u32 evd, __u32 ia);
 
 /* evd.c */
 DAT_RETURN libdat_evd_add(struct libdat_evd *evd, __u32 handle, __u32 ia,
 			  __u32 entries, DAT_COUNT qlen);
+DAT_RETURN libdat_evd_param_to_user(DAT_EVD_PARAM *out,
+				    const struct dat_dev_evd_query *in);
 void libdat_evd_unnotified(__u32 handle, __u32 flags, int count);
 
 /* cno.c */
+void libdat_cno_param_to_user(DAT_CNO_PARAM *out,
+			      const struct dat_dev_cno_create *in);
 void libdat_agent_put(struct libdat_agent *agent);
 
 /* ep.c */
-void libdat_ep_forget_if_gone(__u32 handle);
+DAT_RETURN libdat_ep_create_common(DAT_IA_HANDLE ia_handle,
+				   DAT_PZ_HANDLE pz_handle,
+				   DAT_EVD_HANDLE recv_evd_handle,
+				   DAT_EVD_HANDLE request_evd_handle,
+				   DAT_EVD_HANDLE connect_evd_handle,
+				   __u32 srq, const DAT_EP_ATTR *attr,
+				   DAT_RETURN bad_attr,
+				   DAT_EP_HANDLE *ep_handle);
+void libdat_ep_param_to_user(DAT_EP_PARAM *out,
+			     const struct dat_dev_ep_query *in);
+void libdat_ep_remove(__u32 handle);
+void libdat_ep_remove_if_freed(__u32 handle);
 
-/* registry.c */
-DAT_RETURN libdat_ia_is_new(const char *name);
+/* ia.c */
+size_t libdat_ro_aware_prefix(const char *name);
+DAT_RETURN libdat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT qlen,
+			   DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia,
+			   DAT_UINT32 major, DAT_UINT32 minor,
+			   DAT_BOOLEAN thread_safety);
+
+/* shim.c and others: libdat_<name>() for each call of the table */
+#define CALL(name, type, parameters, arguments, external) \
+	DAT_RETURN libdat_ ## name parameters;
+#define SHIM(name, type, parameters, ...) \
+	DAT_RETURN libdat_ ## name parameters;
+#define VIA	SHIM
+#include "calls.def"
+
+/* lmr.c */
+void libdat_lmr_param_to_user(DAT_LMR_PARAM *out,
+			      const struct dat_dev_lmr_create *in);
+DAT_RETURN libdat_lmr_sync(DAT_IA_HANDLE ia_handle,
+			   const DAT_LMR_TRIPLET *local_segments,
+			   DAT_VLEN num_segments, __u32 direction);
 
 /* post.c */
+DAT_RETURN libdat_post_dto(__u32 opcode, DAT_HANDLE handle,
+			   DAT_COUNT num_segments,
+			   const DAT_LMR_TRIPLET *local_iov,
+			   DAT_DTO_COOKIE user_cookie,
+			   const DAT_RMR_TRIPLET *remote,
+			   DAT_COMPLETION_FLAGS completion_flags);
 DAT_RETURN libdat_post(struct dat_dev_dto *dto);
+bool libdat_remote_to_kernel(struct dat_dev_dto *dto, const DAT_RMR_TRIPLET *in);
 DAT_RETURN libdat_post_iov(struct dat_dev_dto *dto, DAT_COUNT num_segments,
 			   const DAT_LMR_TRIPLET *local_iov);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * linux.c - <dat/dat_linux.h>: what DAT has no words for
+ * linux.c - the calls of <dat/dat_linux.h>, which DAT does not have
+ *
+ * External providers do not have these calls. dat_linux_post() translates an array
+ * of DTOs into one block of memory and makes one ioctl.
  */
 #include <stdlib.h>
 
@@ -9,12 +12,12 @@
 #include "libdat.h"
 
 /**
- * dat_linux_get_fd - a file descriptor to poll an EVD or CNO with
+ * dat_linux_get_fd - get a file descriptor to poll an EVD or CNO
  * @handle: the EVD or CNO
- * @fd: out: a descriptor of the caller's, to be closed
+ * @fd: out: the descriptor, which the caller closes
  *
- * It is readable while the EVD holds events, or the CNO has been triggered and
- * nobody has been told by dat_cno_wait(). Thread safe.
+ * The descriptor of an EVD is readable while the EVD has events. That of a CNO is
+ * readable from a trigger until dat_cno_wait() returns it. Thread safe.
  *
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
  * DAT_INSUFFICIENT_RESOURCES.
@@ -23,7 +26,7 @@ DAT_RETURN dat_linux_get_fd(DAT_HANDLE handle, int *fd)
 {
 	struct dat_dev_fd arg = {
 		.size = sizeof(arg),
-		.handle = libdat_handle_in(handle),
+		.handle = libdat_to_kernel(handle),
 	};
 	DAT_RETURN ret;
 
@@ -35,52 +38,41 @@ DAT_RETURN dat_linux_get_fd(DAT_HANDLE handle, int *fd)
 	return ret;
 }
 
-static bool remote_in(struct dat_dev_dto *out, const DAT_RMR_TRIPLET *in)
-{
-	out->remote_address = in->target_address;
-	out->remote_length = (__u32)in->segment_length;
-	out->remote_context = in->rmr_context;
-	return in->segment_length <= UINT32_MAX;
-}
-
-/*
- * The segments stand in one array, behind each other. What an operation has no
- * use for may be anything.
- */
-static DAT_RETURN dto_in(struct dat_dev_dto *out, const DAT_LINUX_DTO *in,
-			 struct dat_dev_segment *segments)
+/* @segments has room for the iov. Fields that @op does not use are ignored. */
+static DAT_RETURN dto_to_kernel(struct dat_dev_dto *out, const DAT_LINUX_DTO *in,
+				struct dat_dev_segment *segments)
 {
 	DAT_COUNT i;
 
 	*out = (struct dat_dev_dto){
 		.opcode = in->op,
-		.ep = libdat_handle_in(in->handle),
+		.ep = libdat_to_kernel(in->handle),
 		.segments = (uintptr_t)segments,
 		.cookie = in->user_cookie.as_64,
-		.rmr = libdat_handle_in(in->rmr_handle),
-		.privileges = libdat_priv_in(in->mem_privileges),
+		.rmr = libdat_to_kernel(in->rmr_handle),
+		.privileges = libdat_priv_to_kernel(in->mem_privileges),
 	};
 
 	if (in->op != DAT_LINUX_SRQ_RECV)
 		out->flags = in->completion_flags;
 	if ((in->op == DAT_LINUX_RDMA_WRITE || in->op == DAT_LINUX_RDMA_READ) &&
-	    !remote_in(out, &in->remote_buffer))
+	    !libdat_remote_to_kernel(out, &in->remote_buffer))
 		return BAD_ARG(2);
 	for (i = 0; i < in->num_segments; i++) {
-		/* An RMR may be bound to nothing; elsewhere it means nothing. */
+		/* Only a bind may have length 0: it unbinds the RMR. */
 		if (!in->local_iov[i].segment_length &&
 		    in->op != DAT_LINUX_RMR_BIND)
 			continue;
-		if (!libdat_segment_in(&segments[out->num_segments++],
-				       &in->local_iov[i]))
+		if (!libdat_segment_to_kernel(&segments[out->num_segments++],
+					      &in->local_iov[i]))
 			return BAD_ARG(2);
 	}
 	return DAT_SUCCESS;
 }
 
 /*
- * How many segments there are, -1 if a number cannot be. Entries may share
- * them, so that there can be more than fit into memory.
+ * The number of segments, or -1 for a bad entry. Entries may share an iov, so
+ * the number may exceed what fits in memory.
  */
 static int64_t count_segments(DAT_COUNT num, const DAT_LINUX_DTO *dtos)
 {
@@ -112,7 +104,7 @@ static DAT_RETURN post(DAT_COUNT num, DAT_LINUX_DTO *dtos,
 	DAT_COUNT i;
 
 	for (i = 0; i < num; i++) {
-		ret = dto_in(&out[i], &dtos[i], segments);
+		ret = dto_to_kernel(&out[i], &dtos[i], segments);
 		if (ret != DAT_SUCCESS)
 			return ret;
 		segments += out[i].num_segments;
@@ -128,15 +120,13 @@ static DAT_RETURN post(DAT_COUNT num, DAT_LINUX_DTO *dtos,
 /**
  * dat_linux_post - post many DTOs and binds with one system call
  * @num: entries of @dtos
- * @dtos: what to post, in this order, to whatever EPs and SRQs
- * @num_posted: out: how many were posted; those behind the first that fails are
- *	not
+ * @dtos: the DTOs, in the order of posting; for any EPs and SRQs
+ * @num_posted: out: number of DTOs posted; the first failure ends the posting
  *
  * Thread safe.
  *
- * Return: DAT_SUCCESS if all were posted, else what posting the first that
- * failed by itself would have returned; DAT_INVALID_PARAMETER, and nothing was
- * posted, if an entry cannot be read.
+ * Return: DAT_SUCCESS if all DTOs were posted; DAT_INVALID_PARAMETER, with none
+ * posted, for a bad entry; else as the call that posts the DTO that failed.
  */
 DAT_RETURN dat_linux_post(DAT_COUNT num, DAT_LINUX_DTO *dtos,
 			  DAT_COUNT *num_posted)
@@ -164,8 +154,7 @@ DAT_RETURN dat_linux_post(DAT_COUNT num, DAT_LINUX_DTO *dtos,
 	       (uint64_t)total * sizeof(*segments);
 	out = size <= SIZE_MAX ? malloc((size_t)size) : NULL;
 	if (!out)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
+		return NO_MEMORY;
 	segments = (struct dat_dev_segment *)(out + num);
 	ret = post(num, dtos, out, segments, num_posted);
 	free(out);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * loader.c - loads the libraries that dat.conf(5) names for IAs of others
+ * loader.c - load the libraries of external providers that dat.conf(5) names
+ *
+ * dat_ia_open() of a name that is neither registered nor one of the kernel
+ * loads the library of that name, whose dat_provider_init() registers the IA.
+ * After the last close dat_provider_fini() unregisters the IA. A library is
+ * never unloaded, because threads may still run in it.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -9,27 +14,27 @@
 #include <string.h>
 
 #include "libdat.h"
-#include "foreign.h"
+#include "external.h"
 
 /**
- * struct libdat_loaded - an IA whose library has been loaded
- * @next: in the list of them
- * @info: what the library was told
- * @handle: the library; it stays, as threads may still be in it
- * @is_begun: dat_provider_init() was called, and no dat_provider_fini() since
+ * struct libdat_loaded - an IA whose library is loaded
+ * @next: next in the list
+ * @info: argument of dat_provider_init() and dat_provider_fini()
+ * @handle: the library, from dlopen()
+ * @is_initialized: dat_provider_init() ran, and no dat_provider_fini() since
  */
 struct libdat_loaded {
 	struct libdat_loaded *next;
 	DAT_PROVIDER_INFO info;
 	void *handle;
-	bool is_begun;
+	bool is_initialized;
 };
 
-/* Libraries are called with it held, and may open other IAs. */
+/* Held while a library initializes itself, which may open other IAs. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static struct libdat_loaded *all_loaded;
 
-/* Of a mutex that knows its owner the child of fork() needs a new one. */
+/* A recursive mutex records its thread, so the child of fork() needs a new one. */
 static void before_fork(void)
 {
 	pthread_mutex_lock(&lock);
@@ -64,7 +69,7 @@ static struct libdat_loaded *find(const char *name)
 	return loaded;
 }
 
-/* Returns false if there is no memory; @out may be NULL in any case. */
+/* Returns false without memory; sets *@out to NULL on any failure. */
 static bool load(const struct libdat_alias *alias, struct libdat_loaded **out)
 {
 	struct libdat_loaded *loaded = calloc(1, sizeof(*loaded));
@@ -89,7 +94,7 @@ static bool load(const struct libdat_alias *alias, struct libdat_loaded **out)
 	return true;
 }
 
-static void begin(struct libdat_loaded *loaded, const char *params)
+static void initialize(struct libdat_loaded *loaded, const char *params)
 {
 	DAT_PROVIDER_INIT_FUNC init;
 
@@ -100,24 +105,24 @@ static void begin(struct libdat_loaded *loaded, const char *params)
 		return;
 	}
 	init(&loaded->info, params);
-	loaded->is_begun = true;
+	loaded->is_initialized = true;
 }
 
 /**
- * libdat_provider_load - open an IA whose library has to be loaded
- * @ret: out: what dat_ia_open() returns if there is such an IA
- * @name: its name, which nobody has registered
- * @qlen: as for dat_ia_openv(), like all that follow
- * @async_evd: not NULL
- * @ia: not NULL
- * @major: version of DAT
- * @minor: the same
- * @thread_safety: whether it must be thread safe
+ * libdat_provider_load - load the library of an IA, and open the IA
+ * @ret: out, if this function returns true: return value of dat_ia_open()
+ * @name: name of the IA, which is not registered
+ * @qlen: minimum queue length of the asynchronous EVD
+ * @async_evd: as for dat_ia_openv(); not NULL
+ * @ia: out: the IA; not NULL
+ * @major: major version of DAT that the program uses
+ * @minor: minor version of DAT that the program uses
+ * @thread_safety: whether the program needs a thread safe provider
  *
- * dat_provider_init() of the library registers it. What is wrong is told on the
- * standard error. Thread safe. See dat_provider_init(3DAT).
+ * Prints failures to load on the standard error. Thread safe. See
+ * dat_provider_init(3DAT).
  *
- * Return: false if dat.conf(5) names no library that registers it.
+ * Return: false if dat.conf(5) names no library that registers the IA.
  */
 bool libdat_provider_load(DAT_RETURN *ret, const char *name, DAT_COUNT qlen,
 			  DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia,
@@ -133,14 +138,13 @@ bool libdat_provider_load(DAT_RETURN *ret, const char *name, DAT_COUNT qlen,
 	pthread_mutex_lock(&lock);
 	loaded = find(name);
 	if (!loaded && !load(alias, &loaded)) {
-		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
+		*ret = NO_MEMORY;
 		is_known = true;
 	}
-	if (loaded && !loaded->is_begun)
-		begin(loaded, alias->ia);
-	/* With the lock, so that nobody who closes it takes it away again. */
-	if (loaded && loaded->is_begun)
+	if (loaded && !loaded->is_initialized)
+		initialize(loaded, alias->ia);
+	/* Under the lock, so that no close calls dat_provider_fini() before. */
+	if (loaded && loaded->is_initialized)
 		is_known = libdat_provider_open(ret, name, qlen, async_evd, ia,
 						major, minor, thread_safety);
 	pthread_mutex_unlock(&lock);
@@ -148,11 +152,11 @@ bool libdat_provider_load(DAT_RETURN *ret, const char *name, DAT_COUNT qlen,
 }
 
 /**
- * libdat_provider_unused - an IA of another provider has been closed
- * @name: its name
+ * libdat_provider_unused - a program closed an instance of an external IA
+ * @name: name of the IA
  *
- * If it was the last instance, dat_provider_fini() takes the name back. Thread
- * safe. See dat_provider_fini(3DAT).
+ * Calls dat_provider_fini() after the last instance. Thread safe. See
+ * dat_provider_fini(3DAT).
  */
 void libdat_provider_unused(const char *name)
 {
@@ -161,12 +165,12 @@ void libdat_provider_unused(const char *name)
 
 	pthread_mutex_lock(&lock);
 	loaded = find(name);
-	fini = loaded && loaded->is_begun ?
+	fini = loaded && loaded->is_initialized ?
 	       (DAT_PROVIDER_FINI_FUNC)dlsym(loaded->handle,
 					     DAT_PROVIDER_FINI_FUNC_STR) : NULL;
 	if (fini && libdat_provider_retire(name)) {
 		fini(&loaded->info);
-		loaded->is_begun = false;
+		loaded->is_initialized = false;
 	}
 	pthread_mutex_unlock(&lock);
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * post.c - posting DTOs
+ * post.c - post DTOs and binds: one ioctl for each call
+ *
+ * The kernel checks the segments and the state of the EP. dat_linux_post() in
+ * linux.c posts many DTOs by one ioctl.
  */
 #include "libdat.h"
-#include "foreign.h"
 
 /**
  * libdat_post - post one DTO or bind
- * @dto: what to post; rmr_context is out for a bind
+ * @dto: the DTO; its rmr_context is an output of a bind
  *
  * Thread safe.
  *
@@ -27,7 +29,7 @@ DAT_RETURN libdat_post(struct dat_dev_dto *dto)
 
 /**
  * libdat_post_iov - post a DTO with an iov
- * @dto: all but its segments
+ * @dto: the DTO without its segments
  * @num_segments: entries of @local_iov
  * @local_iov: the program's iov
  *
@@ -41,7 +43,7 @@ DAT_RETURN libdat_post_iov(struct dat_dev_dto *dto, DAT_COUNT num_segments,
 	struct libdat_iov iov;
 	DAT_RETURN ret;
 
-	ret = libdat_iov_in(&iov, local_iov, num_segments);
+	ret = libdat_iov_to_kernel(&iov, local_iov, num_segments);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	dto->segments = (uintptr_t)iov.segments;
@@ -52,155 +54,86 @@ DAT_RETURN libdat_post_iov(struct dat_dev_dto *dto, DAT_COUNT num_segments,
 	return ret;
 }
 
-static DAT_RETURN post_rdma(struct dat_dev_dto *dto, DAT_COUNT num_segments,
-			    const DAT_LMR_TRIPLET *local_iov,
-			    const DAT_RMR_TRIPLET *remote_buffer)
+/**
+ * libdat_remote_to_kernel - copy the remote triplet of an RDMA Read or Write
+ * @dto: the DTO
+ * @in: the program's triplet
+ *
+ * Thread safe.
+ *
+ * Return: false if its length does not fit in 32 bits.
+ */
+bool libdat_remote_to_kernel(struct dat_dev_dto *dto, const DAT_RMR_TRIPLET *in)
 {
-	if (!remote_buffer || remote_buffer->segment_length > UINT32_MAX)
+	dto->remote_address = in->target_address;
+	dto->remote_length = (__u32)in->segment_length;
+	dto->remote_context = in->rmr_context;
+	return in->segment_length <= UINT32_MAX;
+}
+
+/**
+ * libdat_post_dto - post a DTO of DAT 1.2
+ * @opcode: DAT_DEV_SEND, RECV, RDMA_READ, RDMA_WRITE, or SRQ_RECV
+ * @handle: the EP or SRQ
+ * @num_segments: entries of @local_iov
+ * @local_iov: the program's iov
+ * @user_cookie: cookie of the completion event
+ * @remote: argument 5 of an RDMA Read or Write, else unused
+ * @completion_flags: completion flags
+ *
+ * Thread safe.
+ *
+ * Return: as libdat_post_iov().
+ */
+DAT_RETURN libdat_post_dto(__u32 opcode, DAT_HANDLE handle,
+			   DAT_COUNT num_segments,
+			   const DAT_LMR_TRIPLET *local_iov,
+			   DAT_DTO_COOKIE user_cookie,
+			   const DAT_RMR_TRIPLET *remote,
+			   DAT_COMPLETION_FLAGS completion_flags)
+{
+	struct dat_dev_dto dto = {
+		.opcode = opcode,
+		.ep = libdat_to_kernel(handle),
+		.flags = completion_flags,
+		.cookie = user_cookie.as_64,
+	};
+
+	if ((opcode == DAT_DEV_RDMA_READ || opcode == DAT_DEV_RDMA_WRITE) &&
+	    (!remote || !libdat_remote_to_kernel(&dto, remote)))
 		return BAD_ARG(5);
-	dto->remote_address = remote_buffer->target_address;
-	dto->remote_length = (__u32)remote_buffer->segment_length;
-	dto->remote_context = remote_buffer->rmr_context;
-	return libdat_post_iov(dto, num_segments, local_iov);
-}
-
-/**
- * dat_ep_post_send - post a Send
- * @ep_handle: the EP
- * @num_segments: entries of @local_iov, 0 to 4096
- * @local_iov: what to send
- * @user_cookie: comes back in the completion event
- * @completion_flags: how it is to be completed
- *
- * @local_iov is the caller's again on return. Thread safe. See
- * dat_ep_post_send(3DAT).
- *
- * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_PARAMETER,
- * DAT_INVALID_HANDLE, DAT_INVALID_STATE, DAT_LENGTH_ERROR,
- * DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION.
- */
-DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-			    DAT_LMR_TRIPLET *local_iov,
-			    DAT_DTO_COOKIE user_cookie,
-			    DAT_COMPLETION_FLAGS completion_flags)
-{
-	struct dat_dev_dto dto = {
-		.opcode = DAT_DEV_SEND,
-		.ep = libdat_handle_in(ep_handle),
-		.flags = completion_flags,
-		.cookie = user_cookie.as_64,
-	};
-	struct libdat_foreign foreign;
-
-	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
-		return FOREIGN_CALL(&foreign, ep_post_send_func, ep_handle,
-				    num_segments, local_iov, user_cookie,
-				    completion_flags);
 	return libdat_post_iov(&dto, num_segments, local_iov);
 }
 
-/**
- * dat_ep_post_recv - post a receive
- * @ep_handle: the EP
- * @num_segments: entries of @local_iov, 0 to 4096
- * @local_iov: where to receive
- * @user_cookie: comes back in the completion event
- * @completion_flags: how it is to be completed
- *
- * @local_iov is the caller's again on return. Thread safe. See
- * dat_ep_post_recv(3DAT).
- *
- * Return: as dat_ep_post_send().
- */
-DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-			    DAT_LMR_TRIPLET *local_iov,
-			    DAT_DTO_COOKIE user_cookie,
-			    DAT_COMPLETION_FLAGS completion_flags)
+DAT_RETURN libdat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
+			   const DAT_LMR_TRIPLET *lmr_triplet,
+			   DAT_MEM_PRIV_FLAGS mem_privileges,
+			   DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE user_cookie,
+			   DAT_COMPLETION_FLAGS completion_flags,
+			   DAT_RMR_CONTEXT *rmr_context)
 {
+	struct dat_dev_segment segment;
 	struct dat_dev_dto dto = {
-		.opcode = DAT_DEV_RECV,
-		.ep = libdat_handle_in(ep_handle),
+		.opcode = DAT_DEV_RMR_BIND,
+		.ep = libdat_to_kernel(ep_handle),
 		.flags = completion_flags,
+		.num_segments = 1,
+		.segments = (uintptr_t)&segment,
 		.cookie = user_cookie.as_64,
+		.rmr = libdat_to_kernel(rmr_handle),
+		.privileges = libdat_priv_to_kernel(mem_privileges),
 	};
-	struct libdat_foreign foreign;
+	DAT_RETURN ret;
 
-	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
-		return FOREIGN_CALL(&foreign, ep_post_recv_func, ep_handle,
-				    num_segments, local_iov, user_cookie,
-				    completion_flags);
-	return libdat_post_iov(&dto, num_segments, local_iov);
-}
+	if (!lmr_triplet || !libdat_segment_to_kernel(&segment, lmr_triplet))
+		return BAD_ARG(2);
+	if (libdat_priv_is_reserved(dto.privileges))
+		return BAD_ARG(3);
+	if (!rmr_context)
+		return BAD_ARG(7);
 
-/**
- * dat_ep_post_rdma_read - post an RDMA Read
- * @ep_handle: the EP
- * @num_segments: entries of @local_iov, 0 to 4096
- * @local_iov: where to put it
- * @user_cookie: comes back in the completion event
- * @remote_buffer: what to read
- * @completion_flags: how it is to be completed
- *
- * @local_iov and @remote_buffer are the caller's again on return. Thread safe.
- * See dat_ep_post_rdma_read(3DAT).
- *
- * Return: as dat_ep_post_send().
- */
-DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle,
-				 DAT_COUNT num_segments,
-				 DAT_LMR_TRIPLET *local_iov,
-				 DAT_DTO_COOKIE user_cookie,
-				 const DAT_RMR_TRIPLET *remote_buffer,
-				 DAT_COMPLETION_FLAGS completion_flags)
-{
-	struct dat_dev_dto dto = {
-		.opcode = DAT_DEV_RDMA_READ,
-		.ep = libdat_handle_in(ep_handle),
-		.flags = completion_flags,
-		.cookie = user_cookie.as_64,
-	};
-	struct libdat_foreign foreign;
-
-	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
-		return FOREIGN_CALL(&foreign, ep_post_rdma_read_func, ep_handle,
-				    num_segments, local_iov, user_cookie,
-				    remote_buffer, completion_flags);
-	return post_rdma(&dto, num_segments, local_iov, remote_buffer);
-}
-
-/**
- * dat_ep_post_rdma_write - post an RDMA Write
- * @ep_handle: the EP
- * @num_segments: entries of @local_iov, 0 to 4096
- * @local_iov: what to write
- * @user_cookie: comes back in the completion event
- * @remote_buffer: where to put it
- * @completion_flags: how it is to be completed
- *
- * @local_iov and @remote_buffer are the caller's again on return. Thread safe.
- * See dat_ep_post_rdma_write(3DAT).
- *
- * Return: as dat_ep_post_send().
- */
-DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
-				  DAT_COUNT num_segments,
-				  DAT_LMR_TRIPLET *local_iov,
-				  DAT_DTO_COOKIE user_cookie,
-				  const DAT_RMR_TRIPLET *remote_buffer,
-				  DAT_COMPLETION_FLAGS completion_flags)
-{
-	struct dat_dev_dto dto = {
-		.opcode = DAT_DEV_RDMA_WRITE,
-		.ep = libdat_handle_in(ep_handle),
-		.flags = completion_flags,
-		.cookie = user_cookie.as_64,
-	};
-	struct libdat_foreign foreign;
-
-	if (libdat_is_foreign(&foreign, ep_handle, DAT_HANDLE_TYPE_EP))
-		return FOREIGN_CALL(&foreign, ep_post_rdma_write_func,
-				    ep_handle, num_segments, local_iov,
-				    user_cookie, remote_buffer,
-				    completion_flags);
-	return post_rdma(&dto, num_segments, local_iov, remote_buffer);
+	ret = libdat_post(&dto);
+	if (ret == DAT_SUCCESS)
+		*rmr_context = dto.rmr_context;
+	return ret;
 }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ring.c - the consumer's end of an EVD's ring
+ * ring.c - the ring of an EVD, from the side of the consumer
  *
- * All of these are called with the EVD locked.
+ * The kernel writes the events and the tail, libdat writes the head. Callers hold
+ * the lock of the EVD. The ring is shared memory, so every value that libdat
+ * reads from it is checked.
  */
 #include "libdat.h"
 
 /**
- * libdat_ring_renew - map the ring of an EVD that has been resized
+ * libdat_ring_renew - map the new ring of an EVD that was resized
  * @evd: the EVD, locked
  *
- * If that fails the old ring stays, which is empty, and the next one who looks
- * for events tries again.
+ * After a failure the old ring stays mapped. The old ring is empty, and the next
+ * look for events tries again.
  */
 void libdat_ring_renew(struct libdat_evd *evd)
 {
@@ -26,20 +28,19 @@ void libdat_ring_renew(struct libdat_evd *evd)
 	ring = libdat_map_ring(query.evd, query.ring_entries);
 	if (!ring)
 		return;
-	libdat_peek_hide(evd);
+	libdat_lockless_withdraw(evd);
 	libdat_unmap_ring(evd->ring, evd->entries);
 	evd->ring = ring;
 	evd->entries = query.ring_entries;
 	evd->qlen = query.qlen;
-	libdat_peek_show(evd);
+	libdat_lockless_publish(evd);
 }
 
 /**
- * libdat_ring_check - see to it that the ring is the one that the EVD has now
+ * libdat_ring_check - map the new ring if another process resized the EVD
  * @evd: the EVD, locked
  *
- * Another process that shares the file may have resized it. What an old ring
- * says of waiters and states is never true again.
+ * The kernel no longer updates the waiters and the state in an old ring.
  */
 void libdat_ring_check(struct libdat_evd *evd)
 {
@@ -49,11 +50,10 @@ void libdat_ring_check(struct libdat_evd *evd)
 }
 
 /**
- * libdat_ring_count - how many events are in the ring
+ * libdat_ring_count - the number of events in the ring
  * @evd: the EVD, locked
  *
- * Return: the number, at most the size of the ring, whatever the shared memory
- * says.
+ * Return: the number, at most the entries of the ring.
  */
 __u32 libdat_ring_count(struct libdat_evd *evd)
 {
@@ -69,7 +69,7 @@ __u32 libdat_ring_count(struct libdat_evd *evd)
 /**
  * libdat_ring_consume - take the first event out of the ring
  * @evd: the EVD, locked; its ring is not empty
- * @event: out
+ * @event: out: the event
  */
 void libdat_ring_consume(struct libdat_evd *evd, struct dat_dev_event *event)
 {
@@ -80,10 +80,10 @@ void libdat_ring_consume(struct libdat_evd *evd, struct dat_dev_event *event)
 }
 
 /**
- * libdat_ring_has_waiter - does anybody wait for events
+ * libdat_ring_has_waiter - test whether a thread waits for events
  * @evd: the EVD, locked
  *
- * The kernel's word counts, too: the file may be shared with another process.
+ * The waiter may be a thread of another process that shares the file.
  *
  * Return: true if a thread is in dat_evd_wait().
  */
@@ -91,16 +91,4 @@ bool libdat_ring_has_waiter(const struct libdat_evd *evd)
 {
 	return evd->waiting ||
 	       __atomic_load_n(&evd->ring->waiting, __ATOMIC_RELAXED);
-}
-
-/**
- * libdat_ring_is_unwaitable - has dat_evd_set_unwaitable() been called
- * @evd: the EVD, locked
- *
- * Return: true if nobody may wait.
- */
-bool libdat_ring_is_unwaitable(const struct libdat_evd *evd)
-{
-	return __atomic_load_n(&evd->ring->state, __ATOMIC_RELAXED) &
-	       DAT_DEV_EVD_UNWAITABLE;
 }

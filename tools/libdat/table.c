@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * table.c - what the library remembers of objects, by handle
+ * table.c - the table of the objects that need memory in the process
  *
- * A hash table with a mutex for each bucket. The bucket's mutex also protects
- * the objects in it: whoever found an object holds the mutex while it uses the
- * object, and nobody frees it meanwhile, so no object needs a reference count
- * and a stale handle simply finds nothing. With many more buckets than a
- * process has EVDs, two threads rarely meet. A thread holds one bucket at a
- * time, and never while it sleeps in the kernel.
+ * A hash table by handle, with a mutex for each bucket. The mutex also protects
+ * the entries: a thread holds it while it uses an entry. Entries therefore need
+ * no reference count, and the look-up of a stale handle fails. A process has
+ * fewer EVDs than there are buckets, so threads rarely contend. A thread holds
+ * one mutex at a time, and none while it sleeps in the kernel.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -30,9 +29,9 @@ static struct bucket *bucket_of(__u32 handle)
 }
 
 /*
- * fork() copies the mutexes as they are, and only the calling thread lives on
- * in the child: hold them all meanwhile, so that none is left locked by a
- * thread that the child does not have. Nobody there waits for events, either.
+ * fork() copies the mutexes, but only the calling thread. Take all mutexes
+ * before it, so that no other thread holds one. In the child no thread waits
+ * for events.
  */
 static void before_fork(void)
 {
@@ -59,7 +58,7 @@ static void after_fork_in_child(void)
 		for (object = buckets[i].first; object; object = object->next)
 			if (object->kind == LIBDAT_EVD)
 				((struct libdat_evd *)object)->waiting = false;
-	libdat_peek_after_fork();
+	libdat_lockless_after_fork();
 	after_fork();
 }
 
@@ -69,13 +68,13 @@ static void __attribute__((constructor)) table_init(void)
 }
 
 /**
- * libdat_object_alloc - memory for an object, before the kernel makes it
- * @kind: what it will be
+ * libdat_object_alloc - allocate an entry, before the kernel creates the object
+ * @kind: type of the object
  *
  * Thread safe.
  *
- * Return: the object, zeroed, or NULL. Pass it to libdat_object_add() or
- * libdat_object_discard().
+ * Return: the entry, zeroed, or NULL. Pass the entry to libdat_object_add() or
+ * libdat_object_destroy().
  */
 void *libdat_object_alloc(enum libdat_kind kind)
 {
@@ -96,12 +95,12 @@ void *libdat_object_alloc(enum libdat_kind kind)
 }
 
 /**
- * libdat_object_discard - the end of an object that is not in the table
- * @object: the object, or NULL
+ * libdat_object_destroy - free an entry that is not in the table
+ * @object: the entry, or NULL
  *
  * Thread safe.
  */
-void libdat_object_discard(struct libdat_object *object)
+void libdat_object_destroy(struct libdat_object *object)
 {
 	struct libdat_evd *evd;
 
@@ -116,10 +115,30 @@ void libdat_object_discard(struct libdat_object *object)
 }
 
 /**
- * libdat_object_add - put an object into the table
- * @object: the object; the table owns it from now on
- * @handle: the kernel's handle
- * @ia: the kernel's handle of the IA that it ends with
+ * libdat_object_call - make the ioctl that creates the object of an entry
+ * @object: the entry, or NULL if libdat_object_alloc() failed
+ * @cmd: the ioctl
+ * @arg: its structure
+ *
+ * Frees the entry unless the ioctl succeeds. Thread safe.
+ *
+ * Return: DAT_INSUFFICIENT_RESOURCES without an entry, else as libdat_call().
+ */
+DAT_RETURN libdat_object_call(struct libdat_object *object, unsigned long cmd,
+			      void *arg)
+{
+	DAT_RETURN ret = object ? libdat_call(cmd, arg) : NO_MEMORY;
+
+	if (ret != DAT_SUCCESS)
+		libdat_object_destroy(object);
+	return ret;
+}
+
+/**
+ * libdat_object_add - add an entry to the table, which owns the entry then
+ * @object: the entry
+ * @handle: the kernel's handle of the object
+ * @ia: the kernel's handle of its IA
  *
  * Thread safe.
  */
@@ -136,29 +155,29 @@ void libdat_object_add(struct libdat_object *object, __u32 handle,
 	object->next = bucket->first;
 	bucket->first = object;
 	if (object->kind == LIBDAT_EVD)
-		libdat_peek_show((struct libdat_evd *)object);
+		libdat_lockless_publish((struct libdat_evd *)object);
 	pthread_mutex_unlock(&bucket->lock);
 }
 
-/* The bucket's lock is held. */
-static void take_out(struct libdat_object **link)
+/* Locked */
+static void unlink_object(struct libdat_object **link)
 {
 	struct libdat_object *object = *link;
 
 	if (object->kind == LIBDAT_EVD)
-		libdat_peek_hide((struct libdat_evd *)object);
+		libdat_lockless_withdraw((struct libdat_evd *)object);
 	*link = object->next;
 }
 
 /**
- * libdat_object_lock - find an object
- * @handle: the kernel's handle
- * @kind: what it must be
+ * libdat_object_lock - look up an entry and lock its bucket
+ * @handle: the kernel's handle of the object
+ * @kind: type of the object
  *
- * Thread safe. The object stays until libdat_object_unlock(), before which the
- * caller may neither look for another one nor wait.
+ * The caller must not lock another entry, nor sleep, before it calls
+ * libdat_object_unlock(). Thread safe.
  *
- * Return: the object, or NULL, and then there is nothing to unlock.
+ * Return: the entry, or NULL with nothing locked.
  */
 void *libdat_object_lock(__u32 handle, enum libdat_kind kind)
 {
@@ -174,8 +193,8 @@ void *libdat_object_lock(__u32 handle, enum libdat_kind kind)
 }
 
 /**
- * libdat_object_unlock - the reverse of libdat_object_lock()
- * @handle: the kernel's handle
+ * libdat_object_unlock - unlock the bucket of an entry
+ * @handle: the handle that was passed to libdat_object_lock()
  */
 void libdat_object_unlock(__u32 handle)
 {
@@ -183,14 +202,15 @@ void libdat_object_unlock(__u32 handle)
 }
 
 /**
- * libdat_object_drop - forget an object that the kernel has freed
- * @handle: the kernel's handle
- * @kind: what it is
+ * libdat_object_remove - remove the entry of an object that the kernel freed
+ * @handle: the kernel's handle of the object
+ * @kind: type of the object
  *
- * Should the kernel have given the handle to a new object already, that one is
- * in front of the old one, and stays. Thread safe; no such object is no error.
+ * Another thread may have added a new object with the same handle. The new entry
+ * precedes the old one in the chain, so remove the last. A missing entry is no
+ * error. Thread safe.
  */
-void libdat_object_drop(__u32 handle, enum libdat_kind kind)
+void libdat_object_remove(__u32 handle, enum libdat_kind kind)
 {
 	struct bucket *bucket = bucket_of(handle);
 	struct libdat_object **link, **last = NULL;
@@ -202,19 +222,19 @@ void libdat_object_drop(__u32 handle, enum libdat_kind kind)
 			last = link;
 	if (last) {
 		object = *last;
-		take_out(last);
+		unlink_object(last);
 	}
 	pthread_mutex_unlock(&bucket->lock);
-	libdat_object_discard(object);
+	libdat_object_destroy(object);
 }
 
 /**
- * libdat_object_drop_ia - forget all objects of an IA that was closed
+ * libdat_object_remove_ia - remove the entries of all objects of a closed IA
  * @ia: the kernel's handle of the IA
  *
  * Thread safe.
  */
-void libdat_object_drop_ia(__u32 ia)
+void libdat_object_remove_ia(__u32 ia)
 {
 	struct libdat_object **link, *object, *dropped = NULL;
 	int i;
@@ -224,7 +244,7 @@ void libdat_object_drop_ia(__u32 ia)
 		link = &buckets[i].first;
 		while ((object = *link)) {
 			if (object->ia == ia) {
-				take_out(link);
+				unlink_object(link);
 				object->next = dropped;
 				dropped = object;
 			} else {
@@ -236,6 +256,6 @@ void libdat_object_drop_ia(__u32 ia)
 
 	while ((object = dropped)) {
 		dropped = object->next;
-		libdat_object_discard(object);
+		libdat_object_destroy(object);
 	}
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * alias.c - the names of dat.conf(5), above a pretended device
+ * alias.c - checks the names of dat.conf(5), with a fake device
  *
- * This file stands in for dev.c, and has two IAs: fake0, and fake1:2. As a
- * process reads the file once, each check is a process of its own.
+ * This file replaces dev.c and has two IAs: fake0 and fake1:2. A process reads
+ * dat.conf(5) once, so each check runs in a process of its own.
  */
 #include <pthread.h>
 #include <string.h>
@@ -36,13 +36,6 @@ void libdat_unmap_ring(struct dat_dev_ring *mapped, __u32 entries)
 {
 	(void)entries;
 	CHECK(mapped == &ring);
-}
-
-DAT_RETURN libdat_free_call(unsigned long cmd, DAT_HANDLE handle)
-{
-	(void)cmd;
-	(void)handle;
-	return DAT_SUCCESS;
 }
 
 static DAT_RETURN fake_open(struct dat_dev_ia_open *arg)
@@ -87,7 +80,7 @@ static void write_conf(const char *text)
 	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
 }
 
-/* What the process that @check was wrote to its standard error */
+/* What the process of a check wrote to its standard error */
 static const char *said(void)
 {
 	static char text[4096];
@@ -140,7 +133,7 @@ static bool is_unknown(const char *name)
 					    DAT_NAME_NOT_REGISTERED);
 }
 
-/* The names that are listed, with a blank behind each */
+/* The listed names, with a blank after each */
 static const char *listed(void)
 {
 	DAT_PROVIDER_INFO infos[MAX], *list[MAX];
@@ -294,7 +287,7 @@ int main(void)
 	snprintf(expected, sizeof(expected),
 		 "libdat: %s: No such file or directory\n", path);
 	run(no_names, path, expected);
-	/* That of the machine, if it has one: nothing that has these names. */
+	/* The dat.conf of this machine, if any, does not have these names. */
 	if (access("/etc/dat.conf", F_OK)) {
 		run(no_names, NULL, "");
 		run(no_names, "", "");

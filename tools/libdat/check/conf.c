@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * conf.c - is dat.conf(5) read as its page says?
+ * conf.c - checks the parser of dat.conf(5)
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #define OURS	" u1.2 threadsafe default libdat.so.1 dapl.1.2 "
 #define LINE	"other" OURS "\"rxe0\" \"\"\n"
 
-/* In memory that ends where it may no longer be written, for sanitizers */
+/* A copy without spare bytes, so that sanitizers report writes past its end */
 static char *start(struct libdat_conf *conf, const char *text, size_t size)
 {
 	char *copy = malloc(size + 1);
@@ -21,7 +21,7 @@ static char *start(struct libdat_conf *conf, const char *text, size_t size)
 	return copy;
 }
 
-/* The one line of @text that says something: @name for @ia, or malformed */
+/* @text must have one line that counts: @name for @ia, or malformed */
 static void check_one(const char *text, const char *name, const char *ia)
 {
 	struct libdat_conf conf;
@@ -52,7 +52,7 @@ static void check_bad(const char *text)
 	check_one(text, NULL, NULL);
 }
 
-/* The one line of @text is @library's, to be told "rxe0 1". */
+/* @text must have one line: for @library, with the parameters "rxe0 1" */
 static void check_other(const char *text, const char *library,
 			unsigned int minor, bool is_thread_safe)
 {
@@ -189,7 +189,7 @@ static void check_libraries(void)
 	check_nothing("a u1.2 threadsafe default \"\" v rxe0 \"\"\n");
 	check_nothing("a u2.0 threadsafe default libofa.so v rxe0 \"\"\n");
 	check_nothing("a u1.2 threadsafe nondefault libofa.so v rxe0 \"\"\n");
-	/* What is wrong with them is their business. */
+	/* libdat ignores errors in lines of other libraries. */
 	check_nothing("a u1.2 maybe default libofa.so v rxe0 \"\"\n");
 	check_nothing("a u1.2 threadsafe default libofa.so v rxe0\n");
 	check_nothing("a u1.2 threadsafe default libofa.so v rxe0 \"\" x\n");

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * rings.c - the library above a pretended device
+ * rings.c - checks rings, waiters, handles, and iovs with a fake device
  *
- * This file stands in for dev.c: rings are malloc()ed, and what the library
- * would pass to the kernel is looked at. It checks what the kernel has no part
- * in: events, waiters, stale handles, iovs, memory given back.
+ * This file replaces dev.c: it allocates the rings by malloc() and looks at what
+ * the library passes to the kernel.
  */
 #include <netinet/in.h>
 #include <pthread.h>
@@ -140,6 +139,20 @@ static void fake_addr(struct dat_dev_addr *addr, __u32 host)
 	memcpy(addr->bytes, &in, sizeof(in));
 }
 
+static DAT_RETURN fake_free(__u32 evd)
+{
+	pthread_mutex_lock(&fake_lock);
+	if (evd >= MAX_EVDS || !rings[evd] || freed[evd]) {
+		pthread_mutex_unlock(&fake_lock);
+		return DAT_ERROR(DAT_INVALID_HANDLE, 0);
+	}
+	freed[evd] = true;
+	/* As in the kernel: no waiter reads the ring afterwards. */
+	pthread_cond_broadcast(&fake_wake);
+	pthread_mutex_unlock(&fake_lock);
+	return DAT_SUCCESS;
+}
+
 DAT_RETURN libdat_call(unsigned long cmd, void *data)
 {
 	union {
@@ -147,6 +160,7 @@ DAT_RETURN libdat_call(unsigned long cmd, void *data)
 		struct dat_dev_ia_query ia_query;
 		struct dat_dev_evd_create evd_create;
 		struct dat_dev_evd_wait evd_wait;
+		struct dat_dev_free free;
 		struct dat_dev_ep_create ep_create;
 		struct dat_dev_ep_query ep_query;
 		struct dat_dev_cr_query cr_query;
@@ -174,6 +188,8 @@ DAT_RETURN libdat_call(unsigned long cmd, void *data)
 		pthread_mutex_unlock(&fake_lock);
 		arg->evd_create.ring_entries = ENTRIES;
 		return DAT_SUCCESS;
+	case DAT_DEV_EVD_FREE:
+		return fake_free(arg->free.handle);
 	case DAT_DEV_EVD_WAIT:
 		return fake_wait(data);
 	case DAT_DEV_EVD_PULL:
@@ -212,24 +228,6 @@ DAT_RETURN libdat_call(unsigned long cmd, void *data)
 	}
 }
 
-DAT_RETURN libdat_free_call(unsigned long cmd, DAT_HANDLE handle)
-{
-	__u32 evd = libdat_handle_in(handle);
-
-	if (cmd != DAT_DEV_EVD_FREE)
-		return DAT_SUCCESS;
-	pthread_mutex_lock(&fake_lock);
-	if (evd >= MAX_EVDS || !rings[evd] || freed[evd]) {
-		pthread_mutex_unlock(&fake_lock);
-		return DAT_ERROR(DAT_INVALID_HANDLE, 0);
-	}
-	freed[evd] = true;
-	/* As the kernel does: no waiter looks at the ring afterwards. */
-	pthread_cond_broadcast(&fake_wake);
-	pthread_mutex_unlock(&fake_lock);
-	return DAT_SUCCESS;
-}
-
 static DAT_IA_HANDLE ia;
 
 static DAT_EVD_HANDLE new_evd(void)
@@ -255,7 +253,7 @@ static void open_without_evd(void)
 
 static void open_fake(void)
 {
-	DAT_EVD_HANDLE async = libdat_handle_out(ASYNC_EVD);
+	DAT_EVD_HANDLE async = libdat_to_user(ASYNC_EVD);
 
 	CHECK(dat_ia_open((char *)"fake0", 8, &async, &ia) ==
 	      DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC));
@@ -263,7 +261,7 @@ static void open_fake(void)
 	CHECK(dat_ia_open((char *)"fake0", -1, &async, &ia) == BAD_ARG(2));
 	CHECK(dat_ia_open((char *)"RO_AWARE_fake0", 8, &async, &ia) ==
 	      DAT_SUCCESS);
-	CHECK(async == libdat_handle_out(ASYNC_EVD));
+	CHECK(async == libdat_to_user(ASYNC_EVD));
 }
 
 static void check_ia_query(void)
@@ -287,7 +285,7 @@ static void check_ia_query(void)
 static void check_dequeue(void)
 {
 	DAT_EVD_HANDLE evd = new_evd();
-	__u32 handle = libdat_handle_in(evd);
+	__u32 handle = libdat_to_kernel(evd);
 	DAT_EVENT event;
 	int i, before = calls;
 
@@ -319,7 +317,7 @@ static void check_dequeue(void)
 static void check_wait(void)
 {
 	DAT_EVD_HANDLE evd = new_evd();
-	__u32 handle = libdat_handle_in(evd);
+	__u32 handle = libdat_to_kernel(evd);
 	DAT_EVENT event;
 	DAT_COUNT nmore;
 	int i, before;
@@ -361,7 +359,7 @@ static void *wait_thread(void *data)
 
 static void start_waiter(struct waiter *waiter, pthread_t *thread)
 {
-	struct dat_dev_ring *ring = rings[libdat_handle_in(waiter->evd)];
+	struct dat_dev_ring *ring = rings[libdat_to_kernel(waiter->evd)];
 
 	CHECK(!pthread_create(thread, NULL, wait_thread, waiter));
 	while (!__atomic_load_n(&ring->waiting, __ATOMIC_RELAXED))
@@ -371,7 +369,7 @@ static void start_waiter(struct waiter *waiter, pthread_t *thread)
 static void check_waiter(void)
 {
 	struct waiter waiter = { .evd = new_evd() };
-	__u32 handle = libdat_handle_in(waiter.evd);
+	__u32 handle = libdat_to_kernel(waiter.evd);
 	const DAT_RETURN has_waiter = DAT_ERROR(DAT_INVALID_STATE,
 						DAT_INVALID_STATE_EVD_WAITER);
 	DAT_EVENT event;
@@ -389,10 +387,10 @@ static void check_waiter(void)
 
 	/* Freeing it ends the wait. The fake reads its ring until then. */
 	start_waiter(&waiter, &thread);
-	libdat_free_call(DAT_DEV_EVD_FREE, waiter.evd);
+	libdat_free_call(DAT_DEV_EVD_FREE, libdat_to_kernel(waiter.evd));
 	pthread_join(thread, NULL);
 	CHECK(DAT_GET_TYPE(waiter.ret) == DAT_ABORT);
-	libdat_object_drop(handle, LIBDAT_EVD);
+	libdat_object_remove(handle, LIBDAT_EVD);
 }
 
 static void check_pull(void)
@@ -411,7 +409,7 @@ static void check_pull(void)
 	CHECK(DAT_GET_TYPE(dat_evd_dequeue(recv, &event)) == DAT_QUEUE_EMPTY);
 	CHECK(pulls == 0);
 	CHECK(dat_evd_dequeue(request, &event) == DAT_SUCCESS);
-	CHECK(pulls == 1 && pull_evd == libdat_handle_in(request));
+	CHECK(pulls == 1 && pull_evd == libdat_to_kernel(request));
 	CHECK(dat_evd_wait(request, 0, 2, &event, &nmore) ==
 	      DAT_ERROR(DAT_INVALID_STATE,
 			DAT_INVALID_STATE_EVD_CONFIG_NOTIFY));
@@ -440,7 +438,7 @@ static void check_connection_events(void)
 		.handle = 7, .length = 3,
 	};
 	DAT_EVD_HANDLE evd = new_evd();
-	__u32 handle = libdat_handle_in(evd);
+	__u32 handle = libdat_to_kernel(evd);
 	DAT_CR_ARRIVAL_EVENT_DATA *cr_data;
 	DAT_CONNECTION_EVENT_DATA *data;
 	DAT_CR_PARAM cr_param;
@@ -456,7 +454,7 @@ static void check_connection_events(void)
 	CHECK(dat_evd_dequeue(evd, &event) == DAT_SUCCESS);
 	cr_data = &event.event_data.cr_arrival_event_data;
 	CHECK(cr_data->conn_qual == 4000);
-	CHECK(cr_data->sp_handle.psp_handle == libdat_handle_out(8));
+	CHECK(cr_data->sp_handle.psp_handle == libdat_to_user(8));
 	CHECK(cr_data->local_ia_address_ptr->sa_family == AF_INET);
 	CHECK(dat_cr_query(cr_data->cr_handle, DAT_CR_FIELD_ALL, &cr_param) ==
 	      DAT_SUCCESS);
@@ -486,7 +484,7 @@ static void check_iov(void)
 	DAT_RMR_TRIPLET remote = {
 		.rmr_context = 3, .target_address = 4, .segment_length = 5,
 	};
-	DAT_EP_HANDLE ep = libdat_handle_out(7);
+	DAT_EP_HANDLE ep = libdat_to_user(7);
 	DAT_RMR_CONTEXT context = 0;
 	DAT_HANDLE_TYPE type;
 	int i;
@@ -533,7 +531,7 @@ static void check_iov(void)
 	CHECK(dat_lmr_sync_rdma_write(ia, iov, UINT64_MAX) == BAD_ARG(3));
 	CHECK(dat_lmr_sync_rdma_read(ia, NULL, 0) == DAT_SUCCESS);
 
-	CHECK(dat_rmr_bind(libdat_handle_out(11), iov,
+	CHECK(dat_rmr_bind(libdat_to_user(11), iov,
 			   (DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_REMOTE_READ_FLAG |
 						DAT_MEM_PRIV_RO_DISABLE_FLAG),
 			   ep, cookie, DAT_COMPLETION_DEFAULT_FLAG,
@@ -574,9 +572,9 @@ static void check_free_while_in_use(void)
 		CHECK(!pthread_create(&threads[i], NULL, dequeue_thread, NULL));
 	for (n = 0; n < 2000; n++) {
 		evd = new_evd();
-		produce_dto(libdat_handle_in(evd), 1);
+		produce_dto(libdat_to_kernel(evd), 1);
 		atomic_store(&victim, (uintptr_t)evd);
-		produce_dto(libdat_handle_in(evd), 2);
+		produce_dto(libdat_to_kernel(evd), 2);
 		CHECK(dat_evd_free(evd) == DAT_SUCCESS);
 	}
 	stop = true;

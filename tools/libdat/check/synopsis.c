@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * synopsis.c - can the man pages' synopses be called as printed?
+ * synopsis.c - checks the synopses of the man pages
  *
- * Compiled as C and as C++. The types of the calls and the layout of the
- * structures are DAT 1.2's for 64 bits, or this does not compile.
+ * Compiled as C and as C++. Does not compile unless the types of the calls and
+ * the layout of the structures are those of DAT 1.2 for 64 bits.
  */
 #include <dat/udat.h>
 

@@ -60,19 +60,19 @@ static void check_kernel_numbers(void)
 	DAT_RETURN ret;
 
 	for (number = kernel_types; number->name; number++) {
-		ret = libdat_return_in(DAT_ERROR(number->value, 0));
+		ret = libdat_return_from_kernel(DAT_ERROR(number->value, 0));
 		CHECK(ret & DAT_CLASS_ERROR);
 		CHECK(!strcmp(major_of(ret), expected_type(number->name)));
 		CHECK(!strcmp(minor_of(ret), ""));
 	}
 	for (number = kernel_subtypes; number->name; number++) {
-		ret = libdat_return_in(DAT_ERROR(DAT_INVALID_STATE,
+		ret = libdat_return_from_kernel(DAT_ERROR(DAT_INVALID_STATE,
 							  number->value));
 		CHECK(DAT_GET_TYPE(ret) == DAT_INVALID_STATE);
 		CHECK(!strcmp(minor_of(ret), expected_subtype(number->name)));
 	}
-	CHECK(libdat_return_in(0) == DAT_SUCCESS);
-	ret = libdat_return_in(DAT_ERROR(DAT_INVALID_STATE, 0xffff));
+	CHECK(libdat_return_from_kernel(0) == DAT_SUCCESS);
+	ret = libdat_return_from_kernel(DAT_ERROR(DAT_INVALID_STATE, 0xffff));
 	CHECK(ret == DAT_ERROR(DAT_INVALID_STATE, DAT_NO_SUBTYPE));
 }
 
@@ -100,12 +100,12 @@ static void check_strerror(void)
 
 static void check_errno(void)
 {
-	CHECK(libdat_errno_in(ENOMEM) ==
+	CHECK(libdat_return_from_errno(ENOMEM) ==
 	      DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY));
-	CHECK(DAT_GET_TYPE(libdat_errno_in(EFAULT)) == DAT_INVALID_PARAMETER);
-	CHECK(DAT_GET_TYPE(libdat_errno_in(EINVAL)) == DAT_INVALID_PARAMETER);
-	CHECK(DAT_GET_TYPE(libdat_errno_in(EINTR)) == DAT_INTERRUPTED_CALL);
-	CHECK(DAT_GET_TYPE(libdat_errno_in(ENOTTY)) == DAT_INTERNAL_ERROR);
+	CHECK(DAT_GET_TYPE(libdat_return_from_errno(EFAULT)) == DAT_INVALID_PARAMETER);
+	CHECK(DAT_GET_TYPE(libdat_return_from_errno(EINVAL)) == DAT_INVALID_PARAMETER);
+	CHECK(DAT_GET_TYPE(libdat_return_from_errno(EINTR)) == DAT_INTERRUPTED_CALL);
+	CHECK(DAT_GET_TYPE(libdat_return_from_errno(ENOTTY)) == DAT_INTERNAL_ERROR);
 }
 
 /* No device is open, so no handle is valid. The subtype depends on the call. */

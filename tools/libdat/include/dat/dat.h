@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * dat.h - what the user API of DAT 1.2 shares with the kernel API
+ * dat.h - the part of the user API of DAT 1.2 that the kernel API also has
  *
  * Included through <dat/udat.h>, which defines the types that differ between
  * the two first.
@@ -51,9 +51,8 @@ typedef DAT_UINT32 DAT_TIMEOUT;			/* microseconds */
 #define DAT_TIMEOUT_INFINITE	((DAT_TIMEOUT)~0)
 
 /*
- * Handles. None of them is a pointer that a program may follow: each is looked
- * up, and one that was freed, forged or is of another type makes the call
- * return DAT_INVALID_HANDLE.
+ * Handles. A program must not use a handle as a pointer. A call with a handle that
+ * was freed, forged, or has another type returns DAT_INVALID_HANDLE.
  */
 typedef DAT_PVOID	DAT_HANDLE;
 typedef DAT_HANDLE	DAT_CR_HANDLE;
@@ -121,7 +120,7 @@ typedef struct dat_provider_attr	DAT_PROVIDER_ATTR;
 typedef struct dat_evd_param		DAT_EVD_PARAM;
 typedef struct dat_lmr_param		DAT_LMR_PARAM;
 
-/* With a segment_length of 0, the other fields mean nothing. */
+/* With a segment_length of 0 the other fields are ignored. */
 typedef struct dat_lmr_triplet {
 	DAT_LMR_CONTEXT	lmr_context;
 	DAT_UINT32	pad;
@@ -136,7 +135,7 @@ typedef struct dat_rmr_triplet {
 	DAT_VLEN	segment_length;
 } DAT_RMR_TRIPLET;
 
-/* The last is Solaris's: no relaxed ordering, whatever the IA was opened as */
+/* The last flag, of Solaris, forbids relaxed ordering. */
 typedef enum dat_mem_priv_flags {
 	DAT_MEM_PRIV_NONE_FLAG		= 0x00,
 	DAT_MEM_PRIV_LOCAL_READ_FLAG	= 0x01,
@@ -503,7 +502,7 @@ typedef enum dat_dto_completion_status {
 #define DAT_RMR_BIND_FAILURE		DAT_DTO_ERR_FLUSHED
 #define DAT_RMR_BIND_COMPLETION_STATUS	DAT_DTO_COMPLETION_STATUS
 
-/* transfered_length, spelled so, has a meaning on DAT_DTO_SUCCESS only. */
+/* transfered_length (sic) is valid only for DAT_DTO_SUCCESS. */
 typedef struct dat_dto_completion_event_data {
 	DAT_EP_HANDLE			ep_handle;
 	DAT_DTO_COOKIE			user_cookie;
@@ -535,7 +534,7 @@ typedef struct dat_connection_event_data {
 	DAT_PVOID	private_data;
 } DAT_CONNECTION_EVENT_DATA;
 
-/* What reason means depends on the type of the object. */
+/* The meaning of reason depends on the type of the object. */
 typedef struct dat_asynch_error_event_data {
 	DAT_HANDLE	dat_handle;
 	DAT_COUNT	reason;

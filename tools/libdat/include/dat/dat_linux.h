@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * dat_linux.h - what libdat offers beyond uDAPL 1.2
+ * dat_linux.h - calls that libdat adds to uDAPL 1.2
  *
- * A program that includes this does not compile with other DAT libraries.
+ * A program that includes this header compiles with no other DAT library.
  */
 #ifndef _DAT_LINUX_H_
 #define _DAT_LINUX_H_
@@ -14,11 +14,11 @@ extern "C" {
 #endif
 
 /*
- * A file descriptor for poll(2), select(2) and epoll(7): readable as long as the
- * EVD holds events, or the CNO has been triggered and dat_cno_wait() has not
- * told anybody. Events that come without notification
- * (DAT_COMPLETION_UNSIGNALLED_FLAG) do not make it readable. It hangs up when
- * the object has gone. The caller closes it.
+ * A file descriptor for poll(2), select(2) and epoll(7), which the caller closes.
+ * The descriptor of an EVD is readable while the EVD has events, except events
+ * without notification (DAT_COMPLETION_UNSIGNALLED_FLAG). The descriptor of a CNO
+ * is readable from a trigger until dat_cno_wait() returns the trigger. Freeing
+ * the object hangs up its descriptors.
  */
 DAT_RETURN dat_linux_get_fd(IN DAT_HANDLE evd_or_cno_handle, OUT int *fd);
 
@@ -32,10 +32,10 @@ typedef enum dat_linux_op {
 } DAT_LINUX_OP;
 
 /*
- * One DTO or bind. The fields mean what the arguments of that name mean to
- * dat_ep_post_send() and its like; those that the operation has no use for are
- * not looked at. handle is the EP, of DAT_LINUX_SRQ_RECV the SRQ; a bind's
- * range is local_iov, with num_segments 1.
+ * One DTO or bind. A field has the meaning of the argument of the same name of
+ * dat_ep_post_send(), dat_ep_post_rdma_read(), or dat_rmr_bind(). The other fields
+ * are ignored. handle is the EP, for DAT_LINUX_SRQ_RECV the SRQ. local_iov of a
+ * bind is its range, with num_segments 1.
  */
 typedef struct dat_linux_dto {
 	DAT_LINUX_OP		op;
@@ -47,12 +47,12 @@ typedef struct dat_linux_dto {
 	DAT_COMPLETION_FLAGS	completion_flags;
 	DAT_RMR_HANDLE		rmr_handle;
 	DAT_MEM_PRIV_FLAGS	mem_privileges;
-	DAT_RMR_CONTEXT		rmr_context;	/* out, of a bind */
+	DAT_RMR_CONTEXT		rmr_context;	/* out: bind */
 } DAT_LINUX_DTO;
 
 /*
- * Posts all of them, in order, with one system call. Stops at the first that
- * fails, and returns what it returned; num_posted tells how many went before it.
+ * Posts DTOs in order with one system call. Stops at the first failure, and
+ * returns its return value. num_posted is the number of DTOs before it.
  */
 DAT_RETURN dat_linux_post(IN DAT_COUNT num, INOUT DAT_LINUX_DTO *dtos,
 			  OUT DAT_COUNT *num_posted);

@@ -31,7 +31,7 @@ typedef struct sockaddr_in6	DAT_SOCK_ADDR6;
 #define DAT_AF_INET		AF_INET
 #define DAT_AF_INET6		AF_INET6
 
-/* Segments aligned to this run fastest. */
+/* Alignment of segments with the best performance */
 #ifndef DAT_OPTIMAL_ALIGNMENT
 #define DAT_OPTIMAL_ALIGNMENT	256
 #endif
@@ -40,7 +40,7 @@ typedef struct sockaddr_in6	DAT_SOCK_ADDR6;
 #define UINT64_C(c)		c ## ULL
 #endif
 
-/* How calls are called, for providers that say so */
+/* Calling convention, for providers that declare one */
 #ifndef DAT_API
 #define DAT_API
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * dat_registry.h - what a provider needs to be found by dat_ia_open()
+ * dat_registry.h - registration of an external provider
  *
- * A provider includes this header; a program that only uses IAs needs no more
- * than <dat/udat.h>.
+ * A provider includes this header. A program that only uses IAs includes only
+ * <dat/udat.h>.
  */
 #ifndef _DAT_REGISTRY_H_
 #define _DAT_REGISTRY_H_
@@ -20,7 +20,7 @@ DAT_RETURN dat_registry_add_provider(IN const DAT_PROVIDER *provider,
 DAT_RETURN dat_registry_remove_provider(IN const DAT_PROVIDER *provider,
 					IN const DAT_PROVIDER_INFO *provider_info);
 
-/* What a provider's library defines so that it can be loaded when it is needed */
+/* The functions that the library of a provider exports, for dat.conf(5) */
 
 #define DAT_PROVIDER_INIT_FUNC_NAME	dat_provider_init
 #define DAT_PROVIDER_FINI_FUNC_NAME	dat_provider_fini

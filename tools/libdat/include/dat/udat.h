@@ -92,10 +92,10 @@ typedef struct dat_os_wait_proxy_agent {
 #define DAT_OS_WAIT_PROXY_AGENT_NULL \
 	((DAT_OS_WAIT_PROXY_AGENT) { (DAT_PVOID)NULL, (DAT_AGENT_FUNC)NULL })
 
-/* dat_ia_open(): somebody else has an asynchronous EVD of the IA. */
+/* dat_ia_open(): do not create an asynchronous EVD. */
 #define DAT_EVD_ASYNC_EXISTS	((DAT_EVD_HANDLE)0x1)
 
-/* dat_ia_query(): the asynchronous EVD is out of this program's reach. */
+/* dat_ia_query(): the program has no asynchronous EVD. */
 #define DAT_EVD_OUT_OF_SCOPE	((DAT_EVD_HANDLE)0x2)
 
 /* Memory */
@@ -218,7 +218,7 @@ struct dat_provider_attr {
 extern "C" {
 #endif
 
-/* Calls that only the user API has */
+/* Calls of the user API only */
 
 DAT_RETURN dat_lmr_create(IN DAT_IA_HANDLE ia_handle,
 			  IN DAT_MEM_TYPE mem_type,

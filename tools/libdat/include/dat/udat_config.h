@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * udat_config.h - the version of uDAPL that this header set speaks
+ * udat_config.h - the version of uDAPL of these headers
  */
 #ifndef _UDAT_CONFIG_H_
 #define _UDAT_CONFIG_H_
@@ -9,8 +9,8 @@
 #define DAT_VERSION_MINOR	2
 
 /*
- * What dat_ia_open() asks for. libdat is thread safe either way; a program
- * that wants to say otherwise defines this before it includes <dat/udat.h>.
+ * The argument thread_safety of dat_ia_open(). libdat is always thread safe. A
+ * program may define another value before it includes <dat/udat.h>.
  */
 #ifndef DAT_THREADSAFE
 #define DAT_THREADSAFE		DAT_TRUE
