@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * cno.c - CNOs with a file descriptor, and queries that tell of it
+ * cno.c - the calls of CNOs that differ in DAT 2.0
+ *
+ * DAT 2.0 adds CNOs with a file descriptor, and another form of the query.
  */
 #include "kdat.h"
 
-/* The header's DAT_CNO_FIELD_ALL is not all of them. */
+/* DAT_CNO_FIELD_ALL of the header lacks some fields. */
 #define ALL_FIELDS \
 	(DAT_CNO_FIELD_IA_HANDLE | DAT_CNO_FIELD_PROXY_TYPE | \
 	 DAT_CNO_FIELD_PROXY | DAT_CNO_FIELD_ALL)
@@ -12,12 +14,12 @@
 /**
  * kdat_cno_query - dat_cno_query()
  * @cno_handle: the CNO
- * @cno_param_mask: what is wanted; all is filled in
- * @cno_param: out; nobody remembers the file descriptor, which is the caller's
+ * @cno_param_mask: the wanted fields; all are filled in
+ * @cno_param: out; without the file descriptor, which is not stored
  *
  * Thread safe.
  *
- * Return: as libdat's.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  */
 DAT_RETURN kdat_cno_query(DAT_CNO_HANDLE cno_handle,
 			  DAT_CNO_PARAM_MASK cno_param_mask,
@@ -45,8 +47,8 @@ DAT_RETURN kdat_cno_query(DAT_CNO_HANDLE cno_handle,
 /**
  * kdat_cno_fd_create - dat_cno_fd_create()
  * @ia_handle: the IA
- * @fd: out: readable once the CNO is triggered; the caller closes it
- * @cno_handle: out
+ * @fd: out: descriptor that a trigger makes readable; the caller closes it
+ * @cno_handle: out: the CNO
  *
  * Thread safe.
  *
@@ -79,13 +81,13 @@ DAT_RETURN kdat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *fd,
 }
 
 /**
- * kdat_cno_trigger - dat_cno_trigger(): why the descriptor is readable
+ * kdat_cno_trigger - dat_cno_trigger(): take a trigger without waiting
  * @cno_handle: the CNO
- * @evd_handle: out: the EVD that has triggered it
+ * @evd_handle: out: the EVD that triggered the CNO
  *
  * Thread safe.
  *
- * Return: DAT_SUCCESS, DAT_QUEUE_EMPTY if none has, DAT_INVALID_HANDLE,
+ * Return: DAT_SUCCESS, DAT_QUEUE_EMPTY without a trigger, DAT_INVALID_HANDLE,
  * DAT_INVALID_PARAMETER.
  */
 DAT_RETURN kdat_cno_trigger(DAT_CNO_HANDLE cno_handle,
@@ -94,4 +96,21 @@ DAT_RETURN kdat_cno_trigger(DAT_CNO_HANDLE cno_handle,
 	if (!evd_handle)
 		return BAD_ARG(2);
 	return libdat_cno_wait(cno_handle, 0, evd_handle);
+}
+
+/**
+ * kdat_cno_free - dat_cno_free()
+ * @cno_handle: the CNO
+ *
+ * Thread safe.
+ *
+ * Return: as libdat_cno_free().
+ */
+DAT_RETURN kdat_cno_free(DAT_CNO_HANDLE cno_handle)
+{
+	DAT_RETURN ret = libdat_cno_free(cno_handle);
+
+	if (ret == DAT_SUCCESS)
+		kdat_handle_remove(cno_handle);
+	return ret;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * counters.c - telling a program what has been counted
+ * counters.c - query and print the counters of an object
+ *
+ * counted.c counts the calls and events, port.c adds counters of the device.
  */
 #include <stdio.h>
 
@@ -68,7 +70,7 @@ static const struct {
 	[KDAT_COUNTED_EVD] = { DAT_HANDLE_TYPE_EVD, "EVD", evd_names },
 };
 
-/* What a query is about; the last counter is in front of @end. */
+/* The counters of a query, from @first up to, but not including, @end */
 struct range {
 	enum kdat_counted kind;
 	unsigned int first;
@@ -95,15 +97,14 @@ static DAT_RETURN find(struct range *range, DAT_HANDLE handle, int counter)
 	if (counter < 0 || (unsigned int)counter > num)
 		return BAD_ARG(3);
 	range->kind = (enum kdat_counted)kind;
-	/* One too many means all of them. */
+	/* The number of counters stands for all of them. */
 	range->first = (unsigned int)counter < num ? (unsigned int)counter : 0;
 	range->end = (unsigned int)counter < num ? range->first + 1 : num;
 	if (range->kind == KDAT_COUNTED_IA)
 		kdat_port_sample(handle);
 	range->counters = kdat_counters_of(handle, range->kind);
 	return range->counters ? DAT_SUCCESS :
-				 DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-					   DAT_RESOURCE_MEMORY);
+				 NO_MEMORY;
 }
 
 static DAT_UINT64 value_of(struct kdat_counter *counter, bool reset)
@@ -115,9 +116,9 @@ static DAT_UINT64 value_of(struct kdat_counter *counter, bool reset)
 /**
  * kdat_counters_query - dat_ib_query_counters()
  * @handle: an IA, an EP, or an EVD
- * @counter: DCNT_IA_*, DCNT_EP_*, DCNT_EVD_*; the last of these is all of them
- * @values: out: one value, or all
- * @reset: go on from 0?
+ * @counter: DCNT_IA_*, DCNT_EP_*, or DCNT_EVD_*; DCNT_*_ALL_COUNTERS for all
+ * @values: out: one value, or all values
+ * @reset: set the counters to 0
  *
  * Thread safe.
  *
@@ -145,9 +146,9 @@ DAT_RETURN kdat_counters_query(DAT_HANDLE handle, int counter,
  * kdat_counters_print - dat_ib_print_counters()
  * @handle: an IA, an EP, or an EVD
  * @counter: as for kdat_counters_query()
- * @reset: go on from 0?
+ * @reset: set the counters to 0
  *
- * A line for each goes to the standard output. Thread safe.
+ * Prints one line for each counter on the standard output. Thread safe.
  *
  * Return: as kdat_counters_query().
  */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * entries.c - the provider's table, by which libdat2 calls
+ * entries.c - the table of functions that libdat2 calls
  *
- * What begins with dat_ is libdat's.
+ * libdat_*() are the functions of libdat without changes. kdat_*() are those of
+ * this folder, which count, retire handles, or have other arguments.
  */
 #include "kdat.h"
 

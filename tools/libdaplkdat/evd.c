@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd.c - EVDs as programs of DAT 2.0 know them
+ * evd.c - the calls and events of EVDs that differ in DAT 2.0
+ *
+ * The functions call those of libdat, count, and add the fields that only DAT 2.0
+ * has to events.
  */
 #include "kdat.h"
 
 /**
  * kdat_evd_create - dat_evd_create()
  * @ia_handle: the IA
- * @evd_min_qlen: how many events it must hold at least
+ * @evd_min_qlen: minimum queue length
  * @cno_handle: the CNO that its events trigger, or DAT_HANDLE_NULL
- * @evd_flags: which event streams may feed it
+ * @evd_flags: event streams that may feed the EVD
  * @evd_handle: out
  *
- * Events of extensions are DTO completions to the kernel. Thread safe.
+ * The kernel reports events of extensions as DTO completions. Thread safe.
  *
- * Return: as libdat's.
+ * Return: as libdat_evd_create().
  */
 DAT_RETURN kdat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 			   DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS evd_flags,
@@ -26,10 +29,10 @@ DAT_RETURN kdat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 		flags &= ~DAT_EVD_EXTENSION_BASE;
 		flags |= DAT_EVD_DTO_FLAG;
 	}
-	return kdat_count_made(libdat_evd_create(ia_handle, evd_min_qlen,
-					      cno_handle, (DAT_EVD_FLAGS)flags,
-					      evd_handle),
-			       evd_handle, ia_handle, DCNT_IA_EVD_CREATE);
+	return kdat_count_create(libdat_evd_create(ia_handle, evd_min_qlen,
+						   cno_handle, (DAT_EVD_FLAGS)flags,
+						   evd_handle),
+				 evd_handle, ia_handle, DCNT_IA_EVD_CREATE);
 }
 
 static void count(DAT_EVD_HANDLE evd_handle, DAT_EVD_COUNTERS counter)
@@ -37,8 +40,8 @@ static void count(DAT_EVD_HANDLE evd_handle, DAT_EVD_COUNTERS counter)
 	kdat_count(evd_handle, KDAT_COUNTED_EVD, counter, 1);
 }
 
-/* What is there can be taken without waiting. */
-static bool must_wait(DAT_EVD_HANDLE evd_handle, DAT_COUNT threshold)
+/* Returns true unless the ring has @threshold events. */
+static bool would_block(DAT_EVD_HANDLE evd_handle, DAT_COUNT threshold)
 {
 	__u32 handle = libdat_to_kernel(evd_handle);
 	struct libdat_evd *evd = libdat_object_lock(handle, LIBDAT_EVD);
@@ -56,21 +59,21 @@ static bool must_wait(DAT_EVD_HANDLE evd_handle, DAT_COUNT threshold)
  * kdat_evd_wait - dat_evd_wait()
  * @evd_handle: the EVD
  * @timeout: microseconds, or DAT_TIMEOUT_INFINITE
- * @threshold: how many events must be there
- * @event: out
- * @nmore: out: how many more there are
+ * @threshold: number of events to wait for
+ * @event: out: the first event
+ * @nmore: out: number of further events
  *
  * Thread safe.
  *
- * Return: as libdat's.
+ * Return: as libdat_evd_wait().
  */
 DAT_RETURN kdat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
 			 DAT_COUNT threshold, DAT_EVENT *event,
 			 DAT_COUNT *nmore)
 {
-	bool blocked = must_wait(evd_handle, threshold);
+	bool blocked = would_block(evd_handle, threshold);
 	DAT_RETURN ret = libdat_evd_wait(evd_handle, timeout, threshold, event,
-				      nmore);
+					 nmore);
 
 	if (DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE)
 		return ret;
@@ -103,8 +106,8 @@ static void count_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVD_COUNTERS result)
  *
  * Thread safe.
  *
- * Return: as libdat's, but DAT_QUEUE_EMPTY as it is, of no class: libdaplofa
- * says it like that, and programs compare with it, Debian's dtest among them.
+ * Return: as libdat_evd_dequeue(), but DAT_QUEUE_EMPTY without a class. libdaplofa
+ * returns that value, and programs such as dtest of Debian compare with it.
  */
 DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
@@ -121,4 +124,57 @@ DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 		count(evd_handle, DCNT_EVD_DEQUEUE);
 	}
 	return ret;
+}
+
+static DAT_IB_EXT_TYPE ext_type(__u32 operation)
+{
+	switch (operation) {
+	case DAT_IB_DTO_RDMA_WRITE_IMMED:
+		return DAT_IB_RDMA_WRITE_IMMED;
+	case DAT_IB_DTO_RECV_IMMED:
+		return DAT_IB_RDMA_WRITE_IMMED_DATA;
+	case DAT_IB_DTO_RECV_MSG_IMMED:
+		return DAT_IB_RECV_IMMED_DATA;
+	case DAT_IB_DTO_FETCH_ADD:
+		return DAT_IB_FETCH_AND_ADD;
+	default:
+		return DAT_IB_CMP_AND_SWAP;
+	}
+}
+
+/**
+ * libdat_event_add_dat2 - add the fields that DAT 1.2 does not have
+ * @out: the program's event, complete for DAT 1.2
+ * @in: the kernel's event
+ *
+ * libdat_event_to_user() calls this function. Thread safe.
+ */
+void libdat_event_add_dat2(DAT_EVENT *out, const struct dat_dev_event *in)
+{
+	DAT_IB_EXTENSION_EVENT_DATA *ext =
+		(DAT_IB_EXTENSION_EVENT_DATA *)out->event_extension_data;
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+
+	switch (in->number) {
+	case DAT_DEV_IB_DTO_EVENT:
+		out->event_number = (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT;
+		dto = &out->event_data.dto_completion_event_data;
+		dto->operation = (DAT_DTOS)in->operation;
+		ext->type = ext_type(in->operation);
+		ext->status = (DAT_IB_STATUS)in->status;
+		ext->val.immed.data = in->rmr_context;
+		break;
+	case DAT_DTO_COMPLETION_EVENT:
+		dto = &out->event_data.dto_completion_event_data;
+		dto->operation = (DAT_DTOS)in->operation;
+		dto->rmr_context = in->rmr_context;
+		break;
+	case DAT_CONNECTION_REQUEST_EVENT:
+		if (in->flags & DAT_DEV_EVENT_TRUNCATED)
+			out->event_data.cr_arrival_event_data.truncate_flag =
+				DAT_TRUE;
+		break;
+	default:
+		break;
+	}
 }

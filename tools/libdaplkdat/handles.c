@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * handles.c - handles that libdat2 can follow
+ * handles.c - the handles that programs of DAT 2.0 have
  *
- * libdat2 finds the provider of an object behind the object's handle, so that a
- * handle cannot be the kernel's number: it points to a structure that has the
- * number. Who has freed an object may use its handle once more, by mistake, and
- * shall learn that it is invalid; and an event that is taken later may name it.
- * So that libdat2 finds the provider even then, no such structure is ever given
- * back to malloc(); it becomes that of another object only when many have been
- * freed after it.
+ * libdat2 reads the table of entries behind a handle, so a handle is a pointer to
+ * a structure with the kernel's number. A program may use the handle of a freed
+ * object by mistake, and an event that is taken later may have it. Therefore no
+ * structure is ever freed. The structure of a freed object is retired, and serves
+ * another object only after MIN_RETIRED others were retired.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,7 +16,7 @@
 
 #define NUM_BUCKETS	1024
 
-/* So many structures are kept from being used again. */
+/* Number of retired structures that must not be reused */
 #define MIN_RETIRED	1024
 
 static struct bucket {
@@ -28,7 +26,7 @@ static struct bucket {
 	[0 ... NUM_BUCKETS - 1] = { .lock = PTHREAD_MUTEX_INITIALIZER },
 };
 
-/* In the order in which their objects went */
+/* In the order of retirement */
 static pthread_mutex_t retired_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct kdat_handle *first_retired, **last_retired = &first_retired;
 static unsigned int num_retired;
@@ -38,7 +36,7 @@ static struct bucket *bucket_of(__u32 number)
 	return &buckets[(number * UINT32_C(0x61c88647)) >> 22];
 }
 
-/* As in libdat's table.c: a child of fork() shall find all of them unlocked. */
+/* As in table.c of libdat: fork() must not copy a mutex that is locked. */
 static void before_fork(void)
 {
 	int i;
@@ -58,16 +56,16 @@ static void after_fork(void)
 }
 
 /*
- * Before that of table.c, whose locks are outside of these: what is registered
- * first is locked last.
+ * The priority registers this before table.c. fork() runs the handlers in reverse
+ * order, and a thread takes the locks of table.c before these.
  */
 static void __attribute__((constructor(101))) handles_init(void)
 {
 	pthread_atfork(before_fork, after_fork, after_fork);
 }
 
-/* The bucket's lock is held. */
-static struct kdat_handle *look_up(const struct bucket *bucket, __u32 key)
+/* Locked */
+static struct kdat_handle *lookup(const struct bucket *bucket, __u32 key)
 {
 	struct kdat_handle *h;
 
@@ -77,7 +75,7 @@ static struct kdat_handle *look_up(const struct bucket *bucket, __u32 key)
 	return h;
 }
 
-static void take_out(struct kdat_handle *handle)
+static void unlink_handle(struct kdat_handle *handle)
 {
 	struct bucket *bucket = bucket_of(handle->key);
 	struct kdat_handle **link;
@@ -98,8 +96,8 @@ static const unsigned int num_counters[KDAT_NUM_COUNTED] = {
 	[KDAT_COUNTED_LAST] = DCNT_IA_ALL_COUNTERS,
 };
 
-/* Nothing of the last object is the next one's. */
-static void forget(struct kdat_handle *handle)
+/* Reset a retired structure for the next object. */
+static void reset_handle(struct kdat_handle *handle)
 {
 	struct kdat_counter *counters;
 	unsigned int kind, i;
@@ -111,10 +109,10 @@ static void forget(struct kdat_handle *handle)
 			atomic_store(&counters[i].value, 0);
 	}
 	__atomic_store_n(&handle->ia, NULL, __ATOMIC_RELAXED);
-	atomic_store(&handle->asked, false);
+	atomic_store(&handle->is_active, false);
 }
 
-/* In no bucket. */
+/* The new structure is not in a bucket yet. */
 static struct kdat_handle *new_handle(__u32 key)
 {
 	struct kdat_handle *handle = NULL;
@@ -127,19 +125,19 @@ static struct kdat_handle *new_handle(__u32 key)
 	}
 	pthread_mutex_unlock(&retired_lock);
 	if (handle)
-		take_out(handle);
+		unlink_handle(handle);
 	else
 		handle = calloc(1, sizeof(*handle));
 	if (!handle)
 		return NULL;
-	forget(handle);
+	reset_handle(handle);
 	handle->provider = &kdat_entries;
 	atomic_store_explicit(&handle->number, key, memory_order_relaxed);
 	handle->key = key;
 	return handle;
 }
 
-/* Its object has gone. It stays where it is, but for those who are new. */
+/* The object was freed. The structure stays in its bucket until it is reused. */
 static void retire(struct kdat_handle *handle)
 {
 	atomic_store_explicit(&handle->number, BAD_HANDLE,
@@ -153,13 +151,13 @@ static void retire(struct kdat_handle *handle)
 }
 
 /**
- * libdat_to_kernel - the kernel's name of an object
- * @handle: what the program passed
+ * libdat_to_kernel - the kernel's handle of an object
+ * @handle: the handle that the program passed
  *
  * Thread safe.
  *
- * Return: the handle, NO_HANDLE for DAT_HANDLE_NULL, BAD_HANDLE if its object
- * has gone, or for what cannot be a pointer.
+ * Return: the handle, NO_HANDLE for DAT_HANDLE_NULL, BAD_HANDLE for the handle of
+ * a freed object and for a misaligned pointer.
  */
 __u32 libdat_to_kernel(DAT_HANDLE handle)
 {
@@ -173,13 +171,13 @@ __u32 libdat_to_kernel(DAT_HANDLE handle)
 }
 
 /**
- * libdat_to_user - the program's name of an object
- * @handle: the kernel's
+ * libdat_to_user - the program's handle of an object
+ * @handle: the kernel's handle
  *
  * Thread safe.
  *
- * Return: always the same for the same object; DAT_HANDLE_NULL for NO_HANDLE,
- * and if there is no memory for a new one, which libdat2 calls invalid.
+ * Return: the handle, the same for each call; DAT_HANDLE_NULL for NO_HANDLE, and
+ * without memory for a new handle.
  */
 DAT_HANDLE libdat_to_user(__u32 handle)
 {
@@ -189,17 +187,17 @@ DAT_HANDLE libdat_to_user(__u32 handle)
 	if (handle == NO_HANDLE)
 		return DAT_HANDLE_NULL;
 	pthread_mutex_lock(&bucket->lock);
-	h = look_up(bucket, handle);
+	h = lookup(bucket, handle);
 	pthread_mutex_unlock(&bucket->lock);
 	if (h)
 		return h;
 
-	/* It may take another bucket's lock. */
+	/* Unlocked: new_handle() may take the lock of another bucket. */
 	new = new_handle(handle);
 	if (!new)
 		return DAT_HANDLE_NULL;
 	pthread_mutex_lock(&bucket->lock);
-	h = look_up(bucket, handle);
+	h = lookup(bucket, handle);
 	if (!h) {
 		new->next = bucket->first;
 		bucket->first = new;
@@ -213,11 +211,11 @@ DAT_HANDLE libdat_to_user(__u32 handle)
 }
 
 /**
- * kdat_handle_set_provider - tell libdat2 whose object it is
- * @handle: the object
- * @provider: what libdat2 knows by a name
+ * kdat_handle_set_provider - set the table of entries of an IA
+ * @handle: the IA
+ * @provider: the table, with the name of the line of dat.conf
  *
- * Only libdat2's dat_ia_close() asks for the name.
+ * dat_ia_close() of libdat2 reads the name.
  */
 void kdat_handle_set_provider(DAT_HANDLE handle, const DAT_PROVIDER *provider)
 {
@@ -228,9 +226,9 @@ void kdat_handle_set_provider(DAT_HANDLE handle, const DAT_PROVIDER *provider)
 }
 
 /**
- * kdat_counters_make - begin to count
+ * kdat_counters_make - allocate the counters of an object
  * @h: the object
- * @kind: what it is
+ * @kind: type of the object
  *
  * Thread safe. Return: as kdat_counters_of().
  */
@@ -250,8 +248,8 @@ struct kdat_counter *kdat_counters_make(struct kdat_handle *h,
 }
 
 /**
- * kdat_num_counters - how many counters there are
- * @kind: of what
+ * kdat_num_counters - the number of counters of an object
+ * @kind: type of the object
  */
 unsigned int kdat_num_counters(enum kdat_counted kind)
 {
@@ -259,7 +257,7 @@ unsigned int kdat_num_counters(enum kdat_counted kind)
 }
 
 /**
- * kdat_handle_set_ia - tell where an object belongs
+ * kdat_handle_set_ia - set the IA of an object
  * @handle: the object, or DAT_HANDLE_NULL
  * @of: its IA, or another object of the same IA
  *
@@ -290,53 +288,53 @@ DAT_HANDLE kdat_handle_ia(DAT_HANDLE handle)
 }
 
 /**
- * kdat_handle_set_asked - remember which side of a connection an EP is
+ * kdat_handle_set_active - record the side of an EP in its connection
  * @handle: the EP
- * @asked: does it ask, or has it been asked?
+ * @is_active: whether the EP requests the connection
  *
  * Thread safe.
  */
-void kdat_handle_set_asked(DAT_HANDLE handle, bool asked)
+void kdat_handle_set_active(DAT_HANDLE handle, bool is_active)
 {
 	struct kdat_handle *h = handle;
 
 	if (h)
-		atomic_store(&h->asked, asked);
+		atomic_store(&h->is_active, is_active);
 }
 
 /**
- * kdat_handle_asked - which side of its connection is an EP?
+ * kdat_handle_is_active - test whether an EP requested its connection
  * @handle: the EP
  *
- * Return: what kdat_handle_set_asked() was told last.
+ * Return: the last value of kdat_handle_set_active().
  */
-bool kdat_handle_asked(DAT_HANDLE handle)
+bool kdat_handle_is_active(DAT_HANDLE handle)
 {
 	struct kdat_handle *h = handle;
 
-	return h && atomic_load(&h->asked);
+	return h && atomic_load(&h->is_active);
 }
 
 /**
- * kdat_handle_drop - an object has gone
- * @handle: what the program calls it
+ * kdat_handle_remove - retire the handle of a freed object
+ * @handle: the program's handle
  *
- * Thread safe; if it has been dropped before nothing happens.
+ * A handle that is already retired is ignored. Thread safe.
  */
-void kdat_handle_drop(DAT_HANDLE handle)
+void kdat_handle_remove(DAT_HANDLE handle)
 {
 	__u32 number = libdat_to_kernel(handle);
 	struct bucket *bucket = bucket_of(number);
 	struct kdat_handle *h;
 
 	pthread_mutex_lock(&bucket->lock);
-	h = look_up(bucket, number);
+	h = lookup(bucket, number);
 	if (h && h == handle && h->number == number)
 		retire(h);
 	pthread_mutex_unlock(&bucket->lock);
 }
 
-static bool has_gone(__u32 handle)
+static bool is_freed(__u32 handle)
 {
 	struct dat_dev_handle_query arg = {
 		.size = sizeof(arg),
@@ -348,11 +346,11 @@ static bool has_gone(__u32 handle)
 }
 
 /**
- * kdat_handles_sweep - an IA has been closed: drop what went with it
+ * kdat_handles_remove_freed - retire the handles of all objects of a closed IA
  *
- * Which objects that were the kernel knows. Thread safe.
+ * Asks the kernel which objects still exist. Thread safe.
  */
-void kdat_handles_sweep(void)
+void kdat_handles_remove_freed(void)
 {
 	struct kdat_handle *h;
 	int i;
@@ -360,7 +358,7 @@ void kdat_handles_sweep(void)
 	for (i = 0; i < NUM_BUCKETS; i++) {
 		pthread_mutex_lock(&buckets[i].lock);
 		for (h = buckets[i].first; h; h = h->next)
-			if (h->number != BAD_HANDLE && has_gone(h->number))
+			if (h->number != BAD_HANDLE && is_freed(h->number))
 				retire(h);
 		pthread_mutex_unlock(&buckets[i].lock);
 	}

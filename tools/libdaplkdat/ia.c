@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ia.c - interface adapters, by the names of dat.conf
+ * ia.c - open, query, and close IAs by the names of dat.conf
+ *
+ * The functions call those of libdat, set the provider of the handle, and add the
+ * attributes that only DAT 2.0 has.
  */
 #include <stdio.h>
 
 #include "kdat.h"
 
-/* A program often shows but a number; this is for whoever reads it. */
-static DAT_RETURN explain(const char *name, const char *ia, bool is_open,
-			  DAT_RETURN ret)
+/* Many programs print only a number, so print the reason of a failed open. */
+static DAT_RETURN report_failure(const char *name, const char *ia, bool is_open,
+				 DAT_RETURN ret)
 {
 	const char *path = libdat_device();
 
@@ -16,7 +19,7 @@ static DAT_RETURN explain(const char *name, const char *ia, bool is_open,
 		return ret;
 	fprintf(stderr, "libdaplkdat: cannot open %s (%s): ", name, ia);
 	if (is_open)
-		fprintf(stderr, "the kernel has no such IA; dat-info lists them\n");
+		fprintf(stderr, "the kernel has no such IA; dat-info lists the IAs\n");
 	else if (DAT_GET_SUBTYPE(ret) == DAT_NAME_NOT_REGISTERED)
 		fprintf(stderr, "there is no %s; is kdapl.ko loaded?\n", path);
 	else
@@ -41,12 +44,12 @@ static DAT_RETURN open_named(const char *name, DAT_BOOLEAN is_thread_safe,
 				 DAT_NAME_NOT_REGISTERED);
 	ret = libdat_open();
 	if (ret != DAT_SUCCESS)
-		return explain(name, ia, false, ret);
+		return report_failure(name, ia, false, ret);
 	ret = libdat_ia_openv((DAT_NAME_PTR)ia, async_evd_min_qlen,
 			      async_evd_handle, ia_handle, DAT_VERSION_MAJOR,
 			      DAT_VERSION_MINOR, is_thread_safe);
 	if (ret != DAT_SUCCESS)
-		return explain(name, ia, true, ret);
+		return report_failure(name, ia, true, ret);
 	kdat_handle_set_provider(*ia_handle, provider);
 	kdat_handle_set_ia(*ia_handle, *ia_handle);
 	if (*async_evd_handle != DAT_EVD_ASYNC_EXISTS)
@@ -55,8 +58,8 @@ static DAT_RETURN open_named(const char *name, DAT_BOOLEAN is_thread_safe,
 }
 
 /**
- * kdat_ia_open - dat_ia_open() of a line with threadsafe
- * @name: what dat.conf calls the IA
+ * kdat_ia_open - dat_ia_open() of a line of dat.conf with threadsafe
+ * @name: the name in dat.conf
  * @async_evd_min_qlen: minimum queue length of its asynchronous EVD
  * @async_evd_handle: in: DAT_HANDLE_NULL, out: the asynchronous EVD
  * @ia_handle: out
@@ -75,12 +78,12 @@ DAT_RETURN kdat_ia_open(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 
 /**
  * kdat_ia_open_unsafe - dat_ia_open() of a line with nonthreadsafe
- * @name: what dat.conf calls the IA
+ * @name: the name in dat.conf
  * @async_evd_min_qlen: minimum queue length of its asynchronous EVD
  * @async_evd_handle: in: DAT_HANDLE_NULL, out: the asynchronous EVD
  * @ia_handle: out
  *
- * It is only libdat2 that must not confuse the two. Thread safe.
+ * libdat2 distinguishes the two lines. Thread safe.
  *
  * Return: as dat_ia_openv().
  */
@@ -93,7 +96,7 @@ DAT_RETURN kdat_ia_open_unsafe(const DAT_NAME_PTR name,
 			  ia_handle);
 }
 
-/* What an IA has that lacks one has nothing behind that, either; all have the first. */
+/* In this order: an IA without an extension has none of those after it. */
 static const struct {
 	__u32 bit;
 	const char *name;
@@ -141,7 +144,7 @@ static void ia_attr_more(DAT_IA_ATTR *out, DAT_COUNT num)
 	out->extension_version = num ? DAT_IB_EXTENSION_VERSION : 0;
 }
 
-/* By the first three libdat2 finds the line of dat.conf when it closes the IA. */
+/* libdat2 identifies the line of dat.conf at close by the first three fields. */
 static void provider_attr_more(DAT_PROVIDER_ATTR *out,
 			       const DAT_PROVIDER_INFO *info, DAT_COUNT num)
 {
@@ -161,15 +164,15 @@ static void provider_attr_more(DAT_PROVIDER_ATTR *out,
  * kdat_ia_query - dat_ia_query()
  * @ia_handle: the IA
  * @async_evd_handle: out: its asynchronous EVD; may be NULL
- * @ia_attr_mask: which of @ia_attributes are wanted; all are filled in
+ * @ia_attr_mask: the wanted fields of @ia_attributes; all are filled in
  * @ia_attributes: out; may be NULL if @ia_attr_mask is 0
- * @provider_attr_mask: which of @provider_attributes are wanted; all are
- *	filled in
+ * @provider_attr_mask: the wanted fields of @provider_attributes; all are filled
+ *	in
  * @provider_attributes: out; may be NULL if @provider_attr_mask is 0
  *
  * Thread safe.
  *
- * Return: as libdat's.
+ * Return: as libdat_ia_query().
  */
 DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle,
 			 DAT_EVD_HANDLE *async_evd_handle,
@@ -201,22 +204,22 @@ DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle,
  *
  * Thread safe.
  *
- * Return: as libdat's.
+ * Return: as libdat_ia_close().
  */
 DAT_RETURN kdat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
 {
 	DAT_RETURN ret = libdat_ia_close(ia_handle, ia_flags);
 
 	if (ret == DAT_SUCCESS)
-		kdat_handles_sweep();
+		kdat_handles_remove_freed();
 	return ret;
 }
 
 /**
  * kdat_ia_ha_related - dat_ia_ha_related()
  * @ia_handle: the IA
- * @name: another one
- * @answer: out: DAT_FALSE: none takes over for another
+ * @name: another IA
+ * @answer: out: DAT_FALSE, because kdapl has no failover
  *
  * Thread safe.
  *

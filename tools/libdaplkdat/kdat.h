@@ -2,9 +2,9 @@
 /*
  * kdat.h - what the files of libdaplkdat share
  *
- * The provider is libdat, compiled with the headers of DAT 2.0, and what these
- * files add: handles that libdat2 can follow, and the calls that DAT 1.2 does
- * not have or has in another form.
+ * The provider is libdat, compiled with the headers of DAT 2.0, and the files of
+ * this folder. They add handles that libdat2 can dereference, counters, and the
+ * calls that DAT 1.2 does not have or has with other arguments.
  */
 #ifndef LIBDAPLKDAT_KDAT_H
 #define LIBDAPLKDAT_KDAT_H
@@ -16,7 +16,7 @@
 /* entries.c */
 extern const DAT_PROVIDER kdat_entries;
 
-/* provider.c; libdat2 finds the first two by their names */
+/* provider.c; libdat2 looks up the first two by name */
 #define KDAT_EXPORT	__attribute__((visibility("default")))
 
 KDAT_EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info,
@@ -31,7 +31,7 @@ enum kdat_counted {
 	KDAT_COUNTED_IA,
 	KDAT_COUNTED_EP,
 	KDAT_COUNTED_EVD,
-	/* Not for programs: see port.c */
+	/* Internal: see port.c */
 	KDAT_COUNTED_LAST,
 	KDAT_NUM_COUNTED,
 };
@@ -43,16 +43,16 @@ struct kdat_counter {
 /* handles.c */
 
 /**
- * struct kdat_handle - what a handle points to
- * @provider: where libdat2 looks for the calls
- * @number: the kernel's handle, BAD_HANDLE once the object has gone
- * @key: the kernel's handle even then; NO_HANDLE while it is in no bucket
+ * struct kdat_handle - the target of a handle
+ * @provider: the table of entries, where libdat2 expects it
+ * @number: the kernel's handle, BAD_HANDLE after the object was freed
+ * @key: the kernel's handle also then; NO_HANDLE while in no bucket
  * @next: chain of the bucket
- * @next_retired: chain of those whose object has gone
- * @counters: arrays of each kind, once something has been counted; as others may
- *	be counting, they too are kept for the next object
- * @ia: of its IA, or of itself; NULL if nobody has said so
- * @asked: it is an EP that has asked to be connected
+ * @next_retired: chain of the retired structures
+ * @counters: an array for each kind, allocated at the first count; never freed,
+ *	because another thread may be counting
+ * @ia: its IA, or itself for an IA; NULL before kdat_handle_set_ia()
+ * @is_active: the EP requested its connection
  */
 struct kdat_handle {
 	const DAT_PROVIDER *provider;
@@ -62,21 +62,21 @@ struct kdat_handle {
 	struct kdat_handle *next_retired;
 	struct kdat_counter *counters[KDAT_NUM_COUNTED];
 	struct kdat_handle *ia;
-	atomic_bool asked;
+	atomic_bool is_active;
 };
 
 struct kdat_counter *kdat_counters_make(struct kdat_handle *h,
 					enum kdat_counted kind);
 
 /**
- * kdat_counters_of - what has been counted of an object
+ * kdat_counters_of - the counters of an object
  * @handle: the object
- * @kind: what it is
+ * @kind: type of the object
  *
  * Thread safe.
  *
- * Return: as many as a @kind has, which are never freed; NULL if there is no
- * memory for them.
+ * Return: an array of kdat_num_counters() counters, which is never freed; NULL
+ * without memory.
  */
 static inline struct kdat_counter *kdat_counters_of(DAT_HANDLE handle,
 						    enum kdat_counted kind)
@@ -96,23 +96,23 @@ static inline void kdat_counter_add(struct kdat_counter *counter, DAT_UINT64 by)
 unsigned int kdat_num_counters(enum kdat_counted kind);
 void kdat_handle_set_ia(DAT_HANDLE handle, DAT_HANDLE of);
 DAT_HANDLE kdat_handle_ia(DAT_HANDLE handle);
-void kdat_handle_set_asked(DAT_HANDLE handle, bool asked);
-bool kdat_handle_asked(DAT_HANDLE handle);
+void kdat_handle_set_active(DAT_HANDLE handle, bool is_active);
+bool kdat_handle_is_active(DAT_HANDLE handle);
 void kdat_handle_set_provider(DAT_HANDLE handle, const DAT_PROVIDER *provider);
-void kdat_handle_drop(DAT_HANDLE handle);
-void kdat_handles_sweep(void);
+void kdat_handle_remove(DAT_HANDLE handle);
+void kdat_handles_remove_freed(void);
 
-/* count.c */
+/* counted.c */
 void kdat_count(DAT_HANDLE handle, enum kdat_counted kind, unsigned int counter,
 		DAT_UINT64 by);
 void kdat_count_ia(DAT_HANDLE of, DAT_IA_COUNTERS counter);
-DAT_RETURN kdat_count_made(DAT_RETURN ret, const DAT_HANDLE *handle,
-			   DAT_HANDLE of, DAT_IA_COUNTERS counter);
+DAT_RETURN kdat_count_create(DAT_RETURN ret, const DAT_HANDLE *handle,
+			     DAT_HANDLE of, DAT_IA_COUNTERS counter);
 
-/* count_event.c */
+/* counted.c */
 void kdat_count_event(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
 
-/* count_made.c */
+/* counted.c */
 DAT_RETURN kdat_count_listen(DAT_RETURN ret, const DAT_HANDLE *handle,
 			     DAT_HANDLE ia, DAT_IA_COUNTERS counter);
 DAT_RETURN kdat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle);
@@ -142,7 +142,7 @@ DAT_RETURN kdat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			   DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,
 			   DAT_RSP_HANDLE *rsp_handle);
 
-/* count_ep.c */
+/* counted.c */
 DAT_RETURN kdat_count_post(DAT_RETURN ret, DAT_EP_HANDLE ep_handle,
 			   DAT_EP_COUNTERS counter);
 DAT_RETURN kdat_count_post_data(DAT_RETURN ret, DAT_EP_HANDLE ep_handle,
@@ -207,19 +207,17 @@ DAT_RETURN kdat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags);
 DAT_RETURN kdat_ia_ha_related(DAT_IA_HANDLE ia_handle, const DAT_NAME_PTR name,
 			      DAT_BOOLEAN *answer);
 
-/* free.c */
-DAT_RETURN kdat_cno_free(DAT_CNO_HANDLE cno_handle);
-DAT_RETURN kdat_csp_free(DAT_CSP_HANDLE csp_handle);
-DAT_RETURN kdat_ep_free(DAT_EP_HANDLE ep_handle);
-DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle);
-DAT_RETURN kdat_lmr_free(DAT_LMR_HANDLE lmr_handle);
-DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE psp_handle);
-DAT_RETURN kdat_pz_free(DAT_PZ_HANDLE pz_handle);
-DAT_RETURN kdat_rmr_free(DAT_RMR_HANDLE rmr_handle);
-DAT_RETURN kdat_rsp_free(DAT_RSP_HANDLE rsp_handle);
-DAT_RETURN kdat_srq_free(DAT_SRQ_HANDLE srq_handle);
+/* counted.c */
+DAT_RETURN kdat_ep_free(DAT_EP_HANDLE handle);
+DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE handle);
+DAT_RETURN kdat_lmr_free(DAT_LMR_HANDLE handle);
+DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE handle);
+DAT_RETURN kdat_pz_free(DAT_PZ_HANDLE handle);
+DAT_RETURN kdat_rmr_free(DAT_RMR_HANDLE handle);
+DAT_RETURN kdat_rsp_free(DAT_RSP_HANDLE handle);
+DAT_RETURN kdat_srq_free(DAT_SRQ_HANDLE handle);
 
-/* cr.c */
+/* cm.c */
 DAT_RETURN kdat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 			  DAT_COUNT private_data_size,
 			  const DAT_PVOID private_data);
@@ -228,6 +226,7 @@ DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff);
 
 /* cno.c */
+DAT_RETURN kdat_cno_free(DAT_CNO_HANDLE cno_handle);
 DAT_RETURN kdat_cno_query(DAT_CNO_HANDLE cno_handle,
 			  DAT_CNO_PARAM_MASK cno_param_mask,
 			  DAT2_CNO_PARAM *cno_param);
@@ -270,11 +269,12 @@ DAT_RETURN kdat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 			 DAT_COMPLETION_FLAGS completion_flags,
 			 DAT_RMR_CONTEXT *rmr_context);
 
-/* csp.c */
+/* cm.c */
 DAT_RETURN kdat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm,
 			   DAT_IA_ADDRESS_PTR address,
 			   DAT_EVD_HANDLE evd_handle,
 			   DAT_CSP_HANDLE *csp_handle);
+DAT_RETURN kdat_csp_free(DAT_CSP_HANDLE csp_handle);
 DAT_RETURN kdat_csp_query(DAT_CSP_HANDLE csp_handle,
 			  DAT_CSP_PARAM_MASK csp_param_mask,
 			  DAT_CSP_PARAM *csp_param);
@@ -298,7 +298,7 @@ DAT_RETURN kdat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 					 const DAT_RMR_TRIPLET *remote_buffer,
 					 DAT_COMPLETION_FLAGS flags);
 
-/* extension.c */
+/* dto.c */
 DAT_RETURN kdat_extended_op(DAT_HANDLE handle, DAT_EXTENDED_OP op,
 			    va_list args);
 

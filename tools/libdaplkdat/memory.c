@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * memory.c - LMRs and RMRs, as far as DAT 2.0 has changed their calls
+ * memory.c - the calls of LMRs and RMRs that differ in DAT 2.0
+ *
+ * DAT 2.0 adds zero-based addresses and RMRs for one EP. Its calls have more
+ * arguments, so the argument numbers in return values move.
  */
 #include "kdat.h"
 
-/* The argument has moved back by @places, as have all behind it. */
+/* Add @places to the number of an argument from @first on. */
 static DAT_RETURN move_arg(DAT_RETURN ret, DAT_RETURN_SUBTYPE first,
 			   unsigned int places)
 {
@@ -15,7 +18,7 @@ static DAT_RETURN move_arg(DAT_RETURN ret, DAT_RETURN_SUBTYPE first,
 	return ret + places;
 }
 
-/* As the kernel has it */
+/* The privileges for the kernel, which include the type of the address */
 static DAT_MEM_PRIV_FLAGS with_va_type(DAT_MEM_PRIV_FLAGS privileges,
 				       DAT_VA_TYPE va_type)
 {
@@ -37,12 +40,11 @@ static DAT_VA_TYPE va_type_out(__u32 privileges)
  * kdat_lmr_create - dat_lmr_create()
  * @ia_handle: the IA
  * @mem_type: DAT_MEM_TYPE_VIRTUAL, DAT_MEM_TYPE_LMR, DAT_MEM_TYPE_SHARED_VIRTUAL
- * @region_description: which memory
- * @length: bytes; not looked at for DAT_MEM_TYPE_LMR
+ * @region_description: the memory
+ * @length: bytes; ignored for DAT_MEM_TYPE_LMR
  * @pz_handle: the PZ
- * @mem_privileges: who may do what
- * @va_type: how peers and triplets count; DAT_VA_TYPE_ZB for memory that begins
- *	with a page
+ * @mem_privileges: local and remote privileges
+ * @va_type: DAT_VA_TYPE_VA, or DAT_VA_TYPE_ZB for addresses that start at 0
  * @lmr_handle: out
  * @lmr_context: out
  * @rmr_context: out, may be NULL
@@ -51,8 +53,8 @@ static DAT_VA_TYPE va_type_out(__u32 privileges)
  *
  * Thread safe.
  *
- * Return: as libdat's, DAT_MODEL_NOT_SUPPORTED if the memory does not begin with
- * a page and @va_type wants it to.
+ * Return: as libdat_lmr_create(); DAT_MODEL_NOT_SUPPORTED if zero-based memory
+ * does not start on a page boundary.
  */
 DAT_RETURN kdat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 			   DAT_REGION_DESCRIPTION region_description,
@@ -74,27 +76,27 @@ DAT_RETURN kdat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 		return BAD_ARG(7);
 
 	/*
-	 * Elsewhere memory can always be read locally, and programs rely on it:
-	 * Debian's dtest sends what it has registered for writing only.
+	 * Other providers always allow local reads, and programs rely on that:
+	 * dtest of Debian sends from memory that is registered for writing only.
 	 */
 	mem_privileges |= DAT_MEM_PRIV_LOCAL_READ_FLAG;
 	ret = libdat_lmr_create(ia_handle, mem_type, region_description, length,
 				pz_handle, with_va_type(mem_privileges, va_type),
 				lmr_handle, lmr_context,
 				rmr_context, registered_size, registered_address);
-	kdat_count_made(ret, lmr_handle, ia_handle, DCNT_IA_LMR_CREATE);
+	kdat_count_create(ret, lmr_handle, ia_handle, DCNT_IA_LMR_CREATE);
 	return move_arg(ret, DAT_INVALID_ARG7, 1);
 }
 
 /**
  * kdat_lmr_query - dat_lmr_query()
  * @lmr_handle: the LMR
- * @lmr_param_mask: what is wanted; all is filled in
+ * @lmr_param_mask: the wanted fields; all are filled in
  * @lmr_param: out
  *
  * Thread safe.
  *
- * Return: as libdat's.
+ * Return: as libdat_lmr_query().
  */
 DAT_RETURN kdat_lmr_query(DAT_LMR_HANDLE lmr_handle,
 			  DAT_LMR_PARAM_MASK lmr_param_mask,
@@ -116,7 +118,7 @@ DAT_RETURN kdat_lmr_query(DAT_LMR_HANDLE lmr_handle,
 /**
  * kdat_rmr_create_for_ep - dat_rmr_create_for_ep()
  * @pz_handle: the PZ
- * @rmr_handle: out: an RMR that is bound on one EP at a time
+ * @rmr_handle: out: an RMR that can be bound on one EP at a time
  *
  * Thread safe.
  *
@@ -136,18 +138,18 @@ DAT_RETURN kdat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
 	ret = libdat_call(DAT_DEV_RMR_CREATE_FOR_EP, &arg);
 	if (ret == DAT_SUCCESS)
 		*rmr_handle = libdat_to_user(arg.rmr);
-	return kdat_count_made(ret, rmr_handle, pz_handle, DCNT_IA_RMR_CREATE);
+	return kdat_count_create(ret, rmr_handle, pz_handle, DCNT_IA_RMR_CREATE);
 }
 
 /**
  * kdat_rmr_query - dat_rmr_query()
  * @rmr_handle: the RMR
- * @rmr_param_mask: what is wanted; all is filled in
+ * @rmr_param_mask: the wanted fields; all are filled in
  * @rmr_param: out
  *
  * Thread safe.
  *
- * Return: as libdat's.
+ * Return: as libdat_rmr_query().
  */
 DAT_RETURN kdat_rmr_query(DAT_RMR_HANDLE rmr_handle,
 			  DAT_RMR_PARAM_MASK rmr_param_mask,
@@ -169,7 +171,7 @@ DAT_RETURN kdat_rmr_query(DAT_RMR_HANDLE rmr_handle,
 	return ret;
 }
 
-/* The kernel looks for the LMR by its context, unless peers count from 0. */
+/* A zero-based bind passes the handle of the LMR, not only its context. */
 static DAT_RETURN bind_zero_based(DAT_RMR_HANDLE rmr_handle, __u32 lmr,
 				  const DAT_LMR_TRIPLET *lmr_triplet,
 				  DAT_MEM_PRIV_FLAGS mem_privileges,
@@ -204,20 +206,19 @@ static DAT_RETURN bind_zero_based(DAT_RMR_HANDLE rmr_handle, __u32 lmr,
 /**
  * kdat_rmr_bind - dat_rmr_bind()
  * @rmr_handle: the RMR
- * @lmr_handle: the LMR, which @lmr_triplet names, too
- * @lmr_triplet: the range; a length of 0 withdraws the one before
- * @mem_privileges: what the peer may do
- * @va_type: how the peer counts
+ * @lmr_handle: the LMR of @lmr_triplet
+ * @lmr_triplet: the range; length 0 unbinds the RMR
+ * @mem_privileges: remote privileges
+ * @va_type: type of the addresses that the peer uses
  * @ep_handle: the EP that the bind is posted to
- * @user_cookie: comes back in the completion event
- * @completion_flags: how it is to be completed
- * @rmr_context: out: for the peer
+ * @user_cookie: cookie of the completion event
+ * @completion_flags: completion flags
+ * @rmr_context: out: context for the peer
  *
  * Thread safe.
  *
- * Return: as libdat's, DAT_MODEL_NOT_SUPPORTED if the range does not begin with
- * a page and @va_type wants it to, DAT_INVALID_HANDLE if @lmr_handle is that of
- * no LMR any more.
+ * Return: as libdat_rmr_bind(); DAT_MODEL_NOT_SUPPORTED if a zero-based range does
+ * not start on a page boundary; DAT_INVALID_HANDLE if @lmr_handle is invalid.
  */
 DAT_RETURN kdat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 			 const DAT_LMR_TRIPLET *lmr_triplet,
@@ -237,7 +238,7 @@ DAT_RETURN kdat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 		return BAD_ARG(5);
 	if (!rmr_context)
 		return BAD_ARG(9);
-	/* What withdraws needs no LMR; else the context says which it is. */
+	/* Unbinding needs no LMR. */
 	if (lmr_triplet->segment_length &&
 	    (lmr == NO_HANDLE || lmr == BAD_HANDLE))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);

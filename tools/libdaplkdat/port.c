@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * port.c - counters of the device and of its port, which the kernel shows in sysfs
+ * port.c - counters of the device and of its port, from sysfs
+ *
+ * A program starts and stops sampling by type. While a type is sampled, a query
+ * adds the growth of the counters in sysfs to the counters of the IA.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +12,7 @@
 
 #define MAX_PATH	256
 
-/* Those of the link are a port's, the others the device's. */
+/* DCNT_IA_LNK: counters of the port, DCNT_IA_DIAG: counters of the device */
 static const struct source {
 	DAT_IA_COUNTER_TYPE type;
 	DAT_IA_COUNTERS counter;
@@ -42,12 +45,12 @@ static const struct source {
 };
 
 /*
- * Of an IA there is a second array: what a source said when it was read last.
- * What no source is for says there which types are being sampled.
+ * KDAT_COUNTED_LAST has the last value of each source. Counters without a source
+ * are flags there: whether a type is sampled.
  */
 #define RUNNING(type)	(DCNT_IA_PZ_CREATE + (type))
 
-/* An IA is named after its device, with its port if that has several. */
+/* The name of an IA is the device, with ":port" if the device has several. */
 static bool read_source(const char *ia_name, const struct source *source,
 			DAT_UINT64 *value)
 {
@@ -76,7 +79,10 @@ static bool read_source(const char *ia_name, const struct source *source,
 	return is_read;
 }
 
-/* Reads those of a type: how many there are. What has grown is added if wanted. */
+/*
+ * Read the sources of a type, and with @add add their growth to the counters.
+ * Returns the number of sources that the device has.
+ */
 static unsigned int sample(DAT_IA_HANDLE ia_handle, DAT_IA_COUNTER_TYPE type,
 			   struct kdat_counter *last, bool add)
 {
@@ -94,7 +100,7 @@ static unsigned int sample(DAT_IA_HANDLE ia_handle, DAT_IA_COUNTER_TYPE type,
 			continue;
 		num++;
 		before = atomic_exchange(&last[sources[i].counter].value, value);
-		/* A full counter stays where it is; a device that is new is at 0. */
+		/* A counter that saturates or is reset does not grow. */
 		if (add && value > before)
 			kdat_count(ia_handle, KDAT_COUNTED_IA,
 				   sources[i].counter, value - before);
@@ -103,7 +109,7 @@ static unsigned int sample(DAT_IA_HANDLE ia_handle, DAT_IA_COUNTER_TYPE type,
 }
 
 /**
- * kdat_port_sample - add what the device has counted since it was asked last
+ * kdat_port_sample - add the growth of the sources since the last sample
  * @ia_handle: the IA
  *
  * Thread safe.
@@ -134,20 +140,19 @@ static DAT_RETURN find(DAT_IA_HANDLE ia_handle, int type, struct kdat_counter **
 		return BAD_ARG(3);
 	*last = kdat_counters_of(ia_handle, KDAT_COUNTED_LAST);
 	return *last ? DAT_SUCCESS :
-		       DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
+		       NO_MEMORY;
 }
 
 /**
  * kdat_port_start - dat_ib_start_counter()
  * @ia_handle: the IA
- * @type: DAT_IA_COUNTER_TYPE; those of DCNT_IA_CM always run
+ * @type: DAT_IA_COUNTER_TYPE; DCNT_IA_CM is always counted
  *
  * Thread safe.
  *
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INSUFFICIENT_RESOURCES; DAT_MODEL_NOT_SUPPORTED if the device shows none
- * of them.
+ * DAT_INSUFFICIENT_RESOURCES; DAT_MODEL_NOT_SUPPORTED if the device has no source
+ * of @type.
  */
 DAT_RETURN kdat_port_start(DAT_IA_HANDLE ia_handle, int type)
 {
@@ -167,12 +172,12 @@ DAT_RETURN kdat_port_start(DAT_IA_HANDLE ia_handle, int type)
 /**
  * kdat_port_stop - dat_ib_stop_counter()
  * @ia_handle: the IA
- * @type: DAT_IA_COUNTER_TYPE; those of DCNT_IA_CM go on
+ * @type: DAT_IA_COUNTER_TYPE; DCNT_IA_CM is always counted
  *
  * Thread safe.
  *
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INSUFFICIENT_RESOURCES; DAT_INVALID_STATE if they do not run.
+ * DAT_INSUFFICIENT_RESOURCES; DAT_INVALID_STATE if @type is not sampled.
  */
 DAT_RETURN kdat_port_stop(DAT_IA_HANDLE ia_handle, int type)
 {

@@ -2,9 +2,9 @@
 /*
  * provider.c - the lines of dat.conf that name this provider
  *
- * libdat2 calls in here, once for each of them before it opens the IA, and once
- * when it needs it no more. Two lines may have the same name, and differ in the
- * thread safety that they promise.
+ * libdat2 calls dat_provider_init() before the first open of a line, and
+ * dat_provider_fini() after the last close. Two lines may have the same name and
+ * differ in thread safety.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,16 +13,16 @@
 
 #include "kdat.h"
 
-/* In front of the IA's own name, if dat.conf does not tell that one */
+/* Prefix of the kernel's name, in a line of dat.conf without ia_params */
 static const char prefix[] = "kdat-";
 
 /**
  * struct named - a line of dat.conf
- * @provider: the calls, by the line's name; handles may point here for ever, so
- *	that this is never freed
- * @next: the list
- * @info: what libdat2 knows the line by, and must be told when it closes an IA
- * @ia: what the kernel calls it
+ * @provider: the table of entries with the name of the line; never freed, because
+ *	retired handles point to it
+ * @next: next in the list
+ * @info: identifies the line; libdat2 compares it when it closes an IA
+ * @ia: the kernel's name of the IA
  */
 struct named {
 	DAT_PROVIDER provider;
@@ -65,8 +65,8 @@ static struct named *find_or_add(const DAT_PROVIDER_INFO *info)
 }
 
 /*
- * As in libdat's dat.conf(5): an IA, or a device and a port, of which 0 says
- * nothing. Without any it is the name that libdat2 knows.
+ * As in dat.conf(5) of libdat: an IA, or a device and a port, where port 0 means
+ * the device alone. The default is the name of the line.
  */
 static void choose_ia(struct named *n, const char *params)
 {
@@ -90,10 +90,10 @@ static void choose_ia(struct named *n, const char *params)
 }
 
 /**
- * dat_provider_init - libdat2 has loaded the library for an IA
- * @info: its name, and what else is in its line of dat.conf
- * @params: that line's ia_params: what the kernel calls it; if nothing, the
- *	name without "kdat-"
+ * dat_provider_init - register the IA of a line of dat.conf with libdat2
+ * @info: name and version in the line
+ * @params: ia_params of the line: the kernel's name of the IA; if empty, the name
+ *	of the line without "kdat-"
  *
  * Thread safe.
  */
@@ -108,14 +108,14 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
 		choose_ia(n, params);
 	pthread_mutex_unlock(&lock);
 	ret = n ? dat_registry_add_provider(&n->provider, info) :
-		  DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		  NO_MEMORY;
 	if (ret != DAT_SUCCESS)
 		fprintf(stderr, "libdaplkdat: cannot register %s: 0x%x\n",
 			info->ia_name, ret);
 }
 
 /**
- * dat_provider_fini - libdat2 does not need the library for an IA any more
+ * dat_provider_fini - unregister the IA of a line of dat.conf
  * @info: as for dat_provider_init()
  *
  * Thread safe.
@@ -132,10 +132,10 @@ void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 }
 
 /**
- * libdat_alias_find - the IA that a name of dat.conf stands for
+ * libdat_alias_find - look up an alias
  * @name: the name
  *
- * Return: NULL: it is libdat2 who has read dat.conf.
+ * Return: NULL, because libdat2 reads dat.conf.
  */
 const struct libdat_alias *libdat_alias_find(const char *name)
 {
@@ -144,14 +144,14 @@ const struct libdat_alias *libdat_alias_find(const char *name)
 }
 
 /**
- * kdat_find - what a line of dat.conf means
- * @name: its name
- * @is_thread_safe: does it promise thread safety?
- * @ia: out: what the kernel calls the IA
+ * kdat_find - look up a line of dat.conf
+ * @name: name of the line
+ * @is_thread_safe: whether the line says threadsafe
+ * @ia: out: the kernel's name of the IA
  *
  * Thread safe.
  *
- * Return: the calls, as libdat2 knows them by this line, or NULL.
+ * Return: the table of entries of the line, or NULL.
  */
 const DAT_PROVIDER *kdat_find(const char *name, DAT_BOOLEAN is_thread_safe,
 			      const char **ia)
@@ -168,12 +168,12 @@ const DAT_PROVIDER *kdat_find(const char *name, DAT_BOOLEAN is_thread_safe,
 }
 
 /**
- * kdat_info - the line of dat.conf by which an IA was opened
+ * kdat_info - the line of dat.conf of an open IA
  * @ia_handle: the IA
  *
  * Thread safe.
  *
- * Return: what libdat2 knows it by.
+ * Return: name and version in the line.
  */
 const DAT_PROVIDER_INFO *kdat_info(DAT_IA_HANDLE ia_handle)
 {
