@@ -2,7 +2,7 @@
 /*
  * strerror.c - the names of DAT_RETURN values
  *
- * dat_errors.def has the names. Callable from any context.
+ * Implements dat_strerror() from <dat/dat_errors.def>. Any context can call it.
  */
 #include <linux/export.h>
 #include <linux/kernel.h>
@@ -27,16 +27,16 @@ static const char *const subtype_names[] = {
 };
 
 /**
- * dat_strerror - the names of a DAT_RETURN
- * @value: what a call returned
+ * dat_strerror - report the names of a DAT_RETURN value
+ * @value: the return value of a call
  * @major_message: out: the name of the type
  * @minor_message: out: the name of the subtype, "" for none
  *
  * Specification: dat_strerror().
  *
  * Context: any; does not sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (also if DAT 2.0 has no such type or
- * subtype).
+ * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (also: DAT 2.0 does not have the type or
+ * the subtype of @value).
  */
 DAT_RETURN dat_strerror(DAT_RETURN value, const char **major_message,
 			const char **minor_message)

@@ -95,7 +95,7 @@ ioctls=$(sed -n 's/^\tDAT_DEV_CMD_\([A-Z_]*\).*/\1/p' uapi/linux/dat.h)
 for ioctl in $ioctls; do
 	# Those of libdat's calls, or by themselves.
 	grep -qw "DAT_DEV_$ioctl" tools/libdat/*.c tools/libdat/calls.def \
-		selftests/fail_nth*.c ||
-		complain "no step of selftests/fail_nth*.c makes DAT_DEV_$ioctl"
+		selftests/fail_nth/*.c ||
+		complain "no step of selftests/fail_nth/*.c makes DAT_DEV_$ioctl"
 done
 exit $rc
