@@ -31,6 +31,13 @@
 #define DAT_UMEM_TO_READ	0
 #endif
 
+/*
+ * Softirqs of one processor may preempt one another: PREEMPT_RT without
+ * PREEMPT_RT_NEEDS_BH_LOCK, since Linux 6.18. disable_work_sync() is of Linux 6.10.
+ */
+#define DAT_SOFTIRQS_NEST	(IS_ENABLED(CONFIG_PREEMPT_RT) && \
+				 LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0))
+
 /**
  * dat_limit - a limit of struct ib_device_attr, as a count
  * @limit: as the driver reports it: int in Linux 6.x, u32 in Linux 7.3

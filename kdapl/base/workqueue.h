@@ -13,8 +13,9 @@ struct workqueue_struct;
 extern struct workqueue_struct *kdapl_wq;
 
 /*
- * Works that replace MRs of RMRs and of LMRs from dat_lmr_allocate(). They wait only
- * for the device. Their priority is high because binds may fail until they have run.
+ * Works that replace MRs of RMRs and of LMRs from dat_lmr_allocate(), and on PREEMPT_RT
+ * those that poll the CQs of EVDs (queue/poll.h). They wait only for the device. Their
+ * priority is high because binds may fail until they have run.
  */
 extern struct workqueue_struct *kdapl_mr_wq;
 

@@ -85,7 +85,7 @@ static const struct dat_object_ops evd_ops = {
 
 static void evd_irq_work(struct irq_work *work)
 {
-	irq_poll_sched(&container_of(work, struct dat_evd, irq_work)->iop);
+	dat_poll_sched(&container_of(work, struct dat_evd, irq_work)->poll);
 }
 
 static size_t ring_bytes(u32 entries)

@@ -8,7 +8,6 @@
 #ifndef _KDAPL_EVD_H
 #define _KDAPL_EVD_H
 
-#include <linux/irq_poll.h>
 #include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -19,6 +18,7 @@
 #include <dat/dat_ib_extensions.h>
 
 #include "base/object.h"
+#include "queue/poll.h"
 
 /**
  * struct dat_evd_entry - an event that is being built, or in the ring of an EVD
@@ -73,8 +73,8 @@ struct dat_evd_helper {
  * @solicited: streams that notify only for solicited receives
  * @policy: upcall policy
  * @upcall: function to call
- * @iop: runs the upcalls of an EVD with a CQ
- * @irq_work: schedules @iop from an interrupt
+ * @poll: runs the upcalls of an EVD with a CQ
+ * @irq_work: schedules @poll from an interrupt
  * @work: runs the upcalls of an EVD without a CQ
  * @helpers: run further upcalls, if the policy is DAT_UPCALL_MANY
  * @works: how many of @work and @helpers are queued or running
@@ -109,7 +109,7 @@ struct dat_evd {
 	u32 solicited;
 	DAT_UPCALL_POLICY policy;
 	DAT_UPCALL_OBJECT upcall;
-	struct irq_poll iop;
+	struct dat_poll poll;
 	struct irq_work irq_work;
 	struct work_struct work;
 	struct dat_evd_helper helpers[DAT_EVD_HELPERS];

@@ -37,8 +37,8 @@ static void evd_cq_comp(struct ib_cq *cq, void *context)
 	 * ksoftirqd, which a polling consumer may delay. irq_work runs the softirq at
 	 * the end of an interrupt instead.
 	 */
-	if (in_interrupt())
-		irq_poll_sched(&evd->iop);
+	if (DAT_SOFTIRQS_NEST || in_interrupt())
+		dat_poll_sched(&evd->poll);
 	else
 		irq_work_queue(&evd->irq_work);
 }
@@ -154,7 +154,7 @@ void dat_evd_cq_destroy(struct dat_evd *evd)
 	if (!cq)
 		goto unlock;
 	dat_evd_collect(evd);
-	irq_poll_disable(&evd->iop);
+	dat_poll_disable(&evd->poll);
 	spin_lock_bh(&evd->lock);
 	evd->cq = NULL;
 	spin_unlock_bh(&evd->lock);

@@ -96,8 +96,8 @@ static bool rearm(struct dat_evd *evd, struct ib_cq *cq)
 	if (!upcalls && likely(!READ_ONCE(evd->watchers)))
 		return false;
 	/*
-	 * Until irq_poll_complete() a call of irq_poll_sched() has no effect, so events
-	 * queued meanwhile have scheduled nothing. Pairs with irq_poll_sched() in
+	 * Until dat_poll_complete() a call of dat_poll_sched() has no effect, so events
+	 * queued meanwhile have scheduled nothing. Pairs with dat_poll_sched() in
 	 * dat_evd_schedule_upcall().
 	 */
 	smp_mb();
@@ -111,9 +111,9 @@ static bool rearm(struct dat_evd *evd, struct ib_cq *cq)
 	return upcalls || !dat_evd_is_full(evd);
 }
 
-static int evd_irq_poll(struct irq_poll *iop, int budget)
+static int evd_poll(struct dat_poll *poll, int budget)
 {
-	struct dat_evd *evd = container_of(iop, struct dat_evd, iop);
+	struct dat_evd *evd = container_of(poll, struct dat_evd, poll);
 	int done;
 
 	if (unlikely(READ_ONCE(evd->watchers)))
@@ -122,11 +122,11 @@ static int evd_irq_poll(struct irq_poll *iop, int budget)
 	if (done < budget) {
 		struct ib_cq *cq;
 
-		irq_poll_complete(iop);
+		dat_poll_complete(poll);
 		/* Softirq is an RCU read-side section: evd_unplug() waits. */
 		cq = READ_ONCE(evd->cq);
 		if (cq && rearm(evd, cq))
-			irq_poll_sched(iop);
+			dat_poll_sched(poll);
 	}
 	return done;
 }
@@ -191,7 +191,7 @@ void dat_evd_schedule_upcall(struct dat_evd *evd)
 	if (!dat_evd_makes_upcalls(evd))
 		;
 	else if (evd->cq)
-		irq_poll_sched(&evd->iop);
+		dat_poll_sched(&evd->poll);
 	else
 		evd_queue_work(evd);
 	spin_unlock_bh(&evd->lock);
@@ -262,7 +262,7 @@ void dat_evd_watch(struct dat_evd *evd)
 	spin_lock_bh(&evd->lock);
 	evd->watchers++;
 	if (evd->cq)
-		irq_poll_sched(&evd->iop);
+		dat_poll_sched(&evd->poll);
 	spin_unlock_bh(&evd->lock);
 }
 
@@ -304,7 +304,7 @@ void dat_evd_upcall_init(struct dat_evd *evd)
 	unsigned int i;
 
 	evd->policy = DAT_UPCALL_DISABLE;
-	irq_poll_init(&evd->iop, UPCALL_BUDGET, evd_irq_poll);
+	dat_poll_init(&evd->poll, UPCALL_BUDGET, evd_poll);
 	INIT_WORK(&evd->work, evd_upcall_work);
 	for (i = 0; i < DAT_EVD_HELPERS; i++) {
 		evd->helpers[i].evd = evd;
@@ -329,14 +329,14 @@ static void evd_wait_for_upcalls(struct dat_evd *evd)
 	if (is_upcall_of(evd))
 		return;
 	if (evd->cq) {
-		irq_poll_disable(&evd->iop);
-		irq_poll_enable(&evd->iop);
+		dat_poll_disable(&evd->poll);
+		dat_poll_enable(&evd->poll);
 		/*
-		 * An interrupt of the CQ with irq_poll disabled has scheduled nothing,
+		 * An interrupt of the CQ with the poller disabled has scheduled nothing,
 		 * and no other follows until the CQ is armed again.
 		 */
 		if (READ_ONCE(evd->watchers))
-			irq_poll_sched(&evd->iop);
+			dat_poll_sched(&evd->poll);
 	}
 	wait_var_event(&evd->works, !atomic_read(&evd->works));
 }
