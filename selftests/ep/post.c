@@ -5,11 +5,10 @@
  * Both EPs can be silent about what they complete.
  */
 #include "harness.h"
-#include <pthread.h>
-#include <sched.h>
 
 #include "link.h"
 #include "pair.h"
+#include "soft.h"
 
 #define REGION		65536
 #define MAX_DTOS	16
@@ -430,34 +429,6 @@ FIXTURE_TEARDOWN(waiter)
 	pair_close(&self->pair);
 }
 
-struct wait {
-	pthread_t thread;
-	DAT_EVD_HANDLE evd;
-	DAT_TIMEOUT timeout;
-	DAT_RETURN ret;
-	DAT_EVENT event;
-};
-
-static void *wait_main(void *arg)
-{
-	struct wait *w = arg;
-	DAT_COUNT nmore;
-
-	w->ret = dat_evd_wait(w->evd, w->timeout, 1, &w->event, &nmore);
-	return NULL;
-}
-
-/* Returns when the thread waits on the EVD, which has been empty. */
-static void wait_start(struct wait *w)
-{
-	DAT_EVENT event;
-
-	pthread_create(&w->thread, NULL, wait_main, w);
-	while (DAT_GET_TYPE(dat_evd_dequeue(w->evd, &event)) !=
-	       DAT_INVALID_STATE)
-		sched_yield();
-}
-
 /* On side a; a receive gets its message. */
 static DAT_RETURN post_whole(FIXTURE_DATA(waiter) *self, enum op op,
 			     DAT_COMPLETION_FLAGS flags)
@@ -472,15 +443,19 @@ static DAT_RETURN post_whole(FIXTURE_DATA(waiter) *self, enum op op,
 
 TEST_F(waiter, is_not_woken_by_an_unsignalled_completion)
 {
-	struct wait w = { .evd = self->pair.a.dto_evd, .timeout = SILENCE };
+	struct evd_waiter w = {
+		.evd = self->pair.a.dto_evd,
+		.timeout = SILENCE,
+		.threshold = 1,
+	};
 	DAT_RETURN ret = DAT_SUCCESS;
 	DAT_EVENT event;
 	int i;
 
-	wait_start(&w);
+	evd_waiter_start(&w);
 	ASSERT_DAT(post_whole(self, variant->op,
 			      DAT_COMPLETION_UNSIGNALLED_FLAG));
-	pthread_join(w.thread, NULL);
+	evd_waiter_end(&w);
 	EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED, w.ret);
 	/* It is an event none the less. */
 	for (i = 0; i < PAIR_TIMEOUT / 1000; i++) {
@@ -519,7 +494,7 @@ static DAT_RETURN solicited_side(struct pair *pair, DAT_EVD_HANDLE *recv_evd)
 TEST_F(post, waiter_is_woken_by_a_solicited_message_only)
 {
 	struct pair *pair = &self->pair;
-	struct wait w = { .timeout = SILENCE };
+	struct evd_waiter w = { .timeout = SILENCE, .threshold = 1 };
 	DAT_EVENT event;
 	int i;
 
@@ -530,31 +505,33 @@ TEST_F(post, waiter_is_woken_by_a_solicited_message_only)
 		ASSERT_DAT(post_recv(pair->b.ep, &self->b, 0, 8, i));
 	ASSERT_DAT(pair_connect(pair));
 
-	wait_start(&w);
+	evd_waiter_start(&w);
 	ASSERT_DAT(post_send(pair->a.ep, &self->a, 0, 8, 7));
-	pthread_join(w.thread, NULL);
+	evd_waiter_end(&w);
 	EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED, w.ret);
 	ASSERT_DAT(dat_evd_dequeue(w.evd, &event));
 	EXPECT_EQ(0, cookie_of(&event));
 
 	w.timeout = PAIR_TIMEOUT;
-	wait_start(&w);
+	evd_waiter_start(&w);
 	ASSERT_DAT(post(pair, SEND, &self->a, 0, &self->b, 0, 8, 8,
 			DAT_COMPLETION_SOLICITED_WAIT_FLAG));
-	pthread_join(w.thread, NULL);
+	evd_waiter_end(&w);
 	ASSERT_DAT(w.ret);
 	EXPECT_EQ(1, cookie_of(&w.event));
 }
 
 TEST_F(waiter, is_woken_by_a_completion_with_default_flags)
 {
-	struct wait w = {
-		.evd = self->pair.a.dto_evd, .timeout = PAIR_TIMEOUT,
+	struct evd_waiter w = {
+		.evd = self->pair.a.dto_evd,
+		.timeout = PAIR_TIMEOUT,
+		.threshold = 1,
 	};
 
-	wait_start(&w);
+	evd_waiter_start(&w);
 	ASSERT_DAT(post_whole(self, variant->op, DAT_COMPLETION_DEFAULT_FLAG));
-	pthread_join(w.thread, NULL);
+	evd_waiter_end(&w);
 	ASSERT_DAT(w.ret);
 	EXPECT_EQ(7, cookie_of(&w.event));
 }

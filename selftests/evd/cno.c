@@ -377,34 +377,19 @@ TEST_F(cno, signal_interrupts_a_waiter)
 	EXPECT_DAT(dat_cno_free(self->cno));
 }
 
-/* A thread in dat_evd_wait(). */
-struct evd_waiter {
-	struct sleeper sleeper;
-	DAT_EVD_HANDLE evd;
-	DAT_COUNT threshold;
-	DAT_RETURN ret;
-	DAT_EVENT event;
-	DAT_COUNT nmore;
-};
-
-static void evd_waiter_main(void *arg)
-{
-	struct evd_waiter *w = arg;
-
-	w->ret = dat_evd_wait(w->evd, DAT_TIMEOUT_INFINITE, w->threshold,
-			      &w->event, &w->nmore);
-}
-
 TEST_F(cno, waiter_on_the_evd_preempts_the_cno)
 {
-	struct evd_waiter w = { .evd = self->evd, .threshold = 2 };
+	struct evd_waiter w = {
+		.evd = self->evd,
+		.timeout = DAT_TIMEOUT_INFINITE,
+		.threshold = 2,
+	};
 
-	sleeper_start(&w.sleeper, evd_waiter_main, &w);
-	sleeper_await(&w.sleeper);
+	evd_waiter_start(&w);
 	ASSERT_DAT(soft_post(self->evd, 1));
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
 	ASSERT_DAT(soft_post(self->evd, 2));
-	pthread_join(w.sleeper.thread, NULL);
+	evd_waiter_end(&w);
 	EXPECT_DAT(w.ret);
 	EXPECT_EQ(1, soft_number(&w.event));
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));

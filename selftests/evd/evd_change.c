@@ -111,40 +111,14 @@ static bool is_silent(DAT_CNO_HANDLE cno)
 	return dat_cno_wait(cno, SILENCE, &evd) == NO_EVENT;
 }
 
-/* A thread in dat_evd_wait(). */
-struct waiter {
-	struct sleeper sleeper;
-	DAT_EVD_HANDLE evd;
-	DAT_COUNT threshold;
-	DAT_RETURN ret;
-	DAT_EVENT event;
-	DAT_COUNT nmore;
-	atomic_bool returned;
-};
-
-static void waiter_main(void *arg)
-{
-	struct waiter *w = arg;
-
-	w->ret = dat_evd_wait(w->evd, DAT_TIMEOUT_INFINITE, w->threshold,
-			      &w->event, &w->nmore);
-	atomic_store(&w->returned, true);
-}
-
 /* Returns when the thread waits for more events than there are. */
-static void waiter_start(struct waiter *w, DAT_EVD_HANDLE evd,
+static void waiter_start(struct evd_waiter *w, DAT_EVD_HANDLE evd,
 			 DAT_COUNT threshold)
 {
 	w->evd = evd;
+	w->timeout = DAT_TIMEOUT_INFINITE;
 	w->threshold = threshold;
-	atomic_store(&w->returned, false);
-	sleeper_start(&w->sleeper, waiter_main, w);
-	sleeper_await(&w->sleeper);
-}
-
-static void waiter_end(struct waiter *w)
-{
-	pthread_join(w->sleeper.thread, NULL);
+	evd_waiter_start(w);
 }
 
 /* Every call that takes an EVD, all its other arguments being right. */
@@ -499,7 +473,7 @@ TEST_F(change, resize_sets_the_limit_of_thresholds)
 TEST_F(change, resize_leaves_a_waiter_waiting)
 {
 	static const DAT_COUNT sizes[] = { 64, 3, 16 };
-	struct waiter w;
+	struct evd_waiter w;
 	unsigned int i;
 	DAT_EVENT event;
 
@@ -509,13 +483,13 @@ TEST_F(change, resize_leaves_a_waiter_waiting)
 		ASSERT_DAT(dat_evd_resize(self->evd, sizes[i]));
 		ASSERT_DAT(soft_post(self->evd, 1));
 		usleep(SILENCE);
-		EXPECT_FALSE(atomic_load(&w.returned));
+		EXPECT_FALSE(atomic_load(&w.sleeper.returned));
 		/* The EVD is still the waiter's. */
 		EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
 				     DAT_INVALID_STATE_EVD_WAITER),
 			       dat_evd_dequeue(self->evd, &event));
 		ASSERT_DAT(soft_post(self->evd, 2));
-		waiter_end(&w);
+		evd_waiter_end(&w);
 		EXPECT_DAT(w.ret);
 		EXPECT_EQ(0, soft_number(&w.event));
 		EXPECT_EQ(2, w.nmore);
@@ -745,13 +719,13 @@ TEST_F(change, resize_is_seen_by_another_process_that_waits)
 TEST_F(change, resize_does_not_leave_another_process_with_an_old_state)
 {
 	struct child child;
-	struct waiter w;
+	struct evd_waiter w;
 
 	ASSERT_TRUE(child_start(&child, self->evd));
 	waiter_start(&w, self->evd, 1);
 	ASSERT_DAT(dat_evd_resize(self->evd, 16));
 	ASSERT_DAT(post_from(self->evd, 0, 1));
-	waiter_end(&w);
+	evd_waiter_end(&w);
 	ASSERT_DAT(w.ret);
 	ASSERT_DAT(post_from(self->evd, 1, 2));
 	EXPECT_EQ(1, child_does(&child, ORDER_TAKE));
@@ -803,11 +777,11 @@ TEST_F(change, post_se_delivers_the_pointer_and_looks_at_nothing_behind_it)
 
 TEST_F(change, post_se_wakes_who_waits)
 {
-	struct waiter w;
+	struct evd_waiter w;
 
 	waiter_start(&w, self->evd, 1);
 	ASSERT_DAT(soft_post(self->evd, 9));
-	waiter_end(&w);
+	evd_waiter_end(&w);
 	EXPECT_DAT(w.ret);
 	EXPECT_EQ(9, soft_number(&w.event));
 	EXPECT_EQ(0, w.nmore);
@@ -867,7 +841,7 @@ TEST_F(change, post_se_needs_an_evd_of_software_events)
 
 TEST_F(change, disabled_evd_takes_events_and_triggers_nothing)
 {
-	struct waiter w;
+	struct evd_waiter w;
 
 	ASSERT_DAT(dat_evd_disable(self->evd));
 	ASSERT_DAT(soft_post(self->evd, 1));
@@ -880,7 +854,7 @@ TEST_F(change, disabled_evd_takes_events_and_triggers_nothing)
 	/* Who waits for the EVD itself does not notice. */
 	waiter_start(&w, self->evd, 1);
 	ASSERT_DAT(soft_post(self->evd, 3));
-	waiter_end(&w);
+	evd_waiter_end(&w);
 	EXPECT_DAT(w.ret);
 	EXPECT_EQ(3, soft_number(&w.event));
 	EXPECT_TRUE(is_silent(self->cno));
@@ -933,7 +907,7 @@ TEST_F(change, enabling_triggers_the_cno_if_there_are_events)
 
 TEST_F(change, waiter_keeps_an_evd_that_is_enabled_from_its_cno)
 {
-	struct waiter w;
+	struct evd_waiter w;
 
 	ASSERT_DAT(dat_evd_disable(self->evd));
 	ASSERT_DAT(soft_post(self->evd, 1));
@@ -942,9 +916,9 @@ TEST_F(change, waiter_keeps_an_evd_that_is_enabled_from_its_cno)
 	EXPECT_TRUE(is_silent(self->cno));
 	ASSERT_DAT(soft_post(self->evd, 2));
 	EXPECT_TRUE(is_silent(self->cno));
-	EXPECT_FALSE(atomic_load(&w.returned));
+	EXPECT_FALSE(atomic_load(&w.sleeper.returned));
 	ASSERT_DAT(soft_post(self->evd, 3));
-	waiter_end(&w);
+	evd_waiter_end(&w);
 	EXPECT_DAT(w.ret);
 	EXPECT_EQ(1, soft_number(&w.event));
 	EXPECT_TRUE(is_silent(self->cno));
@@ -980,7 +954,7 @@ TEST_F(change, unwaitable_evd_refuses_who_would_wait)
 
 TEST_F(change, set_unwaitable_wakes_who_waits)
 {
-	struct waiter w;
+	struct evd_waiter w;
 	int i;
 
 	/* Without an event, and with fewer than are waited for. */
@@ -988,7 +962,7 @@ TEST_F(change, set_unwaitable_wakes_who_waits)
 		ASSERT_DAT(post_from(self->evd, 0, i));
 		waiter_start(&w, self->evd, 2);
 		ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
-		waiter_end(&w);
+		evd_waiter_end(&w);
 		EXPECT_EQ(UNWAITABLE, w.ret);
 		EXPECT_TRUE(take_from(self->evd, 0, i));
 		EXPECT_TRUE(is_empty(self->evd));
@@ -1000,9 +974,9 @@ TEST_F(change, set_unwaitable_wakes_who_waits)
 	ASSERT_DAT(dat_evd_disable(self->evd));
 	ASSERT_DAT(dat_evd_enable(self->evd));
 	usleep(SILENCE);
-	EXPECT_FALSE(atomic_load(&w.returned));
+	EXPECT_FALSE(atomic_load(&w.sleeper.returned));
 	ASSERT_DAT(soft_post(self->evd, 5));
-	waiter_end(&w);
+	evd_waiter_end(&w);
 	EXPECT_DAT(w.ret);
 }
 
@@ -1120,7 +1094,7 @@ TEST_F(change, modify_cno_to_none_leaves_the_events_on_the_evd)
 TEST_F(change, modify_cno_does_not_wake_who_waits_for_the_evd)
 {
 	DAT_CNO_HANDLE other;
-	struct waiter w;
+	struct evd_waiter w;
 
 	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
 				  &other));
@@ -1128,9 +1102,9 @@ TEST_F(change, modify_cno_does_not_wake_who_waits_for_the_evd)
 	ASSERT_DAT(soft_post(self->evd, 1));
 	ASSERT_DAT(dat_evd_modify_cno(self->evd, other));
 	EXPECT_TRUE(is_silent(other));
-	EXPECT_FALSE(atomic_load(&w.returned));
+	EXPECT_FALSE(atomic_load(&w.sleeper.returned));
 	ASSERT_DAT(soft_post(self->evd, 2));
-	waiter_end(&w);
+	evd_waiter_end(&w);
 	EXPECT_DAT(w.ret);
 	EXPECT_TRUE(is_silent(other));
 }

@@ -70,6 +70,7 @@ static void *sleeper_main(void *arg)
 
 	atomic_store(&s->tid, gettid());
 	s->fn(s->arg);
+	atomic_store(&s->returned, true);
 	return NULL;
 }
 
@@ -95,6 +96,7 @@ DAT_EVD_HANDLE cno_take(DAT_CNO_HANDLE cno)
 void sleeper_start(struct sleeper *s, void (*fn)(void *arg), void *arg)
 {
 	atomic_store(&s->tid, 0);
+	atomic_store(&s->returned, false);
 	s->fn = fn;
 	s->arg = arg;
 	if (pthread_create(&s->thread, NULL, sleeper_main, s))
@@ -127,13 +129,42 @@ bool sleeper_sleeps(const struct sleeper *s)
 }
 
 /**
- * sleeper_await - return when a thread sleeps in its call
+ * sleeper_await - return when a thread sleeps in its call, or the call has returned
  * @s: the thread
  */
 void sleeper_await(const struct sleeper *s)
 {
-	while (!sleeper_sleeps(s))
+	while (!sleeper_sleeps(s) && !atomic_load(&s->returned))
 		usleep(1000);
+}
+
+static void evd_waiter_main(void *arg)
+{
+	struct evd_waiter *w = arg;
+
+	w->ret = dat_evd_wait(w->evd, w->timeout, w->threshold, &w->event,
+			      &w->nmore);
+}
+
+/**
+ * evd_waiter_start - start a thread that waits on an EVD; return when it sleeps
+ * @w: the thread
+ *
+ * Until it sleeps, dat_evd_wait() also returns with an event that causes no notification.
+ */
+void evd_waiter_start(struct evd_waiter *w)
+{
+	sleeper_start(&w->sleeper, evd_waiter_main, w);
+	sleeper_await(&w->sleeper);
+}
+
+/**
+ * evd_waiter_end - wait until the call of a thread has returned
+ * @w: the thread
+ */
+void evd_waiter_end(struct evd_waiter *w)
+{
+	pthread_join(w->sleeper.thread, NULL);
 }
 
 /**

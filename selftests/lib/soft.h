@@ -16,14 +16,36 @@
  * struct sleeper - a thread that is about to sleep in a call
  * @thread: the thread
  * @tid: its number, once it does nothing but the call any more
+ * @returned: the call has returned
  * @fn: makes the call
  * @arg: for @fn
  */
 struct sleeper {
 	pthread_t thread;
 	atomic_int tid;
+	atomic_bool returned;
 	void (*fn)(void *arg);
 	void *arg;
+};
+
+/**
+ * struct evd_waiter - a thread in dat_evd_wait()
+ * @evd: the EVD
+ * @timeout: of the call, in microseconds
+ * @threshold: of the call
+ * @ret: out: what the call returned
+ * @event: out: its event
+ * @nmore: out: number of further events
+ * @sleeper: the thread
+ */
+struct evd_waiter {
+	DAT_EVD_HANDLE evd;
+	DAT_TIMEOUT timeout;
+	DAT_COUNT threshold;
+	DAT_RETURN ret;
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+	struct sleeper sleeper;
 };
 
 DAT_RETURN soft_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
@@ -36,6 +58,9 @@ long soft_take(DAT_EVD_HANDLE evd);
 void sleeper_start(struct sleeper *s, void (*fn)(void *arg), void *arg);
 bool sleeper_sleeps(const struct sleeper *s);
 void sleeper_await(const struct sleeper *s);
+
+void evd_waiter_start(struct evd_waiter *w);
+void evd_waiter_end(struct evd_waiter *w);
 
 int count_threads(void);
 

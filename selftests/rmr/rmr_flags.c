@@ -3,10 +3,9 @@
  * rmr_flags.c - dat_rmr_bind(3DAT): its completion flags
  */
 #include "harness.h"
-#include <pthread.h>
-#include <sched.h>
 
 #include "pair.h"
+#include "soft.h"
 
 #define REGION		65536
 #define RW		(DAT_MEM_PRIV_REMOTE_READ_FLAG | \
@@ -64,34 +63,6 @@ static DAT_RETURN reconnect_with(struct pair *pair, DAT_COMPLETION_FLAGS flags)
 				    pair->a.dto_evd, pair->a.conn_evd, NULL,
 				    &pair->a.ep);
 	return ret ?: pair_connect(pair);
-}
-
-struct waiter {
-	pthread_t thread;
-	DAT_EVD_HANDLE evd;
-	DAT_TIMEOUT timeout;
-	DAT_RETURN ret;
-	DAT_EVENT event;
-};
-
-static void *waiter_main(void *arg)
-{
-	struct waiter *w = arg;
-	DAT_COUNT nmore;
-
-	w->ret = dat_evd_wait(w->evd, w->timeout, 1, &w->event, &nmore);
-	return NULL;
-}
-
-/* Returns when the thread waits on the EVD, which has been empty. */
-static void waiter_start(struct waiter *w)
-{
-	DAT_EVENT event;
-
-	pthread_create(&w->thread, NULL, waiter_main, w);
-	while (DAT_GET_TYPE(dat_evd_dequeue(w->evd, &event)) !=
-	       DAT_INVALID_STATE)
-		sched_yield();
 }
 
 TEST_F(rmr_flags, suppressed_success_makes_no_event)
@@ -157,32 +128,36 @@ TEST_F(rmr_flags, only_successful_completions_are_suppressed)
 
 TEST_F(rmr_flags, default_is_a_completion_with_notification)
 {
-	struct waiter w = {
-		.evd = self->pair.b.dto_evd, .timeout = PAIR_TIMEOUT,
+	struct evd_waiter w = {
+		.evd = self->pair.b.dto_evd,
+		.timeout = PAIR_TIMEOUT,
+		.threshold = 1,
 	};
 
-	waiter_start(&w);
+	evd_waiter_start(&w);
 	ASSERT_DAT(bind_window(self->rmr, &self->b, 0, 4096, RW,
 			       self->pair.b.ep, 1, DAT_COMPLETION_DEFAULT_FLAG,
 			       &self->context));
-	pthread_join(w.thread, NULL);
+	evd_waiter_end(&w);
 	ASSERT_DAT(w.ret);
 	EXPECT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, w.event.event_number);
 }
 
 TEST_F(rmr_flags, unsignalled_completion_does_not_wake_a_waiter)
 {
-	struct waiter w = {
-		.evd = self->pair.b.dto_evd, .timeout = SILENCE,
+	struct evd_waiter w = {
+		.evd = self->pair.b.dto_evd,
+		.timeout = SILENCE,
+		.threshold = 1,
 	};
 	DAT_EVENT event;
 
-	waiter_start(&w);
+	evd_waiter_start(&w);
 	ASSERT_DAT(bind_window(self->rmr, &self->b, 0, 4096, RW,
 			       self->pair.b.ep, 1,
 			       DAT_COMPLETION_UNSIGNALLED_FLAG,
 			       &self->context));
-	pthread_join(w.thread, NULL);
+	evd_waiter_end(&w);
 	EXPECT_DAT_TYPE(DAT_TIMEOUT_EXPIRED, w.ret);
 	/* It is an event none the less, and the window is open. */
 	ASSERT_DAT(dat_evd_dequeue(self->pair.b.dto_evd, &event));
@@ -250,13 +225,15 @@ TEST_F(rmr_flags, unsignalled_completion_can_be_dequeued_once_it_is_there)
 
 TEST_F(rmr_flags, a_notified_completion_wakes_after_unsignalled_ones)
 {
-	struct waiter w = {
-		.evd = self->pair.b.dto_evd, .timeout = PAIR_TIMEOUT,
+	struct evd_waiter w = {
+		.evd = self->pair.b.dto_evd,
+		.timeout = PAIR_TIMEOUT,
+		.threshold = 1,
 	};
 	DAT_EVENT event;
 	unsigned int i;
 
-	waiter_start(&w);
+	evd_waiter_start(&w);
 	for (i = 0; i < 3; i++) {
 		DAT_RETURN ret;
 
@@ -269,7 +246,7 @@ TEST_F(rmr_flags, a_notified_completion_wakes_after_unsignalled_ones)
 		} while (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES);
 		ASSERT_DAT(ret);
 	}
-	pthread_join(w.thread, NULL);
+	evd_waiter_end(&w);
 	ASSERT_DAT(w.ret);
 	/* In the order posted, whoever was notified. */
 	EXPECT_EQ(0, w.event.event_data.rmr_completion_event_data
