@@ -100,9 +100,9 @@ static void ep_shutdown(struct dat_object *obj)
 	parts = dat_ep_parts(ep);
 	dat_ep_remove_streams(&parts);
 	dat_ep_unexpect(&parts, &no_parts);
-	dat_ep_leave_evd(ep->recv_evd, ep->recv_evd_is_private);
-	dat_ep_leave_evd(ep->request_evd, ep->request_evd_is_private);
-	dat_ep_leave_evd(ep->connect_evd, false);
+	dat_ep_release_evd(ep->recv_evd, ep->recv_evd_is_private);
+	dat_ep_release_evd(ep->request_evd, ep->request_evd_is_private);
+	dat_ep_release_evd(ep->connect_evd, false);
 	if (ep->srq)
 		dat_object_use_put(&ep->srq->obj);
 	if (ep->pz)
@@ -288,9 +288,9 @@ DAT_RETURN dat_ep_make(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 take_back:
 	dat_ep_unexpect(&parts, &no_parts);
 unget:
-	dat_ep_unget_evd(parts.recv_evd, parts.recv_evd_is_private);
-	dat_ep_unget_evd(parts.request_evd, parts.request_evd_is_private);
-	dat_ep_unget_evd(parts.connect_evd, false);
+	dat_ep_put_evd(parts.recv_evd, parts.recv_evd_is_private);
+	dat_ep_put_evd(parts.request_evd, parts.request_evd_is_private);
+	dat_ep_put_evd(parts.connect_evd, false);
 	if (parts.srq) {
 		dat_object_use_put(&parts.srq->obj);
 		dat_object_put(&parts.srq->obj);

@@ -235,15 +235,19 @@ struct dat_ep *dat_ep_new(struct dat_ia *ia);
 DAT_RETURN dat_ep_get_pz(struct dat_ia *ia, DAT_PZ_HANDLE handle,
 			 struct dat_pz **pzp);
 
-/* ep_parts.c */
+/* ep_attr.c */
+DAT_RETURN dat_ep_attr_check(struct dat_ia *ia, const DAT_EP_ATTR *wanted,
+			     DAT_EP_ATTR *attr);
+u32 dat_ep_max_dtos(const struct ib_device *ibdev);
+DAT_RETURN dat_comm_check(const DAT_COMM *comm);
 DAT_RETURN dat_ep_get_recv_evd(struct dat_ia *ia, struct dat_ep_parts *p,
 			       DAT_EVD_HANDLE handle);
 DAT_RETURN dat_ep_get_request_evd(struct dat_ia *ia, struct dat_ep_parts *p,
 				  DAT_EVD_HANDLE handle);
 DAT_RETURN dat_ep_get_connect_evd(struct dat_ia *ia, struct dat_ep_parts *p,
 				  DAT_EVD_HANDLE handle);
-void dat_ep_leave_evd(struct dat_evd *evd, bool is_private);
-void dat_ep_unget_evd(struct dat_evd *evd, bool is_private);
+void dat_ep_release_evd(struct dat_evd *evd, bool is_private);
+void dat_ep_put_evd(struct dat_evd *evd, bool is_private);
 void dat_ep_add_streams(const struct dat_ep_parts *p);
 void dat_ep_remove_streams(const struct dat_ep_parts *p);
 void dat_ep_begin_flush(struct dat_ep *ep);
@@ -268,12 +272,6 @@ void dat_ep_unreserve(struct dat_ep *ep, bool is_ours);
 
 /* qos.c */
 bool dat_qos_tos(DAT_QOS qos, u8 *tos);
-
-/* ep_attr.c */
-DAT_RETURN dat_ep_attr_check(struct dat_ia *ia, const DAT_EP_ATTR *wanted,
-			     DAT_EP_ATTR *attr);
-u32 dat_ep_max_dtos(const struct ib_device *ibdev);
-DAT_RETURN dat_comm_check(const DAT_COMM *comm);
 
 /* ep_state.c */
 DAT_EP_STATE dat_ep_state(struct dat_ep *ep);

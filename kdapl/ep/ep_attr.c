@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ep_attr.c - checks requested EP attributes against the limits of the device
+ * ep_attr.c - attributes of an EP, its PZ, EVDs and SRQ, and the room that the EVDs reserve
  *
- * Used when an EP is created or modified, in process context. Owns no state.
+ * Creation, modification and shutdown of an EP call these functions in process context.
+ * They check requested attributes against the limits of the device, take and release uses
+ * of EVDs, create private EVDs, and count the expected completions of each EVD.
  */
 #include <linux/in.h>
 #include <linux/net.h>
@@ -12,6 +14,8 @@
 #include "dev/device.h"
 #include "dev/ia.h"
 #include "ep/ep.h"
+#include "queue/evd.h"
+#include "queue/srq.h"
 
 #define DEFAULT_DTOS	64
 #define DEFAULT_IOV	4
@@ -142,4 +146,332 @@ DAT_RETURN dat_comm_check(const DAT_COMM *comm)
 	    (!comm->protocol || comm->protocol == IPPROTO_TCP))
 		return DAT_SUCCESS;
 	return DAT_ERROR(DAT_COMM_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+}
+
+/**
+ * dat_ep_parts - copy the parts of an EP
+ * @ep: the EP; its mutex is held, or it has no handle yet
+ *
+ * Context: process.
+ * Return: a copy; the EP keeps the references.
+ */
+struct dat_ep_parts dat_ep_parts(const struct dat_ep *ep)
+{
+	return (struct dat_ep_parts){
+		.pz = ep->pz,
+		.recv_evd = ep->recv_evd,
+		.request_evd = ep->request_evd,
+		.connect_evd = ep->connect_evd,
+		.recv_evd_is_private = ep->recv_evd_is_private,
+		.request_evd_is_private = ep->request_evd_is_private,
+		.srq = ep->srq,
+		.attr = ep->attr,
+		.flushing = ep->flushing,
+	};
+}
+
+/**
+ * dat_ep_set_parts - set the parts of an EP
+ * @ep: the EP; its mutex is held, or it has no handle yet
+ * @p: the parts; their references pass to the EP
+ *
+ * Context: process.
+ */
+void dat_ep_set_parts(struct dat_ep *ep, const struct dat_ep_parts *p)
+{
+	/* Calls that post read these fields without the mutex. */
+	WRITE_ONCE(ep->pz, p->pz);
+	WRITE_ONCE(ep->recv_evd, p->recv_evd);
+	WRITE_ONCE(ep->request_evd, p->request_evd);
+	ep->connect_evd = p->connect_evd;
+	ep->recv_evd_is_private = p->recv_evd_is_private;
+	ep->request_evd_is_private = p->request_evd_is_private;
+	ep->srq = p->srq;
+	ep->attr = p->attr;
+}
+
+/**
+ * dat_ep_release_evd - end the use of an EVD by an EP
+ * @evd: the EVD, or NULL
+ * @is_private: the EVD belongs to the EP alone; it is shut down
+ *
+ * The reference remains: calls that found the EP before may still read its EVDs.
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_release_evd(struct dat_evd *evd, bool is_private)
+{
+	if (!evd)
+		return;
+	if (is_private)
+		dat_object_shutdown(&evd->obj);
+	else
+		dat_object_use_put(&evd->obj);
+}
+
+/**
+ * dat_ep_put_evd - dat_ep_release_evd(), and put the reference
+ * @evd: the EVD, or NULL
+ * @is_private: the EVD belongs to the EP alone
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_put_evd(struct dat_evd *evd, bool is_private)
+{
+	if (!evd)
+		return;
+	dat_ep_release_evd(evd, is_private);
+	dat_object_put(&evd->obj);
+}
+
+static void drop_event(DAT_PVOID instance_data, const DAT_EVENT *event,
+		       DAT_BOOLEAN more_events)
+{
+}
+
+/* A bind needs two work requests, a graceful disconnect one. */
+static u32 request_completions(const DAT_EP_ATTR *attr)
+{
+	return 2 * attr->max_request_dtos + 1;
+}
+
+/* Completions must leave the CQ even if the consumer passed no EVD: drop their events. */
+static DAT_RETURN make_private_evd(struct dat_ia *ia, DAT_COUNT qlen,
+				   u32 completions, struct dat_evd **evdp)
+{
+	DAT_RETURN ret = dat_evd_new(ia, qlen, DAT_EVD_DTO_FLAG, completions,
+				     evdp);
+
+	if (ret)
+		return ret;
+	(*evdp)->upcall.upcall_func = drop_event;
+	(*evdp)->policy = DAT_UPCALL_SINGLE_INSTANCE;
+	ib_req_notify_cq((*evdp)->cq, IB_CQ_NEXT_COMP);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN use_evd(struct dat_ia *ia, DAT_EVD_HANDLE handle,
+			  DAT_EVD_FLAGS flag, DAT_RETURN_SUBTYPE subtype,
+			  struct dat_evd **evdp)
+{
+	struct dat_object *obj = dat_object_get(handle, DAT_HANDLE_TYPE_EVD);
+
+	if (obj && obj->ia == ia && to_evd(obj)->flags & flag &&
+	    dat_object_use_get(obj)) {
+		*evdp = to_evd(obj);
+		return DAT_SUCCESS;
+	}
+	if (obj)
+		dat_object_put(obj);
+	return DAT_ERROR(DAT_INVALID_HANDLE, subtype);
+}
+
+/**
+ * dat_ep_get_recv_evd - set the EVD of receives
+ * @ia: the IA
+ * @p: out: @p->recv_evd, used and referenced; not set if the call fails
+ * @handle: the consumer's handle; DAT_HANDLE_NULL for a private EVD
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN dat_ep_get_recv_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+			       DAT_EVD_HANDLE handle)
+{
+	p->recv_evd_is_private = !handle;
+	if (handle)
+		return use_evd(ia, handle, DAT_EVD_DTO_FLAG,
+			       DAT_INVALID_HANDLE_EVD_RECV, &p->recv_evd);
+	return make_private_evd(ia, p->attr.max_recv_dtos,
+				p->attr.max_recv_dtos, &p->recv_evd);
+}
+
+/**
+ * dat_ep_get_request_evd - set the EVD of all other requests
+ * @ia: the IA
+ * @p: out: @p->request_evd, used and referenced; not set if the call fails
+ * @handle: the consumer's handle; DAT_HANDLE_NULL for a private EVD
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN dat_ep_get_request_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+				  DAT_EVD_HANDLE handle)
+{
+	p->request_evd_is_private = !handle;
+	if (handle)
+		return use_evd(ia, handle, DAT_EVD_DTO_FLAG,
+			       DAT_INVALID_HANDLE_EVD_REQUEST,
+			       &p->request_evd);
+	return make_private_evd(ia, p->attr.max_request_dtos,
+				request_completions(&p->attr),
+				&p->request_evd);
+}
+
+/**
+ * dat_ep_get_connect_evd - set the EVD of connection events
+ * @ia: the IA
+ * @p: out: @p->connect_evd, used and referenced; not set if the call fails
+ * @handle: the consumer's handle; DAT_HANDLE_NULL for none
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN dat_ep_get_connect_evd(struct dat_ia *ia, struct dat_ep_parts *p,
+				  DAT_EVD_HANDLE handle)
+{
+	if (!handle)
+		return DAT_SUCCESS;
+	return use_evd(ia, handle, DAT_EVD_CONNECTION_FLAG,
+		       DAT_INVALID_HANDLE_EVD_CONN, &p->connect_evd);
+}
+
+static bool is_solicited(const struct dat_ep_parts *p)
+{
+	return p->attr.recv_completion_flags &
+		       DAT_COMPLETION_SOLICITED_WAIT_FLAG && !p->flushing;
+}
+
+/**
+ * dat_ep_add_streams - add the streams of an EP to its EVDs of DTOs
+ * @p: the EVDs and the completion flags; no effect for an unconfigured EP
+ *
+ * Context: process.
+ */
+void dat_ep_add_streams(const struct dat_ep_parts *p)
+{
+	if (!p->pz)
+		return;
+	dat_evd_add_stream(p->recv_evd, is_solicited(p));
+	dat_evd_add_stream(p->request_evd, false);
+}
+
+/**
+ * dat_ep_remove_streams - undo dat_ep_add_streams()
+ * @p: the value passed to dat_ep_add_streams()
+ *
+ * Context: process.
+ */
+void dat_ep_remove_streams(const struct dat_ep_parts *p)
+{
+	if (!p->pz)
+		return;
+	dat_evd_remove_stream(p->request_evd, false);
+	dat_evd_remove_stream(p->recv_evd, is_solicited(p));
+}
+
+/**
+ * dat_ep_begin_flush - let all receives notify before the QP is failed
+ * @ep: the EP, configured; only the task that ended its connection calls this
+ *
+ * The peer does not solicit flushed receives, and not all devices notify for them.
+ *
+ * Context: process.
+ */
+void dat_ep_begin_flush(struct dat_ep *ep)
+{
+	struct dat_ep_parts parts = dat_ep_parts(ep);
+
+	if (!is_solicited(&parts))
+		return;
+	dat_evd_add_stream(ep->recv_evd, false);
+	dat_evd_remove_stream(ep->recv_evd, true);
+	ep->flushing = true;
+	/* Run the upcalls of receives that arrived unsolicited before. */
+	dat_evd_schedule_upcall(ep->recv_evd);
+}
+
+/**
+ * dat_ep_end_flush - undo dat_ep_begin_flush() for a new QP
+ * @ep: the EP, after dat_ep_begin_flush() or not
+ *
+ * Context: process.
+ */
+void dat_ep_end_flush(struct dat_ep *ep)
+{
+	if (!ep->flushing)
+		return;
+	ep->flushing = false;
+	dat_evd_remove_stream(ep->recv_evd, false);
+	dat_evd_add_stream(ep->recv_evd, true);
+}
+
+/* Completions of @p beyond those that @than has reserved on the same EVD. */
+static u32 beyond(const struct dat_evd *evd, u32 completions,
+		  const struct dat_evd *than_evd, u32 than)
+{
+	if (evd != than_evd)
+		return completions;
+	return completions > than ? completions - than : 0;
+}
+
+static u32 requests_beyond(const struct dat_ep_parts *p,
+			   const struct dat_ep_parts *than)
+{
+	return beyond(p->request_evd, request_completions(&p->attr),
+		      than->pz ? than->request_evd : NULL,
+		      request_completions(&than->attr));
+}
+
+static u32 receives_beyond(const struct dat_ep_parts *p,
+			   const struct dat_ep_parts *than)
+{
+	return beyond(p->recv_evd, p->attr.max_recv_dtos,
+		      than->pz ? than->recv_evd : NULL,
+		      than->attr.max_recv_dtos);
+}
+
+static void unexpect_receives(const struct dat_ep_parts *p,
+			      const struct dat_ep_parts *than)
+{
+	if (p->srq)
+		dat_srq_unfeed(p->srq, p->recv_evd);
+	else
+		dat_evd_unexpect(p->recv_evd, receives_beyond(p, than));
+}
+
+/**
+ * dat_ep_expect - reserve room in the EVDs of DTOs for the completions of an EP
+ * @p: the EVDs, and the queue limits
+ * @than: the current parts of the EP, all zero for a new EP. Nothing of them is
+ *	outstanding, so their reserved room is reused on the same EVDs.
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES as dat_evd_expect().
+ */
+DAT_RETURN dat_ep_expect(const struct dat_ep_parts *p,
+			 const struct dat_ep_parts *than)
+{
+	u32 requests = requests_beyond(p, than);
+	/* Only the first of two calls can replace the CQ, so it reserves for both. */
+	u32 more = p->recv_evd == p->request_evd ? requests : 0;
+	DAT_RETURN ret;
+
+	if (p->srq)
+		ret = dat_srq_feed(p->srq, p->recv_evd, more);
+	else
+		ret = dat_evd_expect(p->recv_evd, receives_beyond(p, than),
+				     more);
+	if (ret)
+		return ret;
+	ret = dat_evd_expect(p->request_evd, requests, 0);
+	if (ret)
+		unexpect_receives(p, than);
+	return ret;
+}
+
+/**
+ * dat_ep_unexpect - undo dat_ep_expect()
+ * @p: the value passed to dat_ep_expect(); no effect for an unconfigured EP
+ * @than: the parts that replace @p; all zero for none
+ *
+ * Context: process, may sleep.
+ */
+void dat_ep_unexpect(const struct dat_ep_parts *p,
+		     const struct dat_ep_parts *than)
+{
+	if (!p->pz)
+		return;
+	unexpect_receives(p, than);
+	dat_evd_unexpect(p->request_evd, requests_beyond(p, than));
 }

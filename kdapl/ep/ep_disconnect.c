@@ -241,7 +241,7 @@ static void ep_settle(struct dat_ep *ep, DAT_EVENT_NUMBER number,
 		return;
 	}
 	dat_ep_poll_start(ep);
-	/* A marker completes after requests that succeeded unsignalled. */
+	/* A drain completes after requests that succeeded unsignaled. */
 	if (!dat_workq_is_idle(&ep->sq))
 		dat_post_drain(ep);
 	if (!try_report_end(ep))
@@ -497,7 +497,7 @@ static void disconnect_gracefully(struct dat_ep *ep)
 	if (dat_ep_move(ep, EP_IN(CONNECTED),
 			DAT_EP_STATE_DISCONNECT_PENDING)) {
 		dat_ep_poll_start(ep);
-		/* The marker completes even if the last requests are unsignalled. */
+		/* The drain completes even if the last requests are unsignaled. */
 		if (!dat_workq_is_idle(&ep->sq))
 			dat_post_drain(ep);
 		ep->drain_deadline = jiffies + DRAIN_TIMEOUT;

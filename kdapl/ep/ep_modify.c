@@ -147,11 +147,11 @@ static void unget_parts(const struct dat_ep_parts *p,
 			const struct dat_ep_parts *than)
 {
 	if (p->recv_evd != than->recv_evd)
-		dat_ep_unget_evd(p->recv_evd, p->recv_evd_is_private);
+		dat_ep_put_evd(p->recv_evd, p->recv_evd_is_private);
 	if (p->request_evd != than->request_evd)
-		dat_ep_unget_evd(p->request_evd, p->request_evd_is_private);
+		dat_ep_put_evd(p->request_evd, p->request_evd_is_private);
 	if (p->connect_evd != than->connect_evd)
-		dat_ep_unget_evd(p->connect_evd, false);
+		dat_ep_put_evd(p->connect_evd, false);
 	if (p->pz && p->pz != than->pz) {
 		dat_object_use_put(&p->pz->obj);
 		dat_object_put(&p->pz->obj);

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * post.c - posts sends, RDMA reads and writes, and receives
+ * post.c - posts sends, RDMA reads and writes, and atomic operations
  *
- * The hot path of an EP: look up the EP, check state and segments, post. All under
- * RCU; the only lock is that of the queue. Consumers call it in process or softirq
- * context.
+ * The hot path of an EP: look up the EP, check state, segments and length, post. All
+ * under RCU; the only lock is that of the queue. Each call is post_request(), inlined for
+ * its opcode. Consumers call them in process or softirq context.
  */
+#include <linux/align.h>
 #include <linux/slab.h>
+
+#include <dat/dat_ib_extensions.h>
 
 #include "base/calls.h"
 #include "dev/ia.h"
 #include "ep/ep.h"
 #include "ep/post.h"
 #include "mem/lmr.h"
+#include "mem/rmr.h"
 
 #define REQUEST_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | \
 			 DAT_COMPLETION_UNSIGNALLED_FLAG | \
 			 DAT_COMPLETION_BARRIER_FENCE_FLAG)
 
-/* Did dat_iov_check() accept the segments, with or without a copy? */
-static bool passed(DAT_RETURN ret)
-{
-	return likely(!ret) || dat_iov_needs_copy(ret);
-}
+/* Bytes that an atomic operation changes, and fetches. */
+#define ATOMIC_SIZE	sizeof(u64)
 
 /* Cuts the segments to @length bytes. Returns the number of segments. */
 static int cut_iov(struct ib_sge *iov, u32 length)
@@ -36,19 +37,13 @@ static int cut_iov(struct ib_sge *iov, u32 length)
 	return num;
 }
 
-/**
- * dat_post_copied - post a request with a copy of its segments
- * @ep: the EP, as for dat_post_dto()
- * @post: the request
- * @wr: the work request. Either its segments need dat_iov_copy(), or it is a read that is
- *	shorter than its segments.
- *
- * Context: process or softirq.
- * Return: as dat_post_dto(), DAT_INSUFFICIENT_RESOURCES.
+/*
+ * Posts a request with a copy of its segments: either they need dat_iov_copy(), or it is
+ * a read that is shorter than its segments.
  */
-noinline DAT_RETURN dat_post_copied(struct dat_ep *ep,
-				    const struct dat_post *post,
-				    struct ib_send_wr *wr)
+static noinline DAT_RETURN post_copied(struct dat_ep *ep,
+				       const struct dat_post *post,
+				       struct ib_send_wr *wr)
 {
 	struct ib_sge *iov;
 	DAT_RETURN ret;
@@ -69,22 +64,146 @@ noinline DAT_RETURN dat_post_copied(struct dat_ep *ep,
 	return ret;
 }
 
-static DAT_RETURN check_state(struct dat_ep *ep)
+static bool is_send(enum ib_wr_opcode opcode)
 {
-	if (likely(READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED))
-		return DAT_SUCCESS;
-	return dat_post_check_state(ep);
+	return opcode == IB_WR_SEND || opcode == IB_WR_SEND_WITH_INV;
 }
 
-static struct dat_ep *peek_ep(DAT_EP_HANDLE handle, DAT_RETURN *ret)
+static bool is_atomic(enum ib_wr_opcode opcode)
+{
+	return opcode == IB_WR_ATOMIC_FETCH_AND_ADD ||
+	       opcode == IB_WR_ATOMIC_CMP_AND_SWP;
+}
+
+static bool has_opcode(const struct dat_ep *ep, enum ib_wr_opcode opcode)
+{
+	if (opcode == IB_WR_RDMA_WRITE_WITH_IMM)
+		return !ep->iwarp;
+	return !is_atomic(opcode) || ep->has_atomics;
+}
+
+static DAT_COUNT max_iov(const struct dat_ep *ep, enum ib_wr_opcode opcode)
+{
+	if (is_send(opcode))
+		return ep->attr.max_request_iov;
+	if (is_atomic(opcode))
+		return 1;
+	return opcode == IB_WR_RDMA_READ ? ep->attr.max_rdma_read_iov :
+					   ep->attr.max_rdma_write_iov;
+}
+
+static DAT_RETURN length_error(void)
+{
+	return DAT_ERROR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+}
+
+/* Reads and atomic operations. */
+static DAT_RETURN check_credits(const struct dat_ep *ep)
+{
+	if (likely(ep->attr.max_rdma_read_out))
+		return DAT_SUCCESS;
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
+}
+
+/* The local segments must hold the whole remote segment; they may be larger. */
+static DAT_RETURN check_read(const struct dat_ep *ep, u32 length,
+			     const DAT_RMR_TRIPLET *remote)
+{
+	if (unlikely(remote->segment_length > length ||
+		     remote->segment_length > ep->attr.max_rdma_size))
+		return length_error();
+	return check_credits(ep);
+}
+
+/* Do the local segments, which have @length bytes, fit the remote one? */
+static __always_inline DAT_RETURN
+check_remote(const struct dat_ep *ep, enum ib_wr_opcode opcode, u32 length,
+	     const DAT_RMR_TRIPLET *remote)
+{
+	if (is_send(opcode))
+		return DAT_SUCCESS;
+	if (opcode == IB_WR_RDMA_READ)
+		return check_read(ep, length, remote);
+	if (is_atomic(opcode))
+		return length != ATOMIC_SIZE ||
+		       remote->segment_length < ATOMIC_SIZE ?
+			       length_error() : check_credits(ep);
+	/* The remote segment must hold all local data. */
+	if (unlikely(length > remote->segment_length ||
+		     length > ep->attr.max_rdma_size))
+		return length_error();
+	return DAT_SUCCESS;
+}
+
+static struct dat_ep *lookup_ep(DAT_EP_HANDLE handle, DAT_RETURN *ret)
 {
 	struct dat_object *obj = dat_object_lookup(handle, DAT_HANDLE_TYPE_EP);
 
-	*ret = DAT_SUCCESS;
-	if (likely(obj))
-		return to_ep(obj);
-	*ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	return NULL;
+	if (unlikely(!obj)) {
+		*ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		return NULL;
+	}
+	*ret = likely(READ_ONCE(to_ep(obj)->state) == DAT_EP_STATE_CONNECTED) ?
+		       DAT_SUCCESS : dat_post_check_state(to_ep(obj));
+	return to_ep(obj);
+}
+
+/* @wr has an opcode and its operands, @post all but the length. */
+static __always_inline DAT_RETURN
+post_request(DAT_EP_HANDLE ep_handle, struct dat_post *post,
+	     struct ib_send_wr *wr, DAT_COUNT num_segments,
+	     const DAT_LMR_TRIPLET *local_iov, const DAT_RMR_TRIPLET *remote)
+{
+	const enum ib_wr_opcode opcode = wr->opcode;
+	bool read = opcode == IB_WR_RDMA_READ;
+	const struct dat_iov iov = {
+		.num = num_segments,
+		.segments = local_iov,
+		.privilege = read || is_atomic(opcode) ?
+				     DAT_MEM_PRIV_LOCAL_WRITE_FLAG :
+				     DAT_MEM_PRIV_LOCAL_READ_FLAG,
+	};
+	static struct ib_sge nothing;
+	DAT_RETURN ret, form;
+	struct dat_ep *ep;
+	bool copied;
+
+	wr->sg_list = (struct ib_sge *)local_iov;
+	wr->num_sge = num_segments;
+
+	rcu_read_lock_bh();
+	ep = lookup_ep(ep_handle, &ret);
+	if (!ret && !has_opcode(ep, opcode))
+		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (unlikely(ret))
+		goto unlock;
+	form = dat_iov_check(ep->obj.ia, ep->pz, &iov, max_iov(ep, opcode),
+			     is_send(opcode) ? ep->attr.max_message_size :
+					       U32_MAX, &post->length);
+	copied = dat_iov_needs_copy(form);
+	ret = likely(!form || copied) ?
+		      check_remote(ep, opcode, post->length, remote) : form;
+	/* On iWARP a read request names the local key, and this key is not for peers. */
+	if (read && !ret && unlikely(form == dat_iov_reserved() && ep->iwarp))
+		ret = DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_WRITE);
+	if (unlikely(ret))
+		goto unlock;
+
+	if (read && unlikely(!remote->segment_length)) {
+		/* A read of iWARP has exactly one segment. */
+		wr->sg_list = &nothing;
+		wr->num_sge = ep->iwarp;
+		copied = false;
+	} else if (read && unlikely(remote->segment_length != post->length)) {
+		copied = true;
+	}
+	if (read)
+		post->length = remote->segment_length;
+	ret = unlikely(copied) ? post_copied(ep, post, wr) :
+				 dat_post_dto(ep, post, wr);
+unlock:
+	rcu_read_unlock_bh();
+	return ret;
 }
 
 static __always_inline DAT_RETURN
@@ -94,42 +213,20 @@ post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	  DAT_RMR_CONTEXT context)
 {
 	struct ib_send_wr wr = {
-		.sg_list = (struct ib_sge *)local_iov,
-		.num_sge = num_segments,
 		.opcode = opcode,
 		.ex.invalidate_rkey = context,
-	};
-	const struct dat_iov iov = {
-		.num = num_segments,
-		.segments = local_iov,
-		.privilege = DAT_MEM_PRIV_LOCAL_READ_FLAG,
 	};
 	struct dat_post post = {
 		.op = DAT_DTO_SEND,
 		.flags = completion_flags,
 		.cookie = user_cookie,
 	};
-	struct dat_ep *ep;
-	DAT_RETURN ret;
 
 	if (unlikely(completion_flags &
 		     ~(REQUEST_FLAGS | DAT_COMPLETION_SOLICITED_WAIT_FLAG)))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-
-	rcu_read_lock_bh();
-	ep = peek_ep(ep_handle, &ret);
-	if (ep)
-		ret = check_state(ep);
-	if (!ret)
-		ret = dat_iov_check(ep->obj.ia, ep->pz, &iov,
-				    ep->attr.max_request_iov,
-				    ep->attr.max_message_size, &post.length);
-	if (likely(!ret))
-		ret = dat_post_dto(ep, &post, &wr);
-	else if (dat_iov_needs_copy(ret))
-		ret = dat_post_copied(ep, &post, &wr);
-	rcu_read_unlock_bh();
-	return ret;
+	return post_request(ep_handle, &post, &wr, num_segments, local_iov,
+			    NULL);
 }
 
 /**
@@ -197,38 +294,6 @@ kdapl_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle,
 			 rmr_context);
 }
 
-static DAT_RETURN length_error(void)
-{
-	return DAT_ERROR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-}
-
-/* The remote segment must hold all local data. */
-static DAT_RETURN check_write(const struct dat_ep *ep, u32 length,
-			      const DAT_RMR_TRIPLET *remote)
-{
-	if (unlikely(length > remote->segment_length ||
-		     length > ep->attr.max_rdma_size))
-		return length_error();
-	return DAT_SUCCESS;
-}
-
-/* The local segments must hold the whole remote segment; they may be larger. */
-static DAT_RETURN check_read(const struct dat_ep *ep, u32 length,
-			     const DAT_RMR_TRIPLET *remote, bool reserved)
-{
-	if (unlikely(remote->segment_length > length ||
-		     remote->segment_length > ep->attr.max_rdma_size))
-		return length_error();
-	if (unlikely(!ep->attr.max_rdma_read_out))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_CREDITS);
-	/* On iWARP a read request names the local key, and this key is not for peers. */
-	if (unlikely(reserved && ep->iwarp))
-		return DAT_ERROR(DAT_PROTECTION_VIOLATION,
-				 DAT_PROTECTION_WRITE);
-	return DAT_SUCCESS;
-}
-
 static __always_inline DAT_RETURN
 post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
@@ -236,30 +301,14 @@ post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	  DAT_DTOS op)
 {
 	struct ib_rdma_wr wr = {
-		.wr = {
-			.sg_list = (struct ib_sge *)local_iov,
-			.num_sge = num_segments,
-			.opcode = op == DAT_DTO_RDMA_READ ?
-					  IB_WR_RDMA_READ : IB_WR_RDMA_WRITE,
-		},
+		.wr.opcode = op == DAT_DTO_RDMA_READ ? IB_WR_RDMA_READ :
+						       IB_WR_RDMA_WRITE,
 	};
 	struct dat_post post = {
 		.op = op,
 		.flags = completion_flags,
 		.cookie = user_cookie,
 	};
-	bool read = op == DAT_DTO_RDMA_READ;
-	const struct dat_iov iov = {
-		.num = num_segments,
-		.segments = local_iov,
-		.privilege = read ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG :
-				    DAT_MEM_PRIV_LOCAL_READ_FLAG,
-	};
-	static struct ib_sge nothing;
-	struct dat_ep *ep;
-	DAT_RETURN ret;
-	u32 local = 0;
-	bool copied, reserved;
 
 	if (unlikely(!remote))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
@@ -267,41 +316,8 @@ post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 	wr.remote_addr = remote->virtual_address;
 	wr.rkey = remote->rmr_context;
-
-	rcu_read_lock_bh();
-	ep = peek_ep(ep_handle, &ret);
-	if (unlikely(!ep)) {
-		rcu_read_unlock_bh();
-		return ret;
-	}
-	ret = check_state(ep);
-	if (!ret)
-		ret = dat_iov_check(ep->obj.ia, ep->pz, &iov,
-				    read ? ep->attr.max_rdma_read_iov :
-					   ep->attr.max_rdma_write_iov,
-				    U32_MAX, &local);
-	copied = dat_iov_needs_copy(ret);
-	reserved = ret == dat_iov_reserved();
-	if (likely(passed(ret)))
-		ret = read ? check_read(ep, local, remote, reserved) :
-			     check_write(ep, local, remote);
-	if (unlikely(ret))
-		goto unlock;
-
-	post.length = read ? remote->segment_length : local;
-	if (unlikely(read && !post.length)) {
-		/* A read of iWARP has exactly one segment. */
-		wr.wr.sg_list = &nothing;
-		wr.wr.num_sge = ep->iwarp;
-		copied = false;
-	} else if (unlikely(post.length != local)) {
-		copied = true;
-	}
-	ret = unlikely(copied) ? dat_post_copied(ep, &post, &wr.wr) :
-				 dat_post_dto(ep, &post, &wr.wr);
-unlock:
-	rcu_read_unlock_bh();
-	return ret;
+	return post_request(ep_handle, &post, &wr.wr, num_segments, local_iov,
+			    remote);
 }
 
 /**
@@ -358,76 +374,224 @@ DAT_RETURN kdapl_ep_post_rdma_read(DAT_EP_HANDLE ep_handle,
 			 remote_buffer, completion_flags, DAT_DTO_RDMA_READ);
 }
 
-static noinline DAT_RETURN post_recv_copied(struct dat_ep *ep,
-					    struct ib_recv_wr *wr,
-					    DAT_DTO_COOKIE user_cookie,
-					    DAT_COMPLETION_FLAGS flags,
-					    u32 length)
+/**
+ * kdapl_ep_post_rdma_read_to_rmr - read from memory of the peer into a window
+ * @ep_handle: the EP, CONNECTED or DISCONNECTED, with max_rdma_read_out > 0
+ * @local_iov: destination: part of a bound RMR, or of an LMR by its rmr_context,
+ *	with DAT_MEM_PRIV_REMOTE_WRITE_FLAG
+ * @user_cookie: reported in the completion event
+ * @remote_buffer: source at the peer; kdapl reads all of it; at most as long as
+ *	@local_iov
+ * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, _UNSIGNALLED_FLAG,
+ *	_BARRIER_FENCE_FLAG
+ *
+ * The RMR must stay bound until the read has completed. A bind, an unbind or a
+ * dat_lmr_invalidate() of its memory may be posted behind the read only with
+ * DAT_COMPLETION_BARRIER_FENCE_FLAG.
+ *
+ * On iWARP the read request contains the context of the destination, so pass a context
+ * that the peer may have. The provider attribute rdma_read_lmr_rmr_context_exposure
+ * reports this. Specification: dat_ep_post_rdma_read_to_rmr(), DAT 2.0.
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: as dat_ep_post_send().
+ */
+DAT_RETURN
+kdapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
+			       const DAT_RMR_TRIPLET *local_iov,
+			       DAT_DTO_COOKIE user_cookie,
+			       const DAT_RMR_TRIPLET *remote_buffer,
+			       DAT_COMPLETION_FLAGS completion_flags)
 {
-	struct ib_sge *iov;
+	DAT_RETURN bad_flags = DAT_ERROR(DAT_INVALID_PARAMETER,
+					 DAT_INVALID_ARG5);
+	struct dat_post post = {
+		.op = DAT_DTO_RDMA_READ,
+		.flags = completion_flags,
+		.cookie = user_cookie,
+	};
+	struct ib_rdma_wr wr = { .wr.opcode = IB_WR_RDMA_READ };
+	struct ib_sge sge = {};
+	struct dat_ep *ep;
 	DAT_RETURN ret;
+	u32 lkey = 0;
 
-	iov = dat_iov_copy(ep->all_memory_lkey, wr->sg_list, &wr->num_sge);
-	if (!iov)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-	wr->sg_list = iov;
-	ret = dat_post_recv_queue(ep, wr, user_cookie, flags, length);
-	kfree(iov);
+	if (!local_iov)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!remote_buffer)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (completion_flags & ~REQUEST_FLAGS)
+		return bad_flags;
+	wr.remote_addr = remote_buffer->virtual_address;
+	wr.rkey = remote_buffer->rmr_context;
+	post.length = remote_buffer->segment_length;
+
+	rcu_read_lock_bh();
+	ep = lookup_ep(ep_handle, &ret);
+	if (!ret && !dat_post_allows(ep, completion_flags))
+		ret = bad_flags;
+	/* With a length of 0 the other fields of a triplet have no meaning. */
+	if (!ret && local_iov->segment_length)
+		ret = dat_remote_check(ep->obj.ia, ep->pz, local_iov,
+				       DAT_MEM_PRIV_REMOTE_WRITE_FLAG, &lkey);
+	if (!ret)
+		ret = check_read(ep, local_iov->segment_length, remote_buffer);
+	if (!ret) {
+		if (post.length) {
+			sge.addr = local_iov->virtual_address;
+			sge.length = post.length;
+			sge.lkey = lkey;
+		}
+		wr.wr.sg_list = &sge;
+		wr.wr.num_sge = post.length || ep->iwarp;
+		ret = dat_post_dto(ep, &post, &wr.wr);
+	}
+	rcu_read_unlock_bh();
 	return ret;
 }
 
 /**
- * kdapl_ep_post_recv - post a buffer for a message
- * @ep_handle: the EP, in any state, except an unconfigured EP, and except on iWARP an EP
- *	whose connection is ending
- * @num_segments: segments in @local_iov, at most max_recv_iov
- * @local_iov: the buffer, see dat_ep_post_send()
+ * dat_ib_post_rdma_write_immed - write into memory of the peer, with immediate data
+ * @ep_handle: the EP, CONNECTED or DISCONNECTED
+ * @num_segments: segments in @local_iov, at most max_rdma_write_iov
+ * @local_iov: the data, see dat_ep_post_send()
  * @user_cookie: reported in the completion event
- * @completion_flags: DAT_COMPLETION_UNSIGNALLED_FLAG
+ * @remote_buffer: destination at the peer; at least as long as the data
+ * @immediate_data: value reported to the peer, with its bytes in the order of local
+ *	memory: libdaplofa does the same, and kdapl must interoperate with it
+ * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, _UNSIGNALLED_FLAG,
+ *	_BARRIER_FENCE_FLAG, _SOLICITED_WAIT_FLAG
  *
- * Specification: dat_ep_post_recv().
+ * The write completes one receive of the peer without changing its buffer. Both sides
+ * receive a DAT_IB_DTO_EVENT. Specification: dat_ib_post_rdma_write_immed().
  *
  * Context: process or softirq; does not sleep.
- * Return: as dat_ep_post_send(), except that DAT_INVALID_STATE means: the EP
- * receives from an SRQ, see dat_srq_post_recv(), or takes no receives in its state.
+ * Return: as dat_ep_post_rdma_write(), DAT_MODEL_NOT_SUPPORTED (iWARP).
  */
-DAT_RETURN kdapl_ep_post_recv(DAT_EP_HANDLE ep_handle,
-			      DAT_COUNT num_segments,
-			      DAT_LMR_TRIPLET *local_iov,
-			      DAT_DTO_COOKIE user_cookie,
-			      DAT_COMPLETION_FLAGS completion_flags)
+DAT_RETURN dat_ib_post_rdma_write_immed(DAT_EP_HANDLE ep_handle,
+					DAT_COUNT num_segments,
+					DAT_LMR_TRIPLET *local_iov,
+					DAT_DTO_COOKIE user_cookie,
+					const DAT_RMR_TRIPLET *remote_buffer,
+					DAT_UINT32 immediate_data,
+					DAT_COMPLETION_FLAGS completion_flags)
 {
-	const struct dat_iov iov = {
-		.num = num_segments,
-		.segments = local_iov,
-		.privilege = DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.opcode = IB_WR_RDMA_WRITE_WITH_IMM,
+			.ex.imm_data = (__force __be32)immediate_data,
+		},
 	};
-	struct ib_recv_wr wr = {
-		.sg_list = (struct ib_sge *)local_iov,
-		.num_sge = num_segments,
+	struct dat_post post = {
+		.op = DAT_IB_DTO_RDMA_WRITE_IMMED,
+		.flags = completion_flags,
+		.cookie = user_cookie,
 	};
-	struct dat_ep *ep;
-	DAT_RETURN ret;
-	u32 length = 0;
 
-	if (unlikely(completion_flags & ~DAT_COMPLETION_UNSIGNALLED_FLAG))
+	if (!remote_buffer)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-
-	rcu_read_lock_bh();
-	ep = peek_ep(ep_handle, &ret);
-	if (unlikely(!ep)) {
-		rcu_read_unlock_bh();
-		return ret;
-	}
-	ret = dat_iov_check(ep->obj.ia, ep->pz, &iov, ep->attr.max_recv_iov,
-			    U32_MAX, &length);
-	if (likely(!ret))
-		ret = dat_post_recv_queue(ep, &wr, user_cookie,
-					  completion_flags, length);
-	else if (dat_iov_needs_copy(ret))
-		ret = post_recv_copied(ep, &wr, user_cookie, completion_flags,
-				       length);
-	rcu_read_unlock_bh();
-	return ret;
+	if (completion_flags &
+	    ~(REQUEST_FLAGS | DAT_COMPLETION_SOLICITED_WAIT_FLAG))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+	wr.remote_addr = remote_buffer->virtual_address;
+	wr.rkey = remote_buffer->rmr_context;
+	return post_request(ep_handle, &post, &wr.wr, num_segments, local_iov,
+			    remote_buffer);
 }
+EXPORT_SYMBOL_GPL(dat_ib_post_rdma_write_immed);
+
+/* @arg is the position of @local_iov among the arguments of the exported call. */
+static DAT_RETURN post_atomic(DAT_EP_HANDLE ep_handle, struct ib_atomic_wr *wr,
+			      DAT_DTOS op, DAT_LMR_TRIPLET *local_iov,
+			      DAT_DTO_COOKIE user_cookie,
+			      const DAT_RMR_TRIPLET *remote,
+			      DAT_COMPLETION_FLAGS flags, int arg)
+{
+	struct dat_post post = {
+		.op = op,
+		.flags = flags,
+		.cookie = user_cookie,
+	};
+
+	if (!local_iov)
+		return DAT_ERROR(DAT_INVALID_PARAMETER,
+				 DAT_INVALID_ARG1 + arg - 1);
+	if (!remote || !IS_ALIGNED(remote->virtual_address, ATOMIC_SIZE))
+		return DAT_ERROR(DAT_INVALID_PARAMETER,
+				 DAT_INVALID_ARG1 + arg + 1);
+	if (flags & ~REQUEST_FLAGS)
+		return DAT_ERROR(DAT_INVALID_PARAMETER,
+				 DAT_INVALID_ARG1 + arg + 2);
+	wr->remote_addr = remote->virtual_address;
+	wr->rkey = remote->rmr_context;
+	return post_request(ep_handle, &post, &wr->wr, 1, local_iov, remote);
+}
+
+/**
+ * dat_ib_post_fetch_and_add - atomically add to a number in memory of the peer
+ * @ep_handle: the EP, CONNECTED or DISCONNECTED, with max_rdma_read_out > 0
+ * @add_value: the number to add
+ * @local_iov: 8 bytes, which receive the previous number
+ * @user_cookie: reported in the completion event
+ * @remote_buffer: the number at the peer: 8 bytes, aligned to 8 bytes; with
+ *	DAT_IB_MEM_PRIV_REMOTE_ATOMIC
+ * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, _UNSIGNALLED_FLAG,
+ *	_BARRIER_FENCE_FLAG
+ *
+ * Each number is in the byte order of its host. Specification:
+ * dat_ib_post_fetch_and_add().
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: as dat_ep_post_rdma_read(), DAT_MODEL_NOT_SUPPORTED (the device has no
+ * atomic operations).
+ */
+DAT_RETURN dat_ib_post_fetch_and_add(DAT_EP_HANDLE ep_handle,
+				     DAT_UINT64 add_value,
+				     DAT_LMR_TRIPLET *local_iov,
+				     DAT_DTO_COOKIE user_cookie,
+				     const DAT_RMR_TRIPLET *remote_buffer,
+				     DAT_COMPLETION_FLAGS completion_flags)
+{
+	struct ib_atomic_wr wr = {
+		.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD,
+		.compare_add = add_value,
+	};
+
+	return post_atomic(ep_handle, &wr, DAT_IB_DTO_FETCH_ADD, local_iov,
+			   user_cookie, remote_buffer, completion_flags, 3);
+}
+EXPORT_SYMBOL_GPL(dat_ib_post_fetch_and_add);
+
+/**
+ * dat_ib_post_cmp_and_swap - atomically compare and replace a number of the peer
+ * @ep_handle: as for dat_ib_post_fetch_and_add()
+ * @compare_value: replace the number only if it has this value
+ * @swap_value: the new number
+ * @local_iov: as for dat_ib_post_fetch_and_add()
+ * @user_cookie: as for dat_ib_post_fetch_and_add()
+ * @remote_buffer: as for dat_ib_post_fetch_and_add()
+ * @completion_flags: as for dat_ib_post_fetch_and_add()
+ *
+ * Specification: dat_ib_post_cmp_and_swap().
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: as dat_ib_post_fetch_and_add().
+ */
+DAT_RETURN dat_ib_post_cmp_and_swap(DAT_EP_HANDLE ep_handle,
+				    DAT_UINT64 compare_value,
+				    DAT_UINT64 swap_value,
+				    DAT_LMR_TRIPLET *local_iov,
+				    DAT_DTO_COOKIE user_cookie,
+				    const DAT_RMR_TRIPLET *remote_buffer,
+				    DAT_COMPLETION_FLAGS completion_flags)
+{
+	struct ib_atomic_wr wr = {
+		.wr.opcode = IB_WR_ATOMIC_CMP_AND_SWP,
+		.compare_add = compare_value,
+		.swap = swap_value,
+	};
+
+	return post_atomic(ep_handle, &wr, DAT_IB_DTO_CMP_SWAP, local_iov,
+			   user_cookie, remote_buffer, completion_flags, 4);
+}
+EXPORT_SYMBOL_GPL(dat_ib_post_cmp_and_swap);

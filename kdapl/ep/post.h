@@ -2,7 +2,7 @@
 /*
  * post.h - posting of work requests to the queues of an EP
  *
- * post*.c, lmr_fmr.c and rmr_bind.c build work requests; post_queue.c posts them.
+ * post.c, lmr_fmr.c and rmr_bind.c build work requests; post_queue.c posts them.
  */
 #ifndef _KDAPL_POST_H
 #define _KDAPL_POST_H
@@ -13,7 +13,6 @@
 struct dat_ep;
 struct dat_lmr;
 struct dat_rmr;
-struct ib_recv_wr;
 struct ib_send_wr;
 
 /**
@@ -38,10 +37,6 @@ struct dat_post {
 	u8 bind;
 };
 
-/* post.c */
-DAT_RETURN dat_post_copied(struct dat_ep *ep, const struct dat_post *post,
-			   struct ib_send_wr *wr);
-
 /* post_queue.c */
 DAT_RETURN dat_post_check_state(struct dat_ep *ep);
 bool dat_post_allows(const struct dat_ep *ep, DAT_COMPLETION_FLAGS flags);
@@ -51,9 +46,5 @@ DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 DAT_RETURN dat_post_dto(struct dat_ep *ep, const struct dat_post *post,
 			struct ib_send_wr *wr);
 bool dat_post_drain(struct dat_ep *ep);
-DAT_RETURN dat_post_recv_queue(struct dat_ep *ep, struct ib_recv_wr *wr,
-			       DAT_DTO_COOKIE user_cookie,
-			       DAT_COMPLETION_FLAGS completion_flags,
-			       u32 length);
 
 #endif /* _KDAPL_POST_H */

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * post_queue.c - posts work requests to the queues of an EP
+ * post_queue.c - posts work requests to the queues of an EP, and receives
  *
  * Takes a slot for each request, posts under the lock of the queue and raises the head of
  * the ring. The other files of ep/ call it in process or softirq context, in an RCU
  * read-side section.
  */
+#include <linux/slab.h>
+
+#include "base/calls.h"
 #include "dev/ia.h"
 #include "ep/ep.h"
 #include "ep/post.h"
@@ -133,7 +136,7 @@ post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 	dto->bind = post->bind;
 	if (unlikely(post->flags)) {
 		dto->suppress = post->flags & DAT_COMPLETION_SUPPRESS_FLAG;
-		dto->silent = post->flags & DAT_COMPLETION_UNSIGNALLED_FLAG;
+		dto->unsignalled = post->flags & DAT_COMPLETION_UNSIGNALLED_FLAG;
 	}
 
 	last->wr_id = dat_dto_wr_id(dto);
@@ -143,7 +146,7 @@ post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 	 * Signal a request now and then: without completions no slot is freed. A bind
 	 * is always signalled: its completion frees the old window.
 	 */
-	if (!dto->suppress || dto->rmr || wq->unsignalled >= wq->max / 2)
+	if (!dto->suppress || dto->rmr || wq->since_signaled >= wq->max / 2)
 		last->send_flags |= IB_SEND_SIGNALED;
 
 	err = dat_wr_post_send(wq->qp, first, &bad);
@@ -156,9 +159,9 @@ post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 		dat_ep_dto_failed(&ep->obj, IB_WC_GENERAL_ERR);
 	}
 	if (last->send_flags & IB_SEND_SIGNALED)
-		wq->unsignalled = 0;
+		wq->since_signaled = 0;
 	else
-		wq->unsignalled++;
+		wq->since_signaled++;
 	WRITE_ONCE(wq->head, wq->head + 1);
 unlock:
 	spin_unlock(&wq->lock);
@@ -192,10 +195,10 @@ DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 }
 
 /**
- * dat_post_drain - post a marker that completes after all posted requests
+ * dat_post_drain - post a request that completes after all others
  * @ep: the EP
  *
- * The marker is a zero-length Write without event. Context: process or softirq.
+ * The request is a zero-length Write without event. Context: process or softirq.
  * Return: false if it could not be posted.
  */
 bool dat_post_drain(struct dat_ep *ep)
@@ -211,13 +214,13 @@ bool dat_post_drain(struct dat_ep *ep)
 	bool ok = false;
 
 	spin_lock_bh(&wq->lock);
-	/* The marker is the last request, so it may take the slot reserved for it. */
+	/* The drain is the last request, so it may take the slot reserved for it. */
 	wq->max++;
 	dto = wq->qp ? dat_workq_slot(wq) : NULL;
 	wq->max--;
 	if (dto) {
 		dto->op = DAT_DTO_RDMA_WRITE;
-		dto->marker = true;
+		dto->drain = true;
 		wr.wr.wr_id = dat_dto_wr_id(dto);
 		ok = !dat_wr_post_send(wq->qp, &wr.wr, NULL);
 		if (ok)
@@ -250,22 +253,11 @@ DAT_RETURN dat_post_dto(struct dat_ep *ep, const struct dat_post *post,
 	return post_send_queue(ep, post, wr, wr);
 }
 
-/**
- * dat_post_recv_queue - post a receive
- * @ep: the EP
- * @wr: the work request
- * @user_cookie: the consumer's cookie
- * @completion_flags: the consumer's flags
- * @length: bytes of all segments
- *
- * Context: as dat_post_dto().
- * Return: as dat_post_send_queue(); DAT_INVALID_STATE also: the EP receives from an
- * SRQ.
- */
-DAT_RETURN dat_post_recv_queue(struct dat_ep *ep, struct ib_recv_wr *wr,
-			       DAT_DTO_COOKIE user_cookie,
-			       DAT_COMPLETION_FLAGS completion_flags,
-			       u32 length)
+/* Posts a receive, with the context and the return values of dat_post_dto(). */
+static DAT_RETURN post_recv_queue(struct dat_ep *ep, struct ib_recv_wr *wr,
+				  DAT_DTO_COOKIE user_cookie,
+				  DAT_COMPLETION_FLAGS completion_flags,
+				  u32 length)
 {
 	struct dat_workq *wq = &ep->rq;
 	DAT_RETURN ret = DAT_SUCCESS;
@@ -294,7 +286,7 @@ DAT_RETURN dat_post_recv_queue(struct dat_ep *ep, struct ib_recv_wr *wr,
 	dto->op = DAT_DTO_RECEIVE;
 	dto->cookie = user_cookie;
 	dto->length = length;
-	dto->silent = completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG;
+	dto->unsignalled = completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG;
 	wr->wr_id = dat_dto_wr_id(dto);
 	err = dat_wr_post_recv(wq->qp, wr);
 	if (unlikely(err))
@@ -303,5 +295,82 @@ DAT_RETURN dat_post_recv_queue(struct dat_ep *ep, struct ib_recv_wr *wr,
 		WRITE_ONCE(wq->head, wq->head + 1);
 unlock:
 	spin_unlock(&wq->lock);
+	return ret;
+}
+
+static noinline DAT_RETURN post_recv_copied(struct dat_ep *ep,
+					    struct ib_recv_wr *wr,
+					    DAT_DTO_COOKIE user_cookie,
+					    DAT_COMPLETION_FLAGS flags,
+					    u32 length)
+{
+	struct ib_sge *iov;
+	DAT_RETURN ret;
+
+	iov = dat_iov_copy(ep->all_memory_lkey, wr->sg_list, &wr->num_sge);
+	if (!iov)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	wr->sg_list = iov;
+	ret = post_recv_queue(ep, wr, user_cookie, flags, length);
+	kfree(iov);
+	return ret;
+}
+
+/**
+ * kdapl_ep_post_recv - post a buffer for a message
+ * @ep_handle: the EP, in any state, except an unconfigured EP, and except on iWARP an EP
+ *	whose connection is ending
+ * @num_segments: segments in @local_iov, at most max_recv_iov
+ * @local_iov: the buffer, see dat_ep_post_send()
+ * @user_cookie: reported in the completion event
+ * @completion_flags: DAT_COMPLETION_UNSIGNALLED_FLAG
+ *
+ * Specification: dat_ep_post_recv().
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: as dat_ep_post_send(), except that DAT_INVALID_STATE means: the EP
+ * receives from an SRQ, see dat_srq_post_recv(), or takes no receives in its state.
+ */
+DAT_RETURN kdapl_ep_post_recv(DAT_EP_HANDLE ep_handle,
+			      DAT_COUNT num_segments,
+			      DAT_LMR_TRIPLET *local_iov,
+			      DAT_DTO_COOKIE user_cookie,
+			      DAT_COMPLETION_FLAGS completion_flags)
+{
+	const struct dat_iov iov = {
+		.num = num_segments,
+		.segments = local_iov,
+		.privilege = DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+	};
+	struct ib_recv_wr wr = {
+		.sg_list = (struct ib_sge *)local_iov,
+		.num_sge = num_segments,
+	};
+	struct dat_object *obj;
+	struct dat_ep *ep;
+	DAT_RETURN ret;
+	u32 length = 0;
+
+	if (unlikely(completion_flags & ~DAT_COMPLETION_UNSIGNALLED_FLAG))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+
+	rcu_read_lock_bh();
+	obj = dat_object_lookup(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (unlikely(!obj)) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		goto unlock;
+	}
+	ep = to_ep(obj);
+	ret = dat_iov_check(ep->obj.ia, ep->pz, &iov, ep->attr.max_recv_iov,
+			    U32_MAX, &length);
+	if (likely(!ret))
+		ret = post_recv_queue(ep, &wr, user_cookie, completion_flags,
+				      length);
+	else if (dat_iov_needs_copy(ret))
+		ret = post_recv_copied(ep, &wr, user_cookie, completion_flags,
+				       length);
+unlock:
+	rcu_read_unlock_bh();
 	return ret;
 }

@@ -51,7 +51,7 @@ void dat_workq_set(struct dat_workq *wq, struct dat_dto *slots, u32 max)
 	wq->slots = slots;
 	wq->max = max;
 	wq->mask = roundup_pow_of_two(max) - 1;
-	wq->unsignalled = 0;
+	wq->since_signaled = 0;
 	spin_unlock_bh(&wq->lock);
 	kvfree(old);
 }
@@ -354,7 +354,7 @@ static bool complete_shared(struct dat_dto *dto, const struct ib_wc *wc,
 	spin_unlock(&shared->lock);
 	if (!wq)
 		return false;
-	entry->silent = false;
+	entry->unsignalled = false;
 	entry->shared = true;
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		wq->ops->failed(wq->ep, wc->status);
@@ -386,13 +386,13 @@ static noinline bool complete_any(struct dat_workq *wq, struct dat_dto *dto,
 	if (unlikely(dto->first_status != IB_WC_SUCCESS))
 		status = dto->first_status;
 
-	wanted = !dto->marker && !(dto->suppress && status == IB_WC_SUCCESS);
+	wanted = !dto->drain && !(dto->suppress && status == IB_WC_SUCCESS);
 	if (likely(wanted)) {
 		if (unlikely(has_object) && dto->op == DAT_DTO_BIND_MW)
 			make_bind_entry(dto, status, entry);
 		else
 			make_dto_entry(wq, dto, wc, status, entry);
-		entry->silent = dto->silent && status == IB_WC_SUCCESS;
+		entry->unsignalled = dto->unsignalled && status == IB_WC_SUCCESS;
 		entry->shared = false;
 	}
 	if (unlikely(has_object))
@@ -415,7 +415,7 @@ static bool is_plain(const struct dat_workq *wq, const struct dat_dto *dto,
 	       wc->status == IB_WC_SUCCESS &&
 	       !(wc->wr_id & DAT_DTO_WR_FIRST) &&
 	       dto->first_status == IB_WC_SUCCESS && !dto->rmr &&
-	       !dto->suppress && !dto->marker;
+	       !dto->suppress && !dto->drain;
 }
 
 /**
@@ -435,7 +435,7 @@ bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry)
 	if (unlikely(!is_plain(wq, dto, wc)))
 		return complete_any(wq, dto, wc, entry);
 	make_dto_entry(wq, dto, wc, IB_WC_SUCCESS, entry);
-	entry->silent = dto->silent;
+	entry->unsignalled = dto->unsignalled;
 	entry->shared = false;
 	/* After the last look at the slot; pairs with dat_workq_slot(). */
 	smp_store_release(&wq->tail, wq->tail + 1);

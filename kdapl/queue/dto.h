@@ -28,8 +28,8 @@ struct dat_workq;
  * @length: bytes of all segments
  * @op: operation, DAT_DTOS or DAT_IB_DTO_*
  * @suppress: no event if the request succeeds
- * @silent: the event causes no notification
- * @marker: never an event
+ * @unsignalled: the event causes no notification
+ * @drain: the request of dat_post_drain(), which has no event
  * @done: has completed before a request that was posted earlier
  * @bind: the windows of a bind, for dat_rmr_bound(); the slot of an LMR, for
  *	dat_fmr_done()
@@ -45,8 +45,8 @@ struct dat_dto {
 	u32 length;
 	u8 op;
 	bool suppress : 1;
-	bool silent : 1;
-	bool marker : 1;
+	bool unsignalled : 1;
+	bool drain : 1;
 	bool done : 1;
 	u8 bind;
 	u8 first_status;
@@ -87,7 +87,7 @@ struct dat_workq_ops {
  * @unordered: DAT_QUIRK_UNORDERED, or @shared
  * @shared: queue of an SRQ instead of an EP, see struct dat_srq
  * @waited: call ops->drained() when nothing is outstanding
- * @unsignalled: work requests since the last that is sure to complete
+ * @since_signaled: work requests since the last that is sure to complete
  */
 struct dat_workq {
 	struct dat_object *ep;
@@ -100,7 +100,7 @@ struct dat_workq {
 	u32 max;
 	u32 head;
 	u32 tail;
-	u32 unsignalled;
+	u32 since_signaled;
 	bool unordered;
 	bool shared;
 	bool waited;
@@ -137,8 +137,8 @@ static inline struct dat_dto *dat_workq_slot(struct dat_workq *wq)
 	dto->wq = wq;
 	dto->rmr = NULL;
 	dto->suppress = false;
-	dto->silent = false;
-	dto->marker = false;
+	dto->unsignalled = false;
+	dto->drain = false;
 	dto->done = false;
 	dto->first_status = IB_WC_SUCCESS;
 	return dto;

@@ -23,13 +23,13 @@
 /**
  * struct dat_evd_entry - an event that is being built, or in the ring of an EVD
  * @number: event number
- * @silent: the event causes no notification
+ * @unsignalled: the event causes no notification
  * @shared: the event is a receive from an SRQ
  * @data: event data
  */
 struct dat_evd_entry {
 	DAT_EVENT_NUMBER number;
-	bool silent;
+	bool unsignalled;
 	bool shared;
 	DAT_EVENT_DATA data;
 };
@@ -64,9 +64,9 @@ struct dat_evd_helper {
  * @tail: next entry of @ring to fill
  * @mask: entries in @ring - 1
  * @spare: entries reserved for the report of a loss: see ring_overflow()
- * @notify: entries in @ring that are not silent
+ * @notify: entries in @ring that notify
  * @overflown: an event was lost, and reported, since the last dequeue
- * @deliver_silent: run upcalls also for silent events, until the EVD is empty
+ * @deliver_unsignalled: run upcalls also for unsignalled events, until the EVD is empty
  * @watchers: EPs that need their completions processed at once, see
  *	dat_evd_watch()
  * @streams: DTO streams of the EPs that feed the EVD
@@ -103,7 +103,7 @@ struct dat_evd {
 	u32 spare;
 	u32 notify;
 	bool overflown;
-	bool deliver_silent;
+	bool deliver_unsignalled;
 	u32 watchers;
 	u32 streams;
 	u32 solicited;

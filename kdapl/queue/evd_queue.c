@@ -53,7 +53,7 @@ static bool ring_push(struct dat_evd *evd, const struct dat_evd_entry *entry)
 		return false;
 	}
 	evd->ring[evd->tail++ & evd->mask] = *entry;
-	if (!entry->silent)
+	if (!entry->unsignalled)
 		evd->notify++;
 	if (unlikely(entry->shared))
 		dat_srq_ringed(entry, 1);
@@ -67,7 +67,7 @@ static bool ring_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
 		return false;
 	*entry = evd->ring[evd->head++ & evd->mask];
 	evd->overflown = false;
-	if (!entry->silent)
+	if (!entry->unsignalled)
 		evd->notify--;
 	if (unlikely(entry->shared))
 		dat_srq_ringed(entry, -1);
@@ -347,7 +347,7 @@ DAT_RETURN kdapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
  * @more: out: true if another event is known to follow
  * @drained: in, out: true if the last poll emptied the CQ; false at the first call
  *
- * Silent events wait until an event arrives that is not silent.
+ * Unsignalled events wait until an event arrives that notifies.
  *
  * Context: process or softirq.
  * Return: false if no upcall is due.
@@ -362,21 +362,21 @@ bool dat_evd_pop_for_upcall(struct dat_evd *evd, struct dat_evd_entry *entry,
 	if (!dat_evd_makes_upcalls(evd))
 		goto unlock;
 	*upcall = evd->upcall;
-	if (evd->deliver_silent) {
+	if (evd->deliver_unsignalled) {
 		ok = ring_pop(evd, entry) || cq_pop(evd, entry);
-		evd->deliver_silent = ok;
+		evd->deliver_unsignalled = ok;
 	} else if (likely(evd->head == evd->tail)) {
 		/* The common case: bypass the ring. */
 		if (!cq_pop_batch(evd, entry, drained))
 			goto unlock;
-		ok = !entry->silent;
+		ok = !entry->unsignalled;
 		if (!ok)
 			ring_push(evd, entry);
 	}
 	if (!ok) {
 		while (!evd->notify && cq_to_ring(evd))
 			;
-		/* A ring full of silent events must not block. */
+		/* A ring full of unsignalled events must not block. */
 		ok = (evd->notify || ring_is_full(evd)) && ring_pop(evd, entry);
 	}
 	/* Helpers can only run upcalls for events that are in the ring. */
@@ -405,7 +405,7 @@ bool dat_evd_upcall_pending(const struct dat_evd *evd)
 	if (unlikely(READ_ONCE(evd->next_wc) != READ_ONCE(evd->end_wc)))
 		return true;
 	return !is_empty &&
-	       (READ_ONCE(evd->notify) || READ_ONCE(evd->deliver_silent) ||
+	       (READ_ONCE(evd->notify) || READ_ONCE(evd->deliver_unsignalled) ||
 		ring_is_full(evd));
 }
 

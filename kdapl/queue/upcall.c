@@ -438,7 +438,7 @@ static void evd_set_upcall(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 	spin_lock_bh(&evd->lock);
 	evd->upcall = *upcall;
 	evd->policy = policy;
-	evd->deliver_silent = flag == DAT_UPCALL_INVOC_ANY;
+	evd->deliver_unsignalled = flag == DAT_UPCALL_INVOC_ANY;
 	spin_unlock_bh(&evd->lock);
 	/* An armed CQ may not interrupt for completions that it already has. */
 	if (flag == DAT_UPCALL_INVOC_ANY || were_upcalls)
@@ -483,7 +483,7 @@ static DAT_RETURN evd_disable_upcall(DAT_EVD_HANDLE evd_handle)
  * @upcall: function to call; DAT_UPCALL_SAME keeps the current one. Ignored with
  *	DAT_UPCALL_DISABLE and DAT_UPCALL_TEARDOWN.
  * @upcall_flag: DAT_UPCALL_INVOC_ANY runs upcalls for all events that are already
- *	queued, including silent ones;
+ *	queued, including unsignalled ones;
  *	DAT_UPCALL_INVOC_NEW waits for the next event
  *
  * Unless @upcall_policy is DAT_UPCALL_DISABLE, no upcall of the previous kind is

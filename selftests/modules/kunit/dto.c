@@ -47,7 +47,7 @@ static struct dat_dto *post(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, dto);
 	dto->op = DAT_DTO_SEND;
 	dto->suppress = false;
-	dto->silent = false;
+	dto->unsignalled = false;
 	dto->length = 1000;
 	wq->head++;
 	return dto;
@@ -179,12 +179,12 @@ static void a_slot_forgets_its_last_dto(struct kunit *test)
 
 	dto->wq = NULL;
 	dto->rmr = (void *)-1L;
-	dto->marker = true;
+	dto->drain = true;
 	dto->first_status = IB_WC_LOC_PROT_ERR;
 	KUNIT_EXPECT_PTR_EQ(test, dto, dat_workq_slot(wq));
 	KUNIT_EXPECT_PTR_EQ(test, wq, dto->wq);
 	KUNIT_EXPECT_NULL(test, dto->rmr);
-	KUNIT_EXPECT_FALSE(test, dto->marker);
+	KUNIT_EXPECT_FALSE(test, dto->drain);
 	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, dto->first_status);
 }
 
@@ -336,25 +336,25 @@ static void success_can_be_silent_and_failure_cannot(struct kunit *test)
 {
 	struct dat_dto *dto = post(test);
 
-	dto->silent = true;
+	dto->unsignalled = true;
 	KUNIT_EXPECT_TRUE(test, finish(dto, IB_WC_SUCCESS));
-	KUNIT_EXPECT_TRUE(test, entry.silent);
+	KUNIT_EXPECT_TRUE(test, entry.unsignalled);
 	dto = post(test);
-	dto->silent = true;
+	dto->unsignalled = true;
 	KUNIT_EXPECT_TRUE(test, finish(dto, IB_WC_WR_FLUSH_ERR));
-	KUNIT_EXPECT_FALSE(test, entry.silent);
+	KUNIT_EXPECT_FALSE(test, entry.unsignalled);
 	KUNIT_EXPECT_TRUE(test, finish(post(test), IB_WC_SUCCESS));
-	KUNIT_EXPECT_FALSE(test, entry.silent);
+	KUNIT_EXPECT_FALSE(test, entry.unsignalled);
 }
 
 static void a_marker_makes_no_event(struct kunit *test)
 {
 	struct dat_dto *dto = post(test);
 
-	dto->marker = true;
+	dto->drain = true;
 	KUNIT_EXPECT_FALSE(test, finish(dto, IB_WC_SUCCESS));
 	dto = post(test);
-	dto->marker = true;
+	dto->drain = true;
 	KUNIT_EXPECT_FALSE(test, finish(dto, IB_WC_WR_FLUSH_ERR));
 	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
 }

@@ -69,15 +69,15 @@ static bool push(u32 reason)
 
 static bool push_silent(u32 reason)
 {
-	struct dat_evd_entry silent = {
+	struct dat_evd_entry unsignalled = {
 		.number = DAT_SOFTWARE_EVENT,
-		.silent = true,
+		.unsignalled = true,
 		.data.asynch_error_event_data.reason = reason,
 	};
 	bool ok;
 
 	spin_lock_bh(&evd.lock);
-	ok = ring_push(&evd, &silent);
+	ok = ring_push(&evd, &unsignalled);
 	spin_unlock_bh(&evd.lock);
 	return ok;
 }
@@ -119,14 +119,14 @@ static int pop_for_upcall(bool *more)
 }
 
 /* Puts the completion of a Send into the CQ. */
-static void send_done(struct kunit *test, u32 cookie, bool silent)
+static void send_done(struct kunit *test, u32 cookie, bool unsignalled)
 {
 	struct dat_dto *dto = dat_workq_slot(&ep.sq);
 
 	KUNIT_ASSERT_NOT_NULL(test, dto);
 	dto->cookie.as_64 = cookie;
 	dto->op = DAT_DTO_SEND;
-	dto->silent = silent;
+	dto->unsignalled = unsignalled;
 	dto->suppress = false;
 	ep.sq.head++;
 	evd.cq = &cq;
@@ -345,7 +345,7 @@ static void silent_events_come_when_they_are_asked_for(struct kunit *test)
 	evd.policy = DAT_UPCALL_SINGLE_INSTANCE;
 	push_silent(1);
 	send_done(test, 2, true);
-	evd.deliver_silent = true;
+	evd.deliver_unsignalled = true;
 	KUNIT_EXPECT_EQ(test, 1, pop_for_upcall(&more));
 	KUNIT_EXPECT_EQ(test, 2, pop_for_upcall(&more));
 	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
