@@ -2,8 +2,8 @@
 /*
  * lmr_fmr.c - posts fast registrations and invalidations of LMRs on an EP
  *
- * An LMR of dat_lmr_allocate() has two slots with one MR each, see mem/. lmr->fmr->lock
- * guards them. Consumers post in process or softirq context.
+ * An LMR of dat_lmr_allocate() has two slots with one MR each, see mem/fmr.h. The lock of
+ * their pair guards them. Consumers post in process or softirq context.
  */
 #include "base/calls.h"
 #include "dev/device.h"
@@ -25,7 +25,7 @@ static DAT_RETURN post_nop(struct dat_ep *ep, struct dat_post *post)
 {
 	struct ib_rdma_wr nop = { .wr.opcode = IB_WR_RDMA_WRITE };
 
-	post->bind = DAT_FMR_NO_SLOT;
+	post->bind = DAT_FRMR_NONE;
 	return dat_post_send_queue(ep, post, &nop.wr, &nop.wr);
 }
 
@@ -38,16 +38,16 @@ static DAT_RETURN post_fmr(struct dat_ep *ep, struct dat_post *post,
 {
 	struct ib_reg_wr reg = {
 		.wr.opcode = IB_WR_REG_MR,
-		.mr = slot->mr,
-		.key = slot->mr->rkey,
+		.mr = slot->frmr.mr,
+		.key = slot->frmr.mr->rkey,
 		.access = access,
 	};
 	struct ib_send_wr inv = {
 		.next = &reg.wr,
 		.opcode = IB_WR_LOCAL_INV,
-		.ex.invalidate_rkey = slot->dead_key,
+		.ex.invalidate_rkey = slot->frmr.dead_key,
 	};
-	bool inv_first = dat_dev_quirks(slot->mr->device) &
+	bool inv_first = dat_dev_quirks(slot->frmr.mr->device) &
 			 DAT_QUIRK_INVALIDATE_FIRST;
 
 	return dat_post_send_queue(ep, post, inv_first ? &inv : &reg.wr,
@@ -66,7 +66,7 @@ static DAT_RETURN post_invalidate(struct dat_ep *ep, struct dat_post *post,
 {
 	struct ib_send_wr inv = {
 		.opcode = IB_WR_LOCAL_INV,
-		.ex.invalidate_rkey = slot->mr->rkey,
+		.ex.invalidate_rkey = slot->frmr.mr->rkey,
 	};
 	struct ib_rdma_wr read = {
 		.wr.next = &inv,
@@ -74,7 +74,7 @@ static DAT_RETURN post_invalidate(struct dat_ep *ep, struct dat_post *post,
 	};
 	bool fence = post->flags & DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG;
 	bool needs_read = fence && !ep->iwarp &&
-			  !(dat_dev_quirks(slot->mr->device) &
+			  !(dat_dev_quirks(slot->frmr.mr->device) &
 			    DAT_QUIRK_INVALIDATE_FIRST);
 
 	if (fence)
@@ -86,25 +86,15 @@ static DAT_RETURN post_invalidate(struct dat_ep *ep, struct dat_post *post,
 				   &inv);
 }
 
-static void slot_posted(struct dat_lmr *lmr, struct dat_fmr_slot *slot,
-			struct dat_ep *ep)
-{
-	kref_get(&lmr->obj.ref);
-	if (!slot->pending++) {
-		kref_get(&ep->obj.ref);
-		slot->ep = &ep->obj;
-	}
-}
-
 static void show_memory(struct dat_fmr *fmr, unsigned int i,
 			struct dat_fmr_memory *mem)
 {
 	struct dat_fmr_slot *slot = &fmr->slots[i];
-	struct dat_lmr *lmr = fmr->lmr;
+	struct dat_lmr *lmr = &fmr->lmr;
 
-	slot->state = DAT_FMR_VALID;
-	slot->dead_key = slot->mr->rkey;
-	fmr->current_slot = i;
+	slot->frmr.state = DAT_FRMR_POSTED;
+	slot->frmr.dead_key = slot->frmr.mr->rkey;
+	fmr->pair.current_frmr = i;
 	lmr->mem_type = mem->mem_type;
 	lmr->region = *mem->region;
 	lmr->address = mem->address;
@@ -115,8 +105,8 @@ static void show_memory(struct dat_fmr *fmr, unsigned int i,
 	lmr->sgt = slot->sgt;
 	lmr->dma_dir = slot->dma_dir;
 	lmr->pages = dat_lmr_new_pages();
-	mem->lkey = slot->mr->lkey;
-	mem->rkey = slot->mr->rkey;
+	mem->lkey = slot->frmr.mr->lkey;
+	mem->rkey = slot->frmr.mr->rkey;
 	WRITE_ONCE(lmr->rkey, mem->rkey);
 	/* A reader that sees the new lkey must see the memory; pairs with use_lmr(). */
 	smp_store_release(&lmr->lkey, mem->lkey);
@@ -127,7 +117,7 @@ static DAT_RETURN in_use(void)
 	return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
 }
 
-/* Registers @mem. fmr->lock is held. */
+/* Registers @mem. fmr->pair.lock is held. */
 static DAT_RETURN register_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 				  struct dat_fmr_memory *mem,
 				  struct dat_post *post)
@@ -136,17 +126,17 @@ static DAT_RETURN register_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 	DAT_RETURN ret;
 
 	/* Also refuse while RMRs are bound to the previous memory. */
-	if (fmr->current_slot != DAT_FMR_NO_SLOT ||
-	    atomic_read(&fmr->lmr->obj.users) > 0)
+	if (fmr->pair.current_frmr != DAT_FRMR_NONE ||
+	    atomic_read(&fmr->lmr.obj.users) > 0)
 		return in_use();
 	if (READ_ONCE(ep->qp_failed)) {
 		ret = post_nop(ep, post);
 		if (!ret)
-			kref_get(&fmr->lmr->obj.ref);
+			kref_get(&fmr->lmr.obj.ref);
 		return ret;
 	}
-	post->bind = dat_fmr_idle_slot(fmr);
-	if (post->bind == DAT_FMR_NO_SLOT)
+	post->bind = dat_fmr_idle(fmr);
+	if (post->bind == DAT_FRMR_NONE)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY_REGION);
 	slot = &fmr->slots[post->bind];
@@ -158,27 +148,27 @@ static DAT_RETURN register_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 		dat_fmr_unmap(fmr, slot);
 		return ret;
 	}
-	slot_posted(fmr->lmr, slot, ep);
+	dat_frmr_posted(&fmr->pair, &slot->frmr, &ep->obj);
 	show_memory(fmr, post->bind, mem);
 	return DAT_SUCCESS;
 }
 
-/* Invalidates the registration. fmr->lock is held. */
+/* Invalidates the registration. fmr->pair.lock is held. */
 static DAT_RETURN invalidate_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 				    struct dat_post *post)
 {
-	struct dat_lmr *lmr = fmr->lmr;
+	struct dat_lmr *lmr = &fmr->lmr;
 	struct dat_fmr_slot *slot;
 	DAT_RETURN ret;
 	u32 lkey = lmr->lkey;
 
-	if (fmr->current_slot == DAT_FMR_NO_SLOT)
+	if (fmr->pair.current_frmr == DAT_FRMR_NONE)
 		return DAT_ERROR(DAT_INVALID_STATE,
 				 DAT_INVALID_STATE_LMR_FREE);
-	slot = &fmr->slots[fmr->current_slot];
+	slot = &fmr->slots[fmr->pair.current_frmr];
 	/* Only on the same send queue is it ordered behind the registration. */
 	if (atomic_read(&lmr->obj.users) > 0 ||
-	    (slot->pending && slot->ep != &ep->obj))
+	    (slot->frmr.pending && slot->frmr.ep != &ep->obj))
 		return in_use();
 	if (READ_ONCE(ep->qp_failed)) {
 		ret = post_nop(ep, post);
@@ -190,15 +180,15 @@ static DAT_RETURN invalidate_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 	WRITE_ONCE(lmr->lkey, 0);
 	/* Either a bind sees lkey 0, or this function sees the use of the bind. */
 	smp_mb();
-	post->bind = fmr->current_slot;
+	post->bind = fmr->pair.current_frmr;
 	ret = atomic_read(&lmr->obj.users) > 0 ?
 		      in_use() : post_invalidate(ep, post, slot);
 	if (ret) {
 		WRITE_ONCE(lmr->lkey, lkey);
 		return ret;
 	}
-	slot_posted(lmr, slot, ep);
-	slot->state = DAT_FMR_INVALIDATING;
+	dat_frmr_posted(&fmr->pair, &slot->frmr, &ep->obj);
+	slot->frmr.state = DAT_FRMR_INVALIDATING;
 	dat_fmr_forget(fmr);
 	return DAT_SUCCESS;
 }
@@ -209,7 +199,7 @@ static DAT_RETURN try_post(struct dat_lmr *lmr, struct dat_ep *ep,
 {
 	DAT_RETURN ret;
 
-	spin_lock_bh(&lmr->fmr->lock);
+	spin_lock_bh(&lmr->fmr->pair.lock);
 	/* A freed LMR has been claimed; its MRs may be destroyed. */
 	if (atomic_read(&lmr->obj.users) < 0)
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
@@ -219,7 +209,7 @@ static DAT_RETURN try_post(struct dat_lmr *lmr, struct dat_ep *ep,
 		ret = register_memory(lmr->fmr, ep, mem, post);
 	else
 		ret = invalidate_memory(lmr->fmr, ep, post);
-	spin_unlock_bh(&lmr->fmr->lock);
+	spin_unlock_bh(&lmr->fmr->pair.lock);
 	return ret;
 }
 

@@ -4,8 +4,8 @@
  *
  * A bind invalidates the open window and registers the idle one, both on the EP's send
  * queue. Requests posted later start later, so a peer that learns the new context from a
- * Send finds the window open. Consumers bind in process or softirq context. rmr->lock
- * guards the windows.
+ * Send finds the window open. Consumers bind in process or softirq context. The lock of
+ * rmr->pair guards the windows.
  */
 #include "base/calls.h"
 #include "dev/device.h"
@@ -43,15 +43,7 @@ struct bind {
 
 static int window_access(DAT_MEM_PRIV_FLAGS privileges)
 {
-	int access = 0;
-
-	if (privileges & DAT_MEM_PRIV_REMOTE_READ_FLAG)
-		access |= IB_ACCESS_REMOTE_READ;
-	if (privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
-		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
-	if (privileges & DAT_IB_MEM_PRIV_REMOTE_ATOMIC)
-		access |= IB_ACCESS_REMOTE_ATOMIC;
-	return access;
+	return dat_lmr_access(privileges & DAT_MEM_PRIV_REMOTE_FLAGS);
 }
 
 /* A window may permit a peer only what the LMR permits locally. */
@@ -97,7 +89,7 @@ static DAT_RETURN no_window(void)
 }
 
 /*
- * Posts the bind @new, the unbind @old, or both. rmr->lock is held.
+ * Posts the bind @new, the unbind @old, or both. rmr->pair.lock is held.
  *
  * The invalidation precedes the registration, for DAT_QUIRK_INVALIDATE_FIRST. If there is
  * nothing to invalidate, such a device gets the dead key of the window to be bound. Other
@@ -122,21 +114,21 @@ static DAT_RETURN post_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 		.bind = DAT_BIND(new, old),
 	};
 
-	if (new != DAT_RMR_NO_WINDOW) {
-		reg.mr = rmr->windows[new].mr;
+	if (new != DAT_FRMR_NONE) {
+		reg.mr = rmr->windows[new].frmr.mr;
 		reg.key = reg.mr->rkey;
 		reg.access = window_access(bind->privileges);
 		first = &reg.wr;
 		last = &reg.wr;
 	}
-	if (old != DAT_RMR_NO_WINDOW) {
-		inv.ex.invalidate_rkey = rmr->windows[old].mr->rkey;
+	if (old != DAT_FRMR_NONE) {
+		inv.ex.invalidate_rkey = rmr->windows[old].frmr.mr->rkey;
 		first = &inv;
-	} else if (new != DAT_RMR_NO_WINDOW && inv_first) {
-		inv.ex.invalidate_rkey = rmr->windows[new].dead_key;
+	} else if (new != DAT_FRMR_NONE && inv_first) {
+		inv.ex.invalidate_rkey = rmr->windows[new].frmr.dead_key;
 		first = &inv;
 	}
-	if (new != DAT_RMR_NO_WINDOW)
+	if (new != DAT_FRMR_NONE)
 		inv.next = &reg.wr;
 	else if (first == &inv)
 		last = &inv;
@@ -164,7 +156,7 @@ static bool is_bound_elsewhere(const struct dat_rmr *rmr,
 	struct dat_object *obj;
 
 	if (rmr->scope != DAT_RMR_SCOPE_EP || rmr->scope_ep == ep->obj.handle ||
-	    rmr->current_window == DAT_RMR_NO_WINDOW)
+	    rmr->pair.current_frmr == DAT_FRMR_NONE)
 		return false;
 	obj = dat_object_lookup(rmr->scope_ep, DAT_HANDLE_TYPE_EP);
 	return obj && dat_ep_state(to_ep(obj)) == DAT_EP_STATE_CONNECTED;
@@ -194,7 +186,7 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 			   struct dat_lmr *lmr, const struct bind *bind,
 			   DAT_RMR_CONTEXT *context)
 {
-	unsigned int new = DAT_RMR_NO_WINDOW, old = rmr->current_window;
+	unsigned int new = DAT_FRMR_NONE, old = rmr->pair.current_frmr;
 	bool flushed = READ_ONCE(ep->qp_failed);
 	struct dat_window *w = NULL;
 	DAT_RETURN ret;
@@ -202,17 +194,17 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 	if (unlikely(is_bound_elsewhere(rmr, ep)))
 		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
 	/* Only on the same send queue is this bind ordered behind the previous one. */
-	if (rmr->outstanding && rmr->bind_ep != &ep->obj)
+	if (rmr->windows[0].frmr.ep && rmr->windows[0].frmr.ep != &ep->obj)
 		return no_window();
 	/* A QP in the error state executes nothing, so the windows remain. */
 	if (flushed) {
 		*context = 0;
 		lmr = NULL;
-		old = DAT_RMR_NO_WINDOW;
+		old = DAT_FRMR_NONE;
 	}
 	if (lmr) {
-		new = dat_rmr_idle_window(rmr);
-		if (new == DAT_RMR_NO_WINDOW)
+		new = dat_frmr_idle(&rmr->pair);
+		if (new == DAT_FRMR_NONE)
 			return no_window();
 		w = &rmr->windows[new];
 		if (!use_lmr(lmr, bind->triplet))
@@ -227,15 +219,11 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 	if (ret)
 		goto unuse;
 
-	if (!rmr->outstanding++) {
-		kref_get(&ep->obj.ref);
-		rmr->bind_ep = &ep->obj;
-	}
-	kref_get(&rmr->obj.ref);
+	dat_frmr_posted(&rmr->pair, &rmr->windows[0].frmr, &ep->obj);
 	if (flushed)
 		return DAT_SUCCESS;
-	if (old != DAT_RMR_NO_WINDOW)
-		rmr->windows[old].state = DAT_WINDOW_UNBINDING;
+	if (old != DAT_FRMR_NONE)
+		rmr->windows[old].frmr.state = DAT_FRMR_INVALIDATING;
 	if (w) {
 		kref_get(&lmr->obj.ref);
 		w->lmr = lmr;
@@ -245,11 +233,11 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 		w->va_type = bind->va_type == DAT_VA_TYPE_ZB ? DAT_VA_TYPE_ZB :
 							       lmr->va_type;
 		w->privileges = bind->privileges & DAT_MEM_PRIV_REMOTE_FLAGS;
-		w->state = DAT_WINDOW_BINDING;
-		w->dead_key = w->mr->rkey;
-		*context = w->mr->rkey;
+		w->frmr.state = DAT_FRMR_POSTED;
+		w->frmr.dead_key = w->frmr.mr->rkey;
+		*context = w->frmr.mr->rkey;
 	}
-	rmr->current_window = new;
+	rmr->pair.current_frmr = new;
 	rmr->scope_ep = ep->obj.handle;
 	return DAT_SUCCESS;
 
@@ -265,7 +253,7 @@ static DAT_RETURN try_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 {
 	DAT_RETURN ret;
 
-	spin_lock_bh(&rmr->lock);
+	spin_lock_bh(&rmr->pair.lock);
 	/* A freed RMR has been claimed; its MRs may be destroyed. */
 	if (atomic_read(&rmr->obj.users) < 0)
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
@@ -273,7 +261,7 @@ static DAT_RETURN try_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 		ret = DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 	else
 		ret = rmr_bind(rmr, ep, lmr, bind, context);
-	spin_unlock_bh(&rmr->lock);
+	spin_unlock_bh(&rmr->pair.lock);
 	return ret;
 }
 

@@ -12,7 +12,6 @@
 #include "dev/device.h"
 #include "dev/ia.h"
 #include "mem/fmr.h"
-#include "mem/lmr.h"
 
 static DAT_RETURN bad_region(void)
 {
@@ -137,7 +136,7 @@ static DAT_RETURN fill(const struct dat_fmr *fmr, struct scatterlist *sgl,
 
 /**
  * dat_fmr_map - map memory for the device and into the MR of an idle slot
- * @fmr: the registration state of the LMR, locked
+ * @fmr: the LMR, locked
  * @slot: the slot; its MR receives the next key
  * @mem: the memory; its address and length are filled in
  *
@@ -165,22 +164,22 @@ DAT_RETURN dat_fmr_map(struct dat_fmr *fmr, struct dat_fmr_slot *slot,
 	slot->sgt.sgl = slot->sgl;
 	slot->sgt.orig_nents = is_dma ? 1 : mem->num_pages;
 	slot->sgt.nents = slot->sgt.orig_nents;
-	if (!is_dma && ib_dma_map_sgtable_attrs(dat_ia_ibdev(fmr->lmr->obj.ia),
+	if (!is_dma && ib_dma_map_sgtable_attrs(dat_ia_ibdev(fmr->lmr.obj.ia),
 						&slot->sgt, slot->dma_dir, 0)) {
 		memset(&slot->sgt, 0, sizeof(slot->sgt));
 		goto no_resources;
 	}
 
-	mapped = ib_map_mr_sg(slot->mr, slot->sgl, slot->sgt.nents, NULL,
-			      dat_dev_page_size(slot->mr->device));
+	mapped = ib_map_mr_sg(slot->frmr.mr, slot->sgl, slot->sgt.nents, NULL,
+			      dat_dev_page_size(slot->frmr.mr->device));
 	if (mapped != slot->sgt.nents) {
 		dat_fmr_unmap(fmr, slot);
 		goto no_resources;
 	}
 	/* Register the consumer's addresses with the device. */
-	slot->mr->iova = mem->address;
-	ib_update_fast_reg_key(slot->mr, ib_inc_rkey(slot->mr->rkey));
-	slot->keys.used++;
+	slot->frmr.mr->iova = mem->address;
+	ib_update_fast_reg_key(slot->frmr.mr, ib_inc_rkey(slot->frmr.mr->rkey));
+	slot->frmr.used++;
 	return DAT_SUCCESS;
 
 no_resources:
@@ -190,7 +189,7 @@ no_resources:
 
 /**
  * dat_fmr_unmap - reverse dat_fmr_map(), if the slot has memory mapped
- * @fmr: the registration state of the LMR, locked or no longer in use
+ * @fmr: the LMR, locked
  * @slot: the slot; the device no longer accesses its memory
  *
  * Context: any.
@@ -198,7 +197,7 @@ no_resources:
 void dat_fmr_unmap(struct dat_fmr *fmr, struct dat_fmr_slot *slot)
 {
 	if (slot->sgt.nents && !slot->is_dma)
-		ib_dma_unmap_sgtable_attrs(dat_ia_ibdev(fmr->lmr->obj.ia),
+		ib_dma_unmap_sgtable_attrs(dat_ia_ibdev(fmr->lmr.obj.ia),
 					   &slot->sgt, slot->dma_dir, 0);
 	memset(&slot->sgt, 0, sizeof(slot->sgt));
 }

@@ -1,84 +1,118 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * frmr.h - prevents the reuse of former contexts of fast registrations
+ * frmr.h - pairs of MRs that are registered by posting
  *
- * A context consists of the index of an MR and a key of 8 bits. Each registration
- * advances the key. After 255 registrations the next context would be one that a peer
- * has already had, so the MR is replaced before. A work allocates a spare MR in advance
- * and deregisters the used-up one. The spare replaces the MR under the lock of the
- * owner. Registrations that are faster than the work are refused until the work has
- * run. RMRs and LMRs of dat_lmr_allocate() own such MRs.
+ * RMRs and LMRs of dat_lmr_allocate() own such a pair. Mapping pages into an MR rewrites
+ * its page list at once, so the two MRs alternate: the next registration uses the MR that
+ * peers can no longer access. frmr.c owns the MRs; rmr_window.c and fmr.c own the memory
+ * that they show.
  */
 #ifndef _KDAPL_FRMR_H
 #define _KDAPL_FRMR_H
 
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-/* Registrations of an MR. The key that the MR is allocated with is never used. */
-#define DAT_FRMR_KEYS		255
-/* Number of registrations after which a spare is allocated. */
-#define DAT_FRMR_SPARE_AT	64
-/* MRs that are charged: an MR, and its spare or its predecessor. */
-#define DAT_FRMR_MRS		2
+#include "base/object.h"
+
+struct dat_frmr_pair;
+
+#define DAT_FRMR_PAIR	2
+#define DAT_FRMR_NONE	DAT_FRMR_PAIR
 
 /**
- * struct dat_frmr_keys - the keys of an MR that have been used
- * @used: number of used keys, from 0 to DAT_FRMR_KEYS
- * @spare: replaces the MR when it is used up; never registered; or NULL
- * @old: the previous MR, used up, with no work request outstanding; or NULL
- *
- * The lock of the owner protects all fields.
+ * enum dat_frmr_state - state of an MR of a pair
+ * @DAT_FRMR_IDLE: invalid for peers, free for the next registration
+ * @DAT_FRMR_POSTED: its registration has been posted
+ * @DAT_FRMR_VALID: its registration has completed; for RMRs only
+ * @DAT_FRMR_INVALIDATING: its invalidation has been posted
+ * @DAT_FRMR_DEAD: invalid, but not yet idle: a request has not completed, or an RMR is
+ *	bound to the memory; for LMRs only
+ * @DAT_FRMR_BROKEN: a request has failed, and the state of the MR in the device is
+ *	unknown; it keeps its memory until the MR is deregistered and replaced
  */
-struct dat_frmr_keys {
-	u32 used;
-	struct ib_mr *spare;
-	struct ib_mr *old;
+enum dat_frmr_state {
+	DAT_FRMR_IDLE,
+	DAT_FRMR_POSTED,
+	DAT_FRMR_VALID,
+	DAT_FRMR_INVALIDATING,
+	DAT_FRMR_DEAD,
+	DAT_FRMR_BROKEN,
 };
 
 /**
- * dat_frmr_renew - ensure that an MR has an unused key
- * @mr: the MR, invalid for peers and with no work request outstanding; replaced by the
- *	spare if it is used up
- * @keys: its keys
- *
- * Context: any; the lock of the owner is held.
- * Return: false if the MR is used up and cannot be replaced yet.
+ * struct dat_frmr - an MR of a pair, with its successor and its predecessor
+ * @mr: the MR; NULL after the device is removed, or if no new MR could be allocated
+ * @state: its state
+ * @used: number of keys of @mr that have been used
+ * @dead_key: the key under which the device last knew @mr
+ * @spare: replaces @mr when its keys are used up; never registered; or NULL
+ * @old: the previous MR, used up, with no work request outstanding; or NULL
+ * @ep: EP on which requests are outstanding, referenced; or NULL
+ * @pending: number of these requests. Requests of an LMR count in the MR that they name,
+ *	those of an RMR in its first.
  */
-static inline bool dat_frmr_renew(struct ib_mr **mr, struct dat_frmr_keys *keys)
-{
-	if (likely(keys->used < DAT_FRMR_KEYS))
-		return true;
-	if (!keys->spare || keys->old)
-		return false;
-	keys->old = *mr;
-	keys->used = 0;
-	*mr = keys->spare;
-	keys->spare = NULL;
-	return true;
-}
+struct dat_frmr {
+	struct ib_mr *mr;
+	enum dat_frmr_state state;
+	u32 used;
+	u32 dead_key;
+	struct ib_mr *spare;
+	struct ib_mr *old;
+	struct dat_object *ep;
+	unsigned int pending;
+};
 
 /**
- * dat_frmr_wants_spare - must the owner allocate a spare?
- * @keys: the keys of an MR
+ * struct dat_frmr_ops - functions of the owner of a pair
+ * @insert_mr: makes lookups find the owner by the index of the MR's keys
+ * @remove_mr: reverses @insert_mr
+ * @is_busy: must a broken MR not be replaced yet? Or NULL
+ * @release: releases the memory that a destroyed MR has shown
  *
- * Context: any; the lock of the owner is held.
- * Return: true if it must.
+ * All are called in process context, without the lock of the pair.
  */
-static inline bool dat_frmr_wants_spare(const struct dat_frmr_keys *keys)
-{
-	return keys->used >= DAT_FRMR_SPARE_AT && !keys->spare;
-}
+struct dat_frmr_ops {
+	int (*insert_mr)(struct dat_object *obj, const struct ib_mr *mr);
+	void (*remove_mr)(struct dat_object *obj, const struct ib_mr *mr);
+	bool (*is_busy)(const struct dat_frmr_pair *pair,
+			const struct dat_frmr *frmr);
+	void (*release)(struct dat_frmr_pair *pair, struct dat_frmr *frmr);
+};
 
 /**
- * dat_frmr_wants_work - must the work of the owner run?
- * @keys: the keys of an MR
- *
- * Context: any; the lock of the owner is held.
- * Return: true if it must.
+ * struct dat_frmr_pair - two MRs that alternate
+ * @obj: the owner
+ * @ops: its functions
+ * @pd: PD of the MRs
+ * @list_len: entries that their page lists need
+ * @frmr: the MRs
+ * @lock: protects the fields below, those of the MRs, and the owner's description of
+ *	their memory
+ * @current_frmr: index of the MR of the latest registration; DAT_FRMR_NONE after an
+ *	invalidation
+ * @repair_work: replaces broken MRs and allocates spares
  */
-static inline bool dat_frmr_wants_work(const struct dat_frmr_keys *keys)
-{
-	return keys->old || dat_frmr_wants_spare(keys);
-}
+struct dat_frmr_pair {
+	struct dat_object *obj;
+	const struct dat_frmr_ops *ops;
+	struct ib_pd *pd;
+	u32 list_len;
+	struct dat_frmr *frmr[DAT_FRMR_PAIR];
+	spinlock_t lock;
+	unsigned int current_frmr;
+	struct work_struct repair_work;
+};
+
+void dat_frmr_init(struct dat_frmr_pair *pair);
+DAT_RETURN dat_frmr_create(struct dat_frmr_pair *pair, size_t bytes);
+void dat_frmr_stop(struct dat_frmr_pair *pair);
+void dat_frmr_destroy(struct dat_frmr_pair *pair);
+unsigned int dat_frmr_idle(struct dat_frmr_pair *pair);
+void dat_frmr_repair_later(struct dat_frmr_pair *pair);
+void dat_frmr_posted(struct dat_frmr_pair *pair, struct dat_frmr *frmr,
+		     struct dat_object *ep);
+struct dat_object *dat_frmr_completed(struct dat_frmr *frmr);
 
 #endif /* _KDAPL_FRMR_H */

@@ -122,9 +122,20 @@ static DAT_RMR_CONTEXT lmr_rmr_context(const struct dat_lmr *lmr)
 	return lmr->privileges & DAT_MEM_PRIV_REMOTE_FLAGS ? lmr->rkey : 0;
 }
 
-/* Create an LMR in a PZ, for lmr_discard(). */
-static struct dat_lmr *lmr_new(struct dat_ia *ia, DAT_PZ_HANDLE pz,
-			       DAT_RETURN *ret)
+/**
+ * dat_lmr_new - allocate an LMR in a PZ
+ * @ia: the IA
+ * @pz: the PZ; of the same IA
+ * @size: bytes of the structure that begins with the LMR
+ * @ops: its functions; release() must put the PZ, and shutdown() the use of it
+ * @ret: out: the reason if the call fails: DAT_INVALID_HANDLE,
+ *	DAT_INSUFFICIENT_RESOURCES
+ *
+ * Context: process, may sleep.
+ * Return: the LMR, which no look-up finds, or NULL.
+ */
+struct dat_lmr *dat_lmr_new(struct dat_ia *ia, DAT_PZ_HANDLE pz, size_t size,
+			    const struct dat_object_ops *ops, DAT_RETURN *ret)
 {
 	struct dat_object *pz_obj;
 	struct dat_lmr *lmr;
@@ -132,7 +143,7 @@ static struct dat_lmr *lmr_new(struct dat_ia *ia, DAT_PZ_HANDLE pz,
 	pz_obj = enter_pz(pz, ia, ret);
 	if (!pz_obj)
 		return NULL;
-	lmr = kzalloc(sizeof(*lmr), GFP_KERNEL_ACCOUNT);
+	lmr = kzalloc(size, GFP_KERNEL_ACCOUNT);
 	if (!lmr) {
 		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
@@ -140,12 +151,12 @@ static struct dat_lmr *lmr_new(struct dat_ia *ia, DAT_PZ_HANDLE pz,
 		dat_object_put(pz_obj);
 		return NULL;
 	}
-	dat_object_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, &ia->owner, &lmr_ops);
+	dat_object_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, &ia->owner, ops);
 	lmr->pz = to_pz(pz_obj);
 	return lmr;
 }
 
-/* Reverse lmr_new(), for an LMR that has not been registered. */
+/* Reverse dat_lmr_new(), for an LMR that has not been registered. */
 static void lmr_discard(struct dat_lmr *lmr)
 {
 	dat_lmr_let_go_of_base(lmr);
@@ -281,7 +292,7 @@ DAT_RETURN kdapl_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 				     DAT_INVALID_HANDLE_IA, &ret);
 	if (!ia_obj)
 		return ret;
-	lmr = lmr_new(to_ia(ia_obj), pz_handle, &ret);
+	lmr = dat_lmr_new(to_ia(ia_obj), pz_handle, sizeof(*lmr), &lmr_ops, &ret);
 	if (!lmr)
 		goto leave;
 	lmr->mem_type = mem_type;

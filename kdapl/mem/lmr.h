@@ -64,7 +64,7 @@ struct dat_sg_mark {
  * @same_key: next LMR with the same lmr_context
  * @broken: number of broken windows that show a part of it and are being closed
  * @syncs: number of calls that are synchronising a part of it
- * @fmr: state of registration by posting, else NULL
+ * @fmr: the structure that it begins if it is registered by posting, else NULL
  */
 struct dat_lmr {
 	struct dat_object obj;
@@ -142,6 +142,10 @@ struct dat_lmr_fit {
 	u32 page_size;
 	u32 num;
 };
+
+/* lmr.c */
+struct dat_lmr *dat_lmr_new(struct dat_ia *ia, DAT_PZ_HANDLE pz, size_t size,
+			    const struct dat_object_ops *ops, DAT_RETURN *ret);
 
 /* lmr_desc.c */
 DAT_RETURN dat_lmr_describe(struct dat_lmr *lmr);

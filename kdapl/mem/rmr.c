@@ -1,87 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * rmr.c - creates, queries, repairs and frees remote memory regions
+ * rmr.c - creates, queries and frees remote memory regions
  *
  * Implements dat_rmr_create(), dat_rmr_query(), dat_rmr_renew() and dat_rmr_free().
- * Owns the MRs of an RMR: create, free and the repair work allocate and destroy them in
- * process context. rmr_window.c changes the state of the windows.
+ * frmr.c owns the MRs of an RMR and calls this file when it replaces one, in process
+ * context. rmr_window.c changes the state of the windows.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
 #include "base/account.h"
 #include "base/calls.h"
-#include "base/workqueue.h"
 #include "dev/device.h"
 #include "dev/ia.h"
 #include "mem/lmr.h"
 #include "mem/pz.h"
 #include "mem/rmr.h"
-
-/**
- * dat_rmr_handle - return the handle of an RMR
- * @rmr: the RMR
- */
-DAT_HANDLE dat_rmr_handle(const struct dat_rmr *rmr)
-{
-	return rmr->obj.handle;
-}
-
-static struct ib_mr *rmr_alloc_mr(struct dat_rmr *rmr)
-{
-	struct ib_mr *mr =
-		dat_dev_alloc_mr(rmr->pz->pd,
-				 dat_dev_max_pages(rmr->pz->pd->device));
-
-	if (IS_ERR(mr) || !dat_rmr_insert_key(rmr, mr->rkey))
-		return mr;
-	ib_dereg_mr(mr);
-	return ERR_PTR(-ENOMEM);
-}
-
-/*
- * Remove the key first: the next MR may receive the index once this MR is deregistered.
- */
-static void rmr_free_mr(struct dat_rmr *rmr, struct ib_mr *mr)
-{
-	if (!mr)
-		return;
-	dat_rmr_remove_key(rmr, mr->rkey);
-	dat_dev_dereg_mr(mr);
-}
-
-/* Free all MRs of a window. The caller has exclusive use of the window. */
-static void window_free_mrs(struct dat_rmr *rmr, struct dat_window *w)
-{
-	rmr_free_mr(rmr, w->mr);
-	rmr_free_mr(rmr, w->keys.spare);
-	rmr_free_mr(rmr, w->keys.old);
-	w->mr = NULL;
-	memset(&w->keys, 0, sizeof(w->keys));
-	w->shown.pages = 0;
-}
-
-/* Deregister the used-up MR, and allocate the next spare before it is needed. */
-static void window_renew_spare(struct dat_rmr *rmr, struct dat_window *w)
-{
-	struct ib_mr *old = NULL, *spare;
-	bool wanted;
-
-	spin_lock_bh(&rmr->lock);
-	swap(old, w->keys.old);
-	wanted = dat_frmr_wants_spare(&w->keys);
-	spin_unlock_bh(&rmr->lock);
-	rmr_free_mr(rmr, old);
-	if (!wanted)
-		return;
-	spare = rmr_alloc_mr(rmr);
-	if (IS_ERR(spare))
-		return;
-	/* Only this work sets the spare. */
-	spin_lock_bh(&rmr->lock);
-	w->keys.spare = spare;
-	spin_unlock_bh(&rmr->lock);
-}
 
 static DECLARE_WAIT_QUEUE_HEAD(repair_wq);
 
@@ -98,11 +32,23 @@ void dat_rmr_wait_for_repair(struct dat_lmr *lmr)
 	wait_event(repair_wq, !atomic_read(&lmr->broken));
 }
 
-/* The window has no MR any more, so its LMR can be released. */
-static void window_close(struct dat_window *w)
+static int rmr_insert_mr(struct dat_object *obj, const struct ib_mr *mr)
 {
+	return xa_insert_bh(&obj->ia->rmrs, dat_key_index(mr->rkey), to_rmr(obj),
+			    GFP_KERNEL_ACCOUNT);
+}
+
+static void rmr_remove_mr(struct dat_object *obj, const struct ib_mr *mr)
+{
+	xa_erase_bh(&obj->ia->rmrs, dat_key_index(mr->rkey));
+}
+
+/* Only the caller uses the window, which has no MR any more. */
+static void window_release(struct dat_frmr_pair *pair, struct dat_frmr *frmr)
+{
+	struct dat_window *w = container_of(frmr, struct dat_window, frmr);
 	struct dat_lmr *lmr = w->lmr;
-	bool broken = lmr && w->state == DAT_WINDOW_BROKEN;
+	bool broken = lmr && frmr->state == DAT_FRMR_BROKEN;
 
 	if (broken)
 		kref_get(&lmr->obj.ref);
@@ -114,85 +60,21 @@ static void window_close(struct dat_window *w)
 	}
 }
 
-static void rmr_repair(struct work_struct *work)
-{
-	struct dat_rmr *rmr = container_of(work, struct dat_rmr, repair_work);
-	unsigned int i;
-
-	/* The device still exists: rmr_shutdown() waits for this work. */
-	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
-		struct dat_window *w = &rmr->windows[i];
-		struct ib_mr *mr;
-
-		/* Only this work uses a broken window. */
-		if (READ_ONCE(w->state) != DAT_WINDOW_BROKEN) {
-			window_renew_spare(rmr, w);
-			continue;
-		}
-		window_free_mrs(rmr, w);
-		window_close(w);
-		mr = rmr_alloc_mr(rmr);
-		if (IS_ERR(mr))
-			continue;
-		spin_lock_bh(&rmr->lock);
-		w->mr = mr;
-		w->dead_key = mr->rkey;
-		w->state = DAT_WINDOW_IDLE;
-		spin_unlock_bh(&rmr->lock);
-	}
-	dat_object_put(&rmr->obj);
-}
-
-static unsigned int rmr_outstanding(struct dat_rmr *rmr,
-				    struct dat_object **ep)
-{
-	unsigned int outstanding;
-
-	spin_lock_bh(&rmr->lock);
-	outstanding = rmr->outstanding;
-	*ep = outstanding ? rmr->bind_ep : NULL;
-	if (*ep)
-		kref_get(&(*ep)->ref);
-	spin_unlock_bh(&rmr->lock);
-	return outstanding;
-}
-
-/*
- * An MR must not be destroyed while a queued work request names it. Binds complete by
- * themselves. If they do not, ops->progress() breaks their connection.
- */
-static void rmr_wait_for_binds(struct dat_rmr *rmr)
-{
-	unsigned int waited;
-	struct dat_object *ep;
-
-	for (waited = 0; rmr_outstanding(rmr, &ep); waited++) {
-		ep->ops->progress(ep, waited);
-		dat_object_put(ep);
-	}
-}
+static const struct dat_frmr_ops rmr_frmr_ops = {
+	.insert_mr = rmr_insert_mr,
+	.remove_mr = rmr_remove_mr,
+	.release = window_release,
+};
 
 static void rmr_shutdown(struct dat_object *obj)
 {
 	struct dat_rmr *rmr = to_rmr(obj);
-	unsigned int i;
 
-	/* Binds that hold the lock complete; later binds see is_down. */
-	spin_lock_bh(&rmr->lock);
-	spin_unlock_bh(&rmr->lock);
-	rmr_wait_for_binds(rmr);
-	if (cancel_work_sync(&rmr->repair_work))
-		dat_object_put(obj);
-	spin_lock_bh(&rmr->lock);
-	rmr->current_window = DAT_RMR_NO_WINDOW;
-	spin_unlock_bh(&rmr->lock);
-	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
-		struct dat_window *w = &rmr->windows[i];
-
-		window_free_mrs(rmr, w);
-		window_close(w);
-		w->state = DAT_WINDOW_BROKEN;
-	}
+	dat_frmr_stop(&rmr->pair);
+	spin_lock_bh(&rmr->pair.lock);
+	rmr->pair.current_frmr = DAT_FRMR_NONE;
+	spin_unlock_bh(&rmr->pair.lock);
+	dat_frmr_destroy(&rmr->pair);
 	dat_object_use_put(&rmr->pz->obj);
 }
 
@@ -209,30 +91,12 @@ static const struct dat_object_ops rmr_ops = {
 	.release = rmr_release,
 };
 
-static DAT_RETURN rmr_charge(struct dat_rmr *rmr)
-{
-	u32 pages = dat_dev_max_pages(rmr->pz->pd->device);
-
-	if (!dat_object_charge(&rmr->obj,
-			       sizeof(*rmr) + DAT_BYTES_HANDLE +
-			       DAT_RMR_WINDOWS * DAT_FRMR_MRS *
-			       dat_bytes_mr(pages)))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-	if (!dat_object_charge_hca(&rmr->obj, DAT_HCA_OBJECT,
-				   DAT_RMR_WINDOWS * DAT_FRMR_MRS))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY_REGION);
-	return DAT_SUCCESS;
-}
-
 static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope,
 			     DAT_RMR_HANDLE *rmr_handle)
 {
 	struct dat_object *pz_obj;
 	struct dat_rmr *rmr;
 	DAT_RETURN ret;
-	unsigned int i;
 
 	if (!rmr_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
@@ -256,33 +120,23 @@ static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope,
 	kref_get(&pz_obj->ref);
 	rmr->pz = to_pz(pz_obj);
 	rmr->scope = scope;
-	rmr->current_window = DAT_RMR_NO_WINDOW;
-	spin_lock_init(&rmr->lock);
-	INIT_WORK(&rmr->repair_work, rmr_repair);
+	rmr->pair = (struct dat_frmr_pair){
+		.obj = &rmr->obj,
+		.ops = &rmr_frmr_ops,
+		.pd = rmr->pz->pd,
+		.list_len = dat_dev_max_pages(rmr->pz->pd->device),
+		.frmr = { &rmr->windows[0].frmr, &rmr->windows[1].frmr },
+	};
+	dat_frmr_init(&rmr->pair);
 
-	ret = rmr_charge(rmr);
-	if (ret)
-		goto down;
-	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
-		struct ib_mr *mr = rmr_alloc_mr(rmr);
-
-		if (IS_ERR(mr)) {
-			ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-					DAT_RESOURCE_MEMORY_REGION);
-			goto down;
-		}
-		rmr->windows[i].mr = mr;
-		rmr->windows[i].dead_key = mr->rkey;
+	ret = dat_frmr_create(&rmr->pair, sizeof(*rmr) + DAT_BYTES_HANDLE) ?:
+	      dat_object_publish(&rmr->obj);
+	if (ret) {
+		dat_object_shutdown(&rmr->obj);
+		dat_object_put(&rmr->obj);
+		goto leave;
 	}
-	ret = dat_object_publish(&rmr->obj);
-	if (ret)
-		goto down;
 	*rmr_handle = rmr->obj.handle;
-	goto leave;
-
-down:
-	dat_object_shutdown(&rmr->obj);
-	dat_object_put(&rmr->obj);
 leave:
 	dat_object_put_live(pz_obj);
 	return ret;
@@ -348,6 +202,7 @@ DAT_RETURN kdapl_rmr_query(DAT_RMR_HANDLE rmr_handle,
 			   DAT_RMR_PARAM *rmr_param)
 {
 	struct dat_object *obj;
+	struct dat_window *w;
 	struct dat_rmr *rmr;
 
 	if (rmr_param_mask & ~DAT_RMR_FIELD_ALL)
@@ -365,16 +220,15 @@ DAT_RETURN kdapl_rmr_query(DAT_RMR_HANDLE rmr_handle,
 		.rmr_scope = rmr->scope,
 		.va_type = DAT_VA_TYPE_VA,
 	};
-	spin_lock_bh(&rmr->lock);
-	if (rmr->current_window != DAT_RMR_NO_WINDOW) {
-		struct dat_window *w = &rmr->windows[rmr->current_window];
-
+	spin_lock_bh(&rmr->pair.lock);
+	w = dat_rmr_window(rmr);
+	if (w) {
 		rmr_param->lmr_triplet = w->triplet;
 		rmr_param->va_type = w->va_type;
 		rmr_param->mem_priv = w->privileges;
-		rmr_param->rmr_context = w->mr->rkey;
+		rmr_param->rmr_context = w->frmr.mr->rkey;
 	}
-	spin_unlock_bh(&rmr->lock);
+	spin_unlock_bh(&rmr->pair.lock);
 	dat_object_put(obj);
 	return DAT_SUCCESS;
 }
@@ -400,7 +254,7 @@ DAT_RETURN dat_rmr_renew(DAT_RMR_HANDLE rmr_handle)
 	obj = dat_object_get(rmr_handle, DAT_HANDLE_TYPE_RMR);
 	if (!obj)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
-	flush_work(&to_rmr(obj)->repair_work);
+	flush_work(&to_rmr(obj)->pair.repair_work);
 	dat_object_put(obj);
 	return DAT_SUCCESS;
 }

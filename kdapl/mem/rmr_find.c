@@ -11,32 +11,6 @@
 #include "mem/lmr.h"
 #include "mem/rmr.h"
 
-/**
- * dat_rmr_insert_key - insert an RMR into the table by the index of a key
- * @rmr: the RMR
- * @key: any context with that index
- *
- * Context: process, may sleep.
- * Return: 0 or a negative errno.
- */
-int dat_rmr_insert_key(struct dat_rmr *rmr, u32 key)
-{
-	return xa_insert_bh(&rmr->obj.ia->rmrs, dat_key_index(key), rmr,
-			    GFP_KERNEL_ACCOUNT);
-}
-
-/**
- * dat_rmr_remove_key - reverse dat_rmr_insert_key()
- * @rmr: the RMR
- * @key: the key that was passed to dat_rmr_insert_key()
- *
- * Context: process.
- */
-void dat_rmr_remove_key(struct dat_rmr *rmr, u32 key)
-{
-	xa_erase_bh(&rmr->obj.ia->rmrs, dat_key_index(key));
-}
-
 static struct dat_lmr *find_lmr(struct dat_ia *ia, DAT_RMR_CONTEXT context)
 {
 	struct dat_lmr *lmr = xa_load(&ia->lmrs, dat_key_index(context));
@@ -94,10 +68,10 @@ static DAT_RETURN check_rmr(struct dat_rmr *rmr, const DAT_RMR_TRIPLET *triplet,
 	struct dat_window *w;
 	DAT_RETURN ret;
 
-	spin_lock_bh(&rmr->lock);
-	w = &rmr->windows[rmr->current_window];
-	if (rmr->obj.is_down || rmr->current_window == DAT_RMR_NO_WINDOW ||
-	    w->dead_key != triplet->rmr_context) {
+	spin_lock_bh(&rmr->pair.lock);
+	w = dat_rmr_window(rmr);
+	if (rmr->obj.is_down || !w ||
+	    w->frmr.dead_key != triplet->rmr_context) {
 		ret = DAT_ERROR(DAT_PROTECTION_VIOLATION,
 				DAT_PROTECTION_RDMA_WRITE);
 	} else if (!window_covers(w, triplet)) {
@@ -106,10 +80,10 @@ static DAT_RETURN check_rmr(struct dat_rmr *rmr, const DAT_RMR_TRIPLET *triplet,
 		ret = DAT_ERROR(DAT_PRIVILEGES_VIOLATION,
 				DAT_PRIVILEGES_RDMA_WRITE);
 	} else {
-		*lkey = w->mr->lkey;
+		*lkey = w->frmr.mr->lkey;
 		ret = DAT_SUCCESS;
 	}
-	spin_unlock_bh(&rmr->lock);
+	spin_unlock_bh(&rmr->pair.lock);
 	return ret;
 }
 

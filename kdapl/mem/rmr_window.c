@@ -4,20 +4,12 @@
  *
  * Maps an LMR into a window before a bind, and processes completions of binds and
  * invalidations by peers. The posting code and the completion code call it, in any
- * context. If a bind fails, this file marks windows as broken, and the repair work in
- * rmr.c replaces their MRs.
+ * context. If a bind fails, this file marks windows as broken, and the repair work of
+ * frmr.c replaces their MRs.
  */
-#include "base/workqueue.h"
 #include "dev/device.h"
 #include "mem/lmr.h"
 #include "mem/rmr.h"
-
-static void rmr_repair_later(struct dat_rmr *rmr)
-{
-	kref_get(&rmr->obj.ref);
-	if (!queue_work(kdapl_mr_wq, &rmr->repair_work))
-		dat_object_put(&rmr->obj);
-}
 
 static bool is_same(const struct dat_shown *a, const struct dat_shown *b)
 {
@@ -48,12 +40,13 @@ int dat_window_map(struct dat_window *window, const struct dat_lmr *lmr,
 		.length = part->segment_length,
 		.iova = iova,
 	};
-	struct ib_mr *mr = window->mr;
+	struct ib_mr *mr = window->frmr.mr;
 	int err;
 
-	if (is_same(&window->shown, &shown)) {
+	/* The page list of a new MR is empty. */
+	if (window->frmr.used && is_same(&window->shown, &shown)) {
 		ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
-		window->keys.used++;
+		window->frmr.used++;
 		return 0;
 	}
 	/* Even if the mapping fails, the old page list is no longer valid. */
@@ -61,7 +54,7 @@ int dat_window_map(struct dat_window *window, const struct dat_lmr *lmr,
 	err = dat_lmr_map_mr(lmr, mr, shown.address, shown.length, iova);
 	if (err)
 		return err;
-	window->keys.used++;
+	window->frmr.used++;
 	if (dat_dev_keeps_pages(mr->device))
 		window->shown = shown;
 	return 0;
@@ -90,7 +83,7 @@ void dat_window_clear(struct dat_window *window)
 static void window_retire(struct dat_window *window)
 {
 	dat_window_clear(window);
-	window->state = DAT_WINDOW_IDLE;
+	window->frmr.state = DAT_FRMR_IDLE;
 }
 
 static void window_bound(struct dat_window *window)
@@ -98,28 +91,37 @@ static void window_bound(struct dat_window *window)
 	if (window->revoked)
 		window_retire(window);
 	else
-		window->state = DAT_WINDOW_BOUND;
+		window->frmr.state = DAT_FRMR_VALID;
 }
 
 static void window_break(struct dat_rmr *rmr, struct dat_window *window)
 {
-	window->state = DAT_WINDOW_BROKEN;
+	window->frmr.state = DAT_FRMR_BROKEN;
 	if (window->lmr)
 		atomic_inc(&window->lmr->broken);
-	rmr_repair_later(rmr);
+	dat_frmr_repair_later(&rmr->pair);
 }
 
 static unsigned int rmr_open_window(const struct dat_rmr *rmr)
 {
-	unsigned int i, found = DAT_RMR_NO_WINDOW;
+	unsigned int i, found = DAT_FRMR_NONE;
 
-	for (i = 0; i < DAT_RMR_WINDOWS; i++)
-		if ((rmr->windows[i].state == DAT_WINDOW_BINDING &&
-		     !rmr->windows[i].revoked) ||
-		    (rmr->windows[i].state == DAT_WINDOW_BOUND &&
-		     found == DAT_RMR_NO_WINDOW))
+	for (i = 0; i < DAT_FRMR_PAIR; i++) {
+		const struct dat_window *w = &rmr->windows[i];
+
+		if ((w->frmr.state == DAT_FRMR_POSTED && !w->revoked) ||
+		    (w->frmr.state == DAT_FRMR_VALID && found == DAT_FRMR_NONE))
 			found = i;
+	}
 	return found;
+}
+
+/* Return a window of a bind, if it is in the state that the bind has set; or NULL. */
+static struct dat_window *window_of(struct dat_rmr *rmr, unsigned int i,
+				    enum dat_frmr_state state)
+{
+	return i != DAT_FRMR_NONE && rmr->windows[i].frmr.state == state ?
+		       &rmr->windows[i] : NULL;
 }
 
 /*
@@ -127,17 +129,14 @@ static unsigned int rmr_open_window(const struct dat_rmr *rmr)
  * same: rxe, for example, flushes requests that it has already executed. kdapl
  * therefore trusts neither window and closes both by replacing their MRs.
  */
-static void rmr_bind_failed(struct dat_rmr *rmr, u8 bind)
+static void rmr_bind_failed(struct dat_rmr *rmr, unsigned int new,
+			    struct dat_window *closed)
 {
-	unsigned int new = DAT_BIND_NEW(bind), old = DAT_BIND_OLD(bind);
-
-	/* The window is already broken if the bind that should have opened it failed. */
-	if (old != DAT_RMR_NO_WINDOW &&
-	    rmr->windows[old].state == DAT_WINDOW_UNBINDING)
-		window_break(rmr, &rmr->windows[old]);
-	if (new != DAT_RMR_NO_WINDOW)
+	if (closed)
+		window_break(rmr, closed);
+	if (new != DAT_FRMR_NONE)
 		window_break(rmr, &rmr->windows[new]);
-	rmr->current_window = rmr_open_window(rmr);
+	rmr->pair.current_frmr = rmr_open_window(rmr);
 }
 
 /**
@@ -150,26 +149,26 @@ static void rmr_bind_failed(struct dat_rmr *rmr, u8 bind)
  */
 void dat_rmr_bound(struct dat_rmr *rmr, u8 bind, enum ib_wc_status status)
 {
-	struct dat_object *ep = NULL;
+	struct dat_window *opened, *closed;
+	struct dat_object *ep;
 
-	spin_lock_bh(&rmr->lock);
+	spin_lock_bh(&rmr->pair.lock);
+	/*
+	 * The next bind may already have begun to unbind the new window. The old one is
+	 * already broken if the bind that should have opened it failed.
+	 */
+	opened = window_of(rmr, DAT_BIND_NEW(bind), DAT_FRMR_POSTED);
+	closed = window_of(rmr, DAT_BIND_OLD(bind), DAT_FRMR_INVALIDATING);
 	if (status != IB_WC_SUCCESS) {
-		rmr_bind_failed(rmr, bind);
+		rmr_bind_failed(rmr, DAT_BIND_NEW(bind), closed);
 	} else {
-		unsigned int new = DAT_BIND_NEW(bind);
-		unsigned int old = DAT_BIND_OLD(bind);
-
-		/* The next bind may already have begun to unbind the window. */
-		if (new != DAT_RMR_NO_WINDOW &&
-		    rmr->windows[new].state == DAT_WINDOW_BINDING)
-			window_bound(&rmr->windows[new]);
-		if (old != DAT_RMR_NO_WINDOW &&
-		    rmr->windows[old].state == DAT_WINDOW_UNBINDING)
-			window_retire(&rmr->windows[old]);
+		if (opened)
+			window_bound(opened);
+		if (closed)
+			window_retire(closed);
 	}
-	if (!--rmr->outstanding)
-		swap(ep, rmr->bind_ep);
-	spin_unlock_bh(&rmr->lock);
+	ep = dat_frmr_completed(&rmr->windows[0].frmr);
+	spin_unlock_bh(&rmr->pair.lock);
 
 	if (ep)
 		dat_object_put(ep);
@@ -189,62 +188,21 @@ void dat_rmr_revoke(struct dat_rmr *rmr, DAT_RMR_CONTEXT context)
 {
 	unsigned int i;
 
-	spin_lock_bh(&rmr->lock);
-	for (i = 0; i < DAT_RMR_WINDOWS && !rmr->obj.is_down; i++) {
+	spin_lock_bh(&rmr->pair.lock);
+	for (i = 0; i < DAT_FRMR_PAIR && !rmr->obj.is_down; i++) {
 		struct dat_window *window = &rmr->windows[i];
 
-		if (window->dead_key != context)
+		if (window->frmr.dead_key != context)
 			continue;
 		/* An invalidation that is already posted does no harm. */
-		if (window->state == DAT_WINDOW_BOUND)
+		if (window->frmr.state == DAT_FRMR_VALID)
 			window_retire(window);
-		else if (window->state == DAT_WINDOW_BINDING)
+		else if (window->frmr.state == DAT_FRMR_POSTED)
 			window->revoked = true;
 		else
 			continue;
-		if (rmr->current_window == i)
-			rmr->current_window = DAT_RMR_NO_WINDOW;
+		if (rmr->pair.current_frmr == i)
+			rmr->pair.current_frmr = DAT_FRMR_NONE;
 	}
-	spin_unlock_bh(&rmr->lock);
-}
-
-/* Return false if all contexts of the MR are used up and no spare MR is ready. */
-static bool window_renew(struct dat_rmr *rmr, struct dat_window *window)
-{
-	if (!dat_frmr_renew(&window->mr, &window->keys)) {
-		window->state = DAT_WINDOW_BROKEN;
-		rmr_repair_later(rmr);
-		return false;
-	}
-	if (unlikely(!window->keys.used && window->mr)) {
-		window->dead_key = window->mr->rkey;
-		window->shown.pages = 0;
-	}
-	if (unlikely(dat_frmr_wants_work(&window->keys)))
-		rmr_repair_later(rmr);
-	return true;
-}
-
-/**
- * dat_rmr_idle_window - find the window for the next bind
- * @rmr: the RMR; the caller holds its lock
- *
- * The caller must no longer need the other window.
- *
- * Context: any.
- * Return: its index, or DAT_RMR_NO_WINDOW.
- */
-unsigned int dat_rmr_idle_window(struct dat_rmr *rmr)
-{
-	unsigned int i;
-
-	for (i = 0; i < DAT_RMR_WINDOWS; i++) {
-		if (rmr->windows[i].state == DAT_WINDOW_IDLE &&
-		    window_renew(rmr, &rmr->windows[i]))
-			break;
-		/* Retry a replacement that failed for lack of memory. */
-		if (rmr->windows[i].state == DAT_WINDOW_BROKEN)
-			rmr_repair_later(rmr);
-	}
-	return i;
+	spin_unlock_bh(&rmr->pair.lock);
 }

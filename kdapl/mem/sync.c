@@ -14,7 +14,6 @@
 #include "dev/device.h"
 #include "dev/ia.h"
 #include "mem/fmr.h"
-#include "mem/lmr.h"
 
 /*
  * Must caches be written back? On a coherent device the DMA API has work only if it
@@ -121,12 +120,12 @@ static bool sync_fmr(struct dat_lmr *lmr, const DAT_LMR_TRIPLET *seg,
 {
 	bool ok;
 
-	spin_lock_bh(&lmr->fmr->lock);
+	spin_lock_bh(&lmr->fmr->pair.lock);
 	ok = lmr->lkey == seg->lmr_context &&
 	     dat_lmr_covers(lmr, seg->virtual_address, seg->segment_length);
 	if (ok && !check_only)
 		sync_range(lmr, seg->virtual_address, seg->segment_length, dir);
-	spin_unlock_bh(&lmr->fmr->lock);
+	spin_unlock_bh(&lmr->fmr->pair.lock);
 	return ok;
 }
 

@@ -385,17 +385,17 @@ static void a_bind_that_fails_fails_its_connection(struct kunit *test)
 
 	memset(&rmr, 0, sizeof(rmr));
 	kref_init(&rmr.obj.ref);
-	spin_lock_init(&rmr.lock);
+	spin_lock_init(&rmr.pair.lock);
 	rmr.obj.handle = &rmr;
-	rmr.current_window = DAT_RMR_NO_WINDOW;
+	rmr.pair.current_frmr = DAT_FRMR_NONE;
 	/* More binds are outstanding, so the RMR keeps its EP. */
-	rmr.outstanding = 1000;
+	rmr.windows[0].frmr.pending = 1000;
 	for (status = IB_WC_SUCCESS; status <= IB_WC_GENERAL_ERR; status++) {
 		struct dat_dto *dto = post(test);
 
 		dto->op = DAT_DTO_BIND_MW;
 		dto->rmr = &rmr;
-		dto->bind = DAT_RMR_NO_WINDOW | DAT_RMR_NO_WINDOW << 2;
+		dto->bind = DAT_BIND(DAT_FRMR_NONE, DAT_FRMR_NONE);
 		kref_get(&rmr.obj.ref);
 		KUNIT_ASSERT_TRUE(test, finish(dto, status));
 		KUNIT_EXPECT_EQ(test, DAT_RMR_BIND_COMPLETION_EVENT,

@@ -7,12 +7,13 @@
 #include "fake.h"
 
 #include "../../../kdapl/ep/rmr_bind.c"
+#include "../../../kdapl/mem/frmr.c"
 #include "../../../kdapl/mem/rmr_window.c"
 
 #define ADDRESS		0x10000ULL
 #define LENGTH		0x1000u
 #define KEY		0x00abcd12u
-#define NONE		DAT_RMR_NO_WINDOW
+#define NONE		DAT_FRMR_NONE
 
 #define REMOTE_READ	DAT_MEM_PRIV_REMOTE_READ_FLAG
 #define REMOTE_WRITE	DAT_MEM_PRIV_REMOTE_WRITE_FLAG
@@ -48,10 +49,12 @@ static int rmr_bind_test_init(struct kunit *test)
 	keep(&rmr.obj);
 	keep(&ep.obj);
 	repairs = 0;
-	spin_lock_init(&rmr.lock);
-	INIT_WORK(&rmr.repair_work, repair);
+	rmr.pair.obj = &rmr.obj;
+	rmr.pair.frmr[0] = &rmr.windows[0].frmr;
+	rmr.pair.frmr[1] = &rmr.windows[1].frmr;
+	dat_frmr_init(&rmr.pair);
+	INIT_WORK(&rmr.pair.repair_work, repair);
 	rmr.pz = &pz;
-	rmr.current_window = NONE;
 	xa_init_flags(&ia.lmrs, XA_FLAGS_LOCK_BH);
 	lmr.pz = &pz;
 	lmr.address = ADDRESS;
@@ -63,7 +66,7 @@ static int rmr_bind_test_init(struct kunit *test)
 
 static void rmr_bind_test_exit(struct kunit *test)
 {
-	flush_work(&rmr.repair_work);
+	flush_work(&rmr.pair.repair_work);
 	dat_lmr_remove(&lmr);
 	xa_destroy(&ia.lmrs);
 }
@@ -198,29 +201,28 @@ static void a_slot_remembers_both_windows(struct kunit *test)
 	}
 }
 
-static void set_states(enum dat_window_state first,
-		       enum dat_window_state second)
+static void set_states(enum dat_frmr_state first, enum dat_frmr_state second)
 {
-	rmr.windows[0].state = first;
-	rmr.windows[1].state = second;
+	rmr.windows[0].frmr.state = first;
+	rmr.windows[1].frmr.state = second;
 }
 
 /* The window of an outstanding bind is newer than the bound window. */
 static unsigned int expected_open(unsigned int first, unsigned int second)
 {
-	if (second == DAT_WINDOW_BINDING)
+	if (second == DAT_FRMR_POSTED)
 		return 1;
-	if (first == DAT_WINDOW_BINDING || first == DAT_WINDOW_BOUND)
+	if (first == DAT_FRMR_POSTED || first == DAT_FRMR_VALID)
 		return 0;
-	return second == DAT_WINDOW_BOUND ? 1 : NONE;
+	return second == DAT_FRMR_VALID ? 1 : NONE;
 }
 
 static void the_newest_window_is_the_open_one(struct kunit *test)
 {
 	unsigned int first, second;
 
-	for (first = 0; first <= DAT_WINDOW_BROKEN; first++) {
-		for (second = 0; second <= DAT_WINDOW_BROKEN; second++) {
+	for (first = 0; first <= DAT_FRMR_BROKEN; first++) {
+		for (second = 0; second <= DAT_FRMR_BROKEN; second++) {
 			set_states(first, second);
 			KUNIT_EXPECT_EQ_MSG(test, expected_open(first, second),
 					    rmr_open_window(&rmr), "%u, %u",
@@ -233,14 +235,14 @@ static void only_an_idle_window_can_be_bound(struct kunit *test)
 {
 	unsigned int first, second, expected;
 
-	for (first = 0; first < DAT_WINDOW_BROKEN; first++) {
-		for (second = 0; second < DAT_WINDOW_BROKEN; second++) {
+	for (first = 0; first < DAT_FRMR_BROKEN; first++) {
+		for (second = 0; second < DAT_FRMR_BROKEN; second++) {
 			set_states(first, second);
-			expected = first == DAT_WINDOW_IDLE  ? 0 :
-				   second == DAT_WINDOW_IDLE ? 1 :
-							       NONE;
+			expected = first == DAT_FRMR_IDLE  ? 0 :
+				   second == DAT_FRMR_IDLE ? 1 :
+							     NONE;
 			KUNIT_EXPECT_EQ(test, expected,
-					dat_rmr_idle_window(&rmr));
+					dat_frmr_idle(&rmr.pair));
 		}
 	}
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
@@ -248,9 +250,9 @@ static void only_an_idle_window_can_be_bound(struct kunit *test)
 
 static void a_broken_window_is_repaired_on_demand(struct kunit *test)
 {
-	set_states(DAT_WINDOW_BROKEN, DAT_WINDOW_IDLE);
-	KUNIT_EXPECT_EQ(test, 1, dat_rmr_idle_window(&rmr));
-	flush_work(&rmr.repair_work);
+	set_states(DAT_FRMR_BROKEN, DAT_FRMR_IDLE);
+	KUNIT_EXPECT_EQ(test, 1, dat_frmr_idle(&rmr.pair));
+	flush_work(&rmr.pair.repair_work);
 	KUNIT_EXPECT_EQ(test, 1, repairs);
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
 }
@@ -258,21 +260,17 @@ static void a_broken_window_is_repaired_on_demand(struct kunit *test)
 /* Simulates a posted bind of a window that maps the LMR. */
 static void posted(unsigned int new, unsigned int old)
 {
-	kref_get(&rmr.obj.ref);
-	if (!rmr.outstanding++) {
-		kref_get(&ep.obj.ref);
-		rmr.bind_ep = &ep.obj;
-	}
+	dat_frmr_posted(&rmr.pair, &rmr.windows[0].frmr, &ep.obj);
 	if (old != NONE)
-		rmr.windows[old].state = DAT_WINDOW_UNBINDING;
+		rmr.windows[old].frmr.state = DAT_FRMR_INVALIDATING;
 	if (new != NONE) {
-		rmr.windows[new].state = DAT_WINDOW_BINDING;
+		rmr.windows[new].frmr.state = DAT_FRMR_POSTED;
 		rmr.windows[new].lmr = &lmr;
 		rmr.windows[new].privileges = REMOTE_READ;
 		dat_object_use_get(&lmr.obj);
 		kref_get(&lmr.obj.ref);
 	}
-	rmr.current_window = new;
+	rmr.pair.current_frmr = new;
 }
 
 static void bound(unsigned int new, unsigned int old, enum ib_wc_status status)
@@ -285,10 +283,10 @@ static void a_bind_opens_its_window(struct kunit *test)
 	posted(0, NONE);
 	KUNIT_EXPECT_EQ(test, 2, kref_read(&ep.obj.ref));
 	bound(0, NONE, IB_WC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BOUND, rmr.windows[0].state);
-	KUNIT_EXPECT_EQ(test, 0, rmr.current_window);
-	KUNIT_EXPECT_EQ(test, 0, rmr.outstanding);
-	KUNIT_EXPECT_NULL(test, rmr.bind_ep);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_VALID, rmr.windows[0].frmr.state);
+	KUNIT_EXPECT_EQ(test, 0, rmr.pair.current_frmr);
+	KUNIT_EXPECT_EQ(test, 0, rmr.windows[0].frmr.pending);
+	KUNIT_EXPECT_NULL(test, rmr.windows[0].frmr.ep);
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&ep.obj.ref));
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));
@@ -301,11 +299,11 @@ static void the_next_bind_closes_the_one_before(struct kunit *test)
 	posted(1, 0);
 	KUNIT_EXPECT_EQ(test, 2, atomic_read(&lmr.obj.users));
 	bound(1, 0, IB_WC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_IDLE, rmr.windows[0].state);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_IDLE, rmr.windows[0].frmr.state);
 	KUNIT_EXPECT_NULL(test, rmr.windows[0].lmr);
 	KUNIT_EXPECT_EQ(test, DAT_MEM_PRIV_NONE_FLAG,
 			rmr.windows[0].privileges);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BOUND, rmr.windows[1].state);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_VALID, rmr.windows[1].frmr.state);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));
 	KUNIT_EXPECT_EQ(test, 2, kref_read(&lmr.obj.ref));
 }
@@ -316,7 +314,7 @@ static void an_unbind_lets_go_of_the_lmr(struct kunit *test)
 	bound(0, NONE, IB_WC_SUCCESS);
 	posted(NONE, 0);
 	bound(NONE, 0, IB_WC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_IDLE, rmr.windows[0].state);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_IDLE, rmr.windows[0].frmr.state);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&lmr.obj.users));
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&lmr.obj.ref));
 }
@@ -326,14 +324,14 @@ static void binds_can_follow_each_other(struct kunit *test)
 {
 	posted(0, NONE);
 	posted(1, 0);
-	KUNIT_EXPECT_EQ(test, 2, rmr.outstanding);
+	KUNIT_EXPECT_EQ(test, 2, rmr.windows[0].frmr.pending);
 	bound(0, NONE, IB_WC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_UNBINDING, rmr.windows[0].state);
-	KUNIT_EXPECT_PTR_EQ(test, &ep, rmr.bind_ep);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_INVALIDATING, rmr.windows[0].frmr.state);
+	KUNIT_EXPECT_PTR_EQ(test, &ep.obj, rmr.windows[0].frmr.ep);
 	KUNIT_EXPECT_EQ(test, 2, kref_read(&ep.obj.ref));
 	bound(1, 0, IB_WC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_IDLE, rmr.windows[0].state);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BOUND, rmr.windows[1].state);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_IDLE, rmr.windows[0].frmr.state);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_VALID, rmr.windows[1].frmr.state);
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&ep.obj.ref));
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
 }
@@ -345,10 +343,10 @@ static void a_failed_bind_breaks_both_windows(struct kunit *test)
 	bound(0, NONE, IB_WC_SUCCESS);
 	posted(1, 0);
 	bound(1, 0, IB_WC_WR_FLUSH_ERR);
-	flush_work(&rmr.repair_work);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BROKEN, rmr.windows[0].state);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BROKEN, rmr.windows[1].state);
-	KUNIT_EXPECT_EQ(test, NONE, rmr.current_window);
+	flush_work(&rmr.pair.repair_work);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_BROKEN, rmr.windows[0].frmr.state);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_BROKEN, rmr.windows[1].frmr.state);
+	KUNIT_EXPECT_EQ(test, NONE, rmr.pair.current_frmr);
 	KUNIT_EXPECT_EQ(test, 2, atomic_read(&lmr.broken));
 	KUNIT_EXPECT_EQ(test, 2, atomic_read(&lmr.obj.users));
 	KUNIT_EXPECT_GE(test, repairs, 1);
@@ -360,12 +358,12 @@ static void two_failed_binds_break_each_window_once(struct kunit *test)
 	posted(0, NONE);
 	posted(1, 0);
 	bound(0, NONE, IB_WC_WR_FLUSH_ERR);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BROKEN, rmr.windows[0].state);
-	KUNIT_EXPECT_EQ(test, 1, rmr.current_window);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_BROKEN, rmr.windows[0].frmr.state);
+	KUNIT_EXPECT_EQ(test, 1, rmr.pair.current_frmr);
 	bound(1, 0, IB_WC_WR_FLUSH_ERR);
-	KUNIT_EXPECT_EQ(test, NONE, rmr.current_window);
+	KUNIT_EXPECT_EQ(test, NONE, rmr.pair.current_frmr);
 	KUNIT_EXPECT_EQ(test, 2, atomic_read(&lmr.broken));
-	flush_work(&rmr.repair_work);
+	flush_work(&rmr.pair.repair_work);
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
 }
 
@@ -375,10 +373,10 @@ static void a_bind_flushed_at_once_changes_nothing(struct kunit *test)
 	posted(0, NONE);
 	bound(0, NONE, IB_WC_SUCCESS);
 	kref_get(&rmr.obj.ref);
-	rmr.outstanding++;
+	rmr.windows[0].frmr.pending++;
 	bound(NONE, NONE, IB_WC_WR_FLUSH_ERR);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BOUND, rmr.windows[0].state);
-	KUNIT_EXPECT_EQ(test, 0, rmr.current_window);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_VALID, rmr.windows[0].frmr.state);
+	KUNIT_EXPECT_EQ(test, 0, rmr.pair.current_frmr);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&lmr.broken));
 	KUNIT_EXPECT_EQ(test, 0, repairs);
 }
@@ -387,12 +385,12 @@ static void a_peer_closes_the_open_window(struct kunit *test)
 {
 	posted(0, NONE);
 	bound(0, NONE, IB_WC_SUCCESS);
-	rmr.windows[0].dead_key = KEY;
+	rmr.windows[0].frmr.dead_key = KEY;
 	dat_rmr_revoke(&rmr, KEY ^ 1);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BOUND, rmr.windows[0].state);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_VALID, rmr.windows[0].frmr.state);
 	dat_rmr_revoke(&rmr, KEY);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_IDLE, rmr.windows[0].state);
-	KUNIT_EXPECT_EQ(test, NONE, rmr.current_window);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_IDLE, rmr.windows[0].frmr.state);
+	KUNIT_EXPECT_EQ(test, NONE, rmr.pair.current_frmr);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&lmr.obj.users));
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&lmr.obj.ref));
 	/* Revoking an idle window has no effect. */
@@ -404,19 +402,19 @@ static void a_peer_closes_the_open_window(struct kunit *test)
 static void a_peer_may_be_faster_than_the_completion(struct kunit *test)
 {
 	posted(0, NONE);
-	rmr.windows[0].dead_key = KEY;
+	rmr.windows[0].frmr.dead_key = KEY;
 	dat_rmr_revoke(&rmr, KEY);
-	KUNIT_EXPECT_EQ(test, NONE, rmr.current_window);
+	KUNIT_EXPECT_EQ(test, NONE, rmr.pair.current_frmr);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));
 	/* Another bind follows, which has no window to unbind. */
 	posted(1, NONE);
 	bound(0, NONE, IB_WC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_IDLE, rmr.windows[0].state);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_IDLE, rmr.windows[0].frmr.state);
 	KUNIT_EXPECT_FALSE(test, rmr.windows[0].revoked);
-	KUNIT_EXPECT_EQ(test, 1, rmr.current_window);
+	KUNIT_EXPECT_EQ(test, 1, rmr.pair.current_frmr);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));
 	bound(1, NONE, IB_WC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_BOUND, rmr.windows[1].state);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_VALID, rmr.windows[1].frmr.state);
 }
 
 /* A window that the owner is closing stays in use until the owner's request completes. */
@@ -424,13 +422,13 @@ static void a_peer_may_close_what_is_being_closed(struct kunit *test)
 {
 	posted(0, NONE);
 	bound(0, NONE, IB_WC_SUCCESS);
-	rmr.windows[0].dead_key = KEY;
+	rmr.windows[0].frmr.dead_key = KEY;
 	posted(1, 0);
 	dat_rmr_revoke(&rmr, KEY);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_UNBINDING, rmr.windows[0].state);
-	KUNIT_EXPECT_EQ(test, 1, rmr.current_window);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_INVALIDATING, rmr.windows[0].frmr.state);
+	KUNIT_EXPECT_EQ(test, 1, rmr.pair.current_frmr);
 	bound(1, 0, IB_WC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, DAT_WINDOW_IDLE, rmr.windows[0].state);
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_IDLE, rmr.windows[0].frmr.state);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));
 }
 
@@ -443,14 +441,14 @@ static bool lists(struct kunit *test, u64 address, u32 length, u64 iova)
 	};
 	struct dat_window *w = &rmr.windows[0];
 	unsigned int before = fake.maps;
-	u32 key = w->mr->rkey;
+	u32 key = w->frmr.mr->rkey;
 
 	KUNIT_EXPECT_EQ(test, 0, dat_window_map(w, &lmr, &part, iova));
 	/* The previous key stays invalid. */
-	KUNIT_EXPECT_NE(test, key, w->mr->rkey);
-	KUNIT_EXPECT_EQ(test, key & ~0xffu, w->mr->rkey & ~0xffu);
-	KUNIT_EXPECT_EQ(test, w->mr->rkey, w->mr->lkey);
-	KUNIT_EXPECT_EQ(test, iova, w->mr->iova);
+	KUNIT_EXPECT_NE(test, key, w->frmr.mr->rkey);
+	KUNIT_EXPECT_EQ(test, key & ~0xffu, w->frmr.mr->rkey & ~0xffu);
+	KUNIT_EXPECT_EQ(test, w->frmr.mr->rkey, w->frmr.mr->lkey);
+	KUNIT_EXPECT_EQ(test, iova, w->frmr.mr->iova);
 	return fake.maps != before;
 }
 
@@ -467,7 +465,7 @@ static void show_pages(void)
 	lmr.sgt.nents = 2;
 	lmr.length = 2 * LENGTH;
 	lmr.pages = dat_lmr_new_pages();
-	rmr.windows[0].mr = fake_alloc_mr(NULL, IB_MR_TYPE_MEM_REG, 2);
+	rmr.windows[0].frmr.mr = fake_alloc_mr(NULL, IB_MR_TYPE_MEM_REG, 2);
 }
 
 static void the_same_part_is_listed_once(struct kunit *test)
