@@ -24,9 +24,13 @@
 static DAT_RETURN post_nop(struct dat_ep *ep, struct dat_post *post)
 {
 	struct ib_rdma_wr nop = { .wr.opcode = IB_WR_RDMA_WRITE };
+	DAT_RETURN ret;
 
 	post->bind = DAT_FRMR_NONE;
-	return dat_post_send_queue(ep, post, &nop.wr, &nop.wr);
+	ret = dat_post_send_queue(ep, post, &nop.wr, &nop.wr);
+	if (!ret)
+		kref_get(&post->lmr->obj.ref);
+	return ret;
 }
 
 /*
@@ -129,12 +133,8 @@ static DAT_RETURN register_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 	if (fmr->pair.current_frmr != DAT_FRMR_NONE ||
 	    atomic_read(&fmr->lmr.obj.users) > 0)
 		return in_use();
-	if (READ_ONCE(ep->qp_failed)) {
-		ret = post_nop(ep, post);
-		if (!ret)
-			kref_get(&fmr->lmr.obj.ref);
-		return ret;
-	}
+	if (READ_ONCE(ep->qp_failed))
+		return post_nop(ep, post);
 	post->bind = dat_fmr_idle(fmr);
 	if (post->bind == DAT_FRMR_NONE)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
@@ -170,12 +170,8 @@ static DAT_RETURN invalidate_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 	if (atomic_read(&lmr->obj.users) > 0 ||
 	    (slot->frmr.pending && slot->frmr.ep != &ep->obj))
 		return in_use();
-	if (READ_ONCE(ep->qp_failed)) {
-		ret = post_nop(ep, post);
-		if (!ret)
-			kref_get(&lmr->obj.ref);
-		return ret;
-	}
+	if (READ_ONCE(ep->qp_failed))
+		return post_nop(ep, post);
 
 	WRITE_ONCE(lmr->lkey, 0);
 	/* Either a bind sees lkey 0, or this function sees the use of the bind. */
@@ -394,10 +390,8 @@ DAT_RETURN kdapl_lmr_invalidate(DAT_LMR_HANDLE lmr_handle,
 		.flags = completion_flags,
 		.cookie = user_cookie,
 	};
-	DAT_RETURN ret;
 
 	if (completion_flags & ~INVALIDATE_FLAGS)
 		return bad_flags;
-	ret = post_on_ep(lmr_handle, ep_handle, NULL, &p, bad_flags);
-	return ret;
+	return post_on_ep(lmr_handle, ep_handle, NULL, &p, bad_flags);
 }

@@ -322,21 +322,15 @@ static DAT_RETURN do_bind(DAT_RMR_HANDLE rmr_handle, DAT_EP_HANDLE ep_handle,
 	return ret;
 }
 
-/* Converts argument numbers of the call of DAT 1.2 to those of DAT 2.0. */
+/*
+ * Converts argument numbers of the call of DAT 1.2 to those of DAT 2.0, which has one
+ * more argument before the triplet, and another before the EP.
+ */
 static DAT_RETURN later_argument(DAT_RETURN ret)
 {
-	switch (ret) {
-	case DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2):
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	case DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3):
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	case DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6):
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
-	case DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7):
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG9);
-	default:
+	if (DAT_GET_TYPE(ret) != DAT_INVALID_PARAMETER)
 		return ret;
-	}
+	return ret + (DAT_GET_SUBTYPE(ret) <= DAT_INVALID_ARG3 ? 1 : 2);
 }
 
 /**

@@ -2,9 +2,13 @@
 /*
  * lmr.c - creates, queries and frees local memory regions
  *
- * Implements dat_lmr_kcreate(), dat_lmr_query() and dat_lmr_free(), all in process
- * context. Owns the order of the steps; the other lmr_*.c files implement one step
- * each: describe, map, register and look up.
+ * Implements dat_lmr_kcreate(), dat_ia_reserved_lmr(), dat_lmr_query() and
+ * dat_lmr_free(), all in process context. Owns the order of the steps; the other
+ * lmr_*.c files implement one step each: describe, map, register and look up.
+ *
+ * The reserved LMR is all memory, addressed by DMA addresses. Its context is not a key
+ * of the device. On some devices the key that opens all memory depends on the PZ.
+ * dat_iov_copy() inserts that key when a request is posted.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -103,20 +107,6 @@ static DAT_RETURN lmr_register(struct dat_lmr *lmr)
 	return register_error(lmr, err);
 }
 
-/* The PZ must belong to the same IA. */
-static struct dat_object *enter_pz(DAT_PZ_HANDLE handle, struct dat_ia *ia,
-				   DAT_RETURN *ret)
-{
-	struct dat_object *obj = dat_object_get(handle, DAT_HANDLE_TYPE_PZ);
-
-	if (obj && obj->ia == ia && dat_object_use_get(obj))
-		return obj;
-	if (obj)
-		dat_object_put(obj);
-	*ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
-	return NULL;
-}
-
 static DAT_RMR_CONTEXT lmr_rmr_context(const struct dat_lmr *lmr)
 {
 	return lmr->privileges & DAT_MEM_PRIV_REMOTE_FLAGS ? lmr->rkey : 0;
@@ -128,7 +118,7 @@ static DAT_RMR_CONTEXT lmr_rmr_context(const struct dat_lmr *lmr)
  * @pz: the PZ; of the same IA
  * @size: bytes of the structure that begins with the LMR
  * @ops: its functions; release() must put the PZ, and shutdown() the use of it
- * @ret: out: the reason if the call fails: DAT_INVALID_HANDLE,
+ * @ret: out: the reason if the call fails, else undefined: DAT_INVALID_HANDLE,
  *	DAT_INSUFFICIENT_RESOURCES
  *
  * Context: process, may sleep.
@@ -137,23 +127,27 @@ static DAT_RMR_CONTEXT lmr_rmr_context(const struct dat_lmr *lmr)
 struct dat_lmr *dat_lmr_new(struct dat_ia *ia, DAT_PZ_HANDLE pz, size_t size,
 			    const struct dat_object_ops *ops, DAT_RETURN *ret)
 {
-	struct dat_object *pz_obj;
+	struct dat_object *obj = dat_object_get(pz, DAT_HANDLE_TYPE_PZ);
 	struct dat_lmr *lmr;
 
-	pz_obj = enter_pz(pz, ia, ret);
-	if (!pz_obj)
+	*ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	if (!obj)
 		return NULL;
+	if (obj->ia != ia || !dat_object_use_get(obj))
+		goto put;
+	*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	lmr = kzalloc(size, GFP_KERNEL_ACCOUNT);
-	if (!lmr) {
-		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-		dat_object_use_put(pz_obj);
-		dat_object_put(pz_obj);
-		return NULL;
-	}
+	if (!lmr)
+		goto unuse;
 	dat_object_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, &ia->owner, ops);
-	lmr->pz = to_pz(pz_obj);
+	lmr->pz = to_pz(obj);
 	return lmr;
+
+unuse:
+	dat_object_use_put(obj);
+put:
+	dat_object_put(obj);
+	return NULL;
 }
 
 /* Reverse dat_lmr_new(), for an LMR that has not been registered. */
@@ -323,6 +317,94 @@ DAT_RETURN kdapl_lmr_kcreate(DAT_IA_HANDLE ia_handle,
 		*registered_address = lmr->address;
 leave:
 	dat_object_put_live(ia_obj);
+	return ret;
+}
+
+static void reserved_shutdown(struct dat_object *obj)
+{
+	WRITE_ONCE(obj->ia->reserved_lmr, NULL);
+}
+
+static void reserved_release(struct dat_object *obj)
+{
+	kfree(to_lmr(obj));
+}
+
+static const struct dat_object_ops reserved_ops = {
+	.shutdown = reserved_shutdown,
+	.release = reserved_release,
+};
+
+static DAT_RETURN reserved_create(struct dat_ia *ia)
+{
+	struct dat_lmr *lmr = kzalloc(sizeof(*lmr), GFP_KERNEL_ACCOUNT);
+	DAT_RETURN ret;
+
+	if (!lmr)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 DAT_RESOURCE_MEMORY);
+	dat_object_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, &ia->owner,
+			&reserved_ops);
+	lmr->obj.implicit = true;
+	lmr->mem_type = DAT_MEM_TYPE_IA;
+	lmr->length = U64_MAX;
+	lmr->privileges = DAT_MEM_PRIV_LOCAL_READ_FLAG |
+			  DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	lmr->lkey = DAT_RESERVED_CONTEXT;
+	ret = dat_object_publish(&lmr->obj);
+	if (ret)
+		dat_object_put(&lmr->obj);
+	else
+		WRITE_ONCE(ia->reserved_lmr, lmr);
+	return ret;
+}
+
+/**
+ * kdapl_ia_reserved_lmr - report the LMR that covers all memory
+ * @ia_handle: the IA
+ * @lmr_handle: out: its handle; only dat_ia_close() frees it
+ * @lmr_context: out: context for local buffers of DTOs on any EP of the IA
+ *
+ * A triplet with this context has a DMA address of the device as virtual_address. The
+ * consumer has mapped it; kdapl does not check it. No RMR can be bound to the reserved
+ * LMR, and peers cannot access it. On iWARP no RDMA read can use it as a buffer,
+ * because the peer would learn the key.
+ *
+ * Specification: dat_ia_reserved_lmr(), kDAPL.
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR (the device is removed).
+ */
+DAT_RETURN kdapl_ia_reserved_lmr(DAT_IA_HANDLE ia_handle,
+				 DAT_LMR_HANDLE *lmr_handle,
+				 DAT_LMR_CONTEXT *lmr_context)
+{
+	static DEFINE_MUTEX(lock);
+	struct dat_object *obj;
+	struct dat_ia *ia;
+	DAT_RETURN ret;
+
+	might_sleep();
+	if (!lmr_handle)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!lmr_context)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
+				  DAT_INVALID_HANDLE_IA, &ret);
+	if (!obj)
+		return ret;
+	ia = to_ia(obj);
+
+	mutex_lock(&lock);
+	if (!ia->reserved_lmr)
+		ret = reserved_create(ia);
+	if (!ret) {
+		*lmr_handle = ia->reserved_lmr->obj.handle;
+		*lmr_context = DAT_RESERVED_CONTEXT;
+	}
+	mutex_unlock(&lock);
+	dat_object_put_live(obj);
 	return ret;
 }
 

@@ -102,6 +102,13 @@ static inline struct dat_lmr *to_lmr(struct dat_object *obj)
 	return container_of(obj, struct dat_lmr, obj);
 }
 
+/* The consumer has mapped the memory, or declares that it needs no mapping. */
+static inline bool dat_lmr_is_mapped(const struct dat_lmr *lmr)
+{
+	return lmr->mem_type == DAT_MEM_TYPE_IA ||
+	       lmr->mem_type == DAT_MEM_TYPE_BYPASS;
+}
+
 /* Verbs require local write access for all remote write access. */
 static inline int dat_lmr_access(DAT_MEM_PRIV_FLAGS privileges)
 {
@@ -150,25 +157,19 @@ struct dat_lmr *dat_lmr_new(struct dat_ia *ia, DAT_PZ_HANDLE pz, size_t size,
 /* lmr_desc.c */
 DAT_RETURN dat_lmr_describe(struct dat_lmr *lmr);
 void dat_lmr_let_go_of_base(struct dat_lmr *lmr);
-
-/* lmr_pages.c */
 struct page *dat_virtual_page(const void *address);
 struct page **dat_lmr_pages(const struct dat_lmr *lmr, unsigned int num,
 			    DAT_RETURN *ret);
 void dat_lmr_put_pages(const struct dat_lmr *lmr, struct page **pages);
 
-/* lmr_fit.c */
-bool dat_lmr_fit_pages(const struct ib_device *ibdev, u32 max_pages, u64 address,
-		       u64 iova, u64 length, struct dat_lmr_fit *fit);
+/* lmr_register.c */
 int dat_lmr_fit(const struct ib_device *ibdev, u32 max_pages, bool large,
 		struct scatterlist *sgl, unsigned int nents, u64 iova,
 		u64 length, struct dat_lmr_fit *fit);
+int dat_lmr_register(struct dat_lmr *lmr);
 
 /* lmr_user.c */
 struct ib_mr *dat_lmr_reg_user_mr(struct dat_lmr *lmr);
-
-/* lmr_mr.c */
-int dat_lmr_register(struct dat_lmr *lmr);
 
 /* lmr_map.c */
 u64 dat_lmr_new_pages(void);

@@ -264,12 +264,8 @@ DAT_RETURN dat_lmr_check(struct dat_ia *ia, const struct dat_pz *pz,
 		return protection_violation(privilege ==
 					    DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
 	ret = check_one(lmr, pz, segment, privilege);
-	while (unlikely(ret)) {
-		lmr = next_of(lmr);
-		if (!lmr)
-			break;
+	while (unlikely(ret) && (lmr = next_of(lmr)))
 		if (!check_one(lmr, pz, segment, privilege))
-			return DAT_SUCCESS;
-	}
+			ret = DAT_SUCCESS;
 	return ret;
 }

@@ -13,13 +13,6 @@
 #include "dev/ia.h"
 #include "mem/lmr.h"
 
-/* The consumer has mapped the memory, or declares that it needs no mapping. */
-static bool is_bus_memory(const struct dat_lmr *lmr)
-{
-	return lmr->mem_type == DAT_MEM_TYPE_IA ||
-	       lmr->mem_type == DAT_MEM_TYPE_BYPASS;
-}
-
 static DAT_RETURN no_memory(void)
 {
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
@@ -139,7 +132,7 @@ u64 dat_lmr_new_pages(void)
 /* Does the base's mapping permit all access that this LMR needs? */
 static bool can_share(const struct dat_lmr *lmr)
 {
-	return lmr->base && (is_bus_memory(lmr->base->mapped) ||
+	return lmr->base && (dat_lmr_is_mapped(lmr->base->mapped) ||
 			     lmr->base->dma_dir == DMA_BIDIRECTIONAL ||
 			     lmr->dma_dir == DMA_TO_DEVICE);
 }
@@ -175,11 +168,11 @@ DAT_RETURN dat_lmr_map(struct dat_lmr *lmr)
 		share_mapping(lmr);
 		return DAT_SUCCESS;
 	}
-	ret = is_bus_memory(lmr) ? map_bus_memory(lmr) : map_pages(lmr);
+	ret = dat_lmr_is_mapped(lmr) ? map_bus_memory(lmr) : map_pages(lmr);
 	if (ret)
 		return ret;
 	if (make_index(lmr)) {
-		if (!is_bus_memory(lmr))
+		if (!dat_lmr_is_mapped(lmr))
 			unmap_pages(lmr);
 		free_table(lmr);
 		return no_memory();
@@ -205,7 +198,7 @@ void dat_lmr_unmap(struct dat_lmr *lmr)
 	if (!atomic_dec_and_test(&mapped->mappings))
 		return;
 	kvfree(mapped->index);
-	if (!is_bus_memory(mapped))
+	if (!dat_lmr_is_mapped(mapped))
 		unmap_pages(mapped);
 	free_table(mapped);
 }

@@ -15,8 +15,6 @@
 
 #include "dev/addr.h"
 #include "dev/ia.h"
-#include "dev/addr.h"
-#include "dev/ia.h"
 #include "mem/loopback.h"
 
 #define STEP_TIMEOUT_MS	2000

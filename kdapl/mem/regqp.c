@@ -6,7 +6,7 @@
  * hidden QP belongs to the PZ and carries nothing else. It can fail like any other QP
  * (a link event, a reset of the device). The current registration then fails or times
  * out, and the next one creates a new QP. On iWARP a QP cannot be connected to itself,
- * so it is connected to a second one. lmr_mr.c calls this file in process context.
+ * so it is connected to a second one. lmr_register.c calls this file in process context.
  */
 #include <linux/completion.h>
 #include <linux/jiffies.h>

@@ -2,8 +2,8 @@
 /*
  * regqp.h - the hidden queue pair through which a PZ registers memory
  *
- * The PZ initialises and destroys it. lmr_mr.c registers memory through it, in process
- * context.
+ * The PZ initialises and destroys it. lmr_register.c registers memory through it, in
+ * process context.
  */
 #ifndef _KDAPL_REGQP_H
 #define _KDAPL_REGQP_H

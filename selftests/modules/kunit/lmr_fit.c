@@ -7,7 +7,9 @@
 
 #include "fake.h"
 
-#include "../../../kdapl/mem/lmr_fit.c"
+/* The core's function updates statistics of registered devices only. */
+#define ib_alloc_mr		fake_alloc_mr
+#include "../../../kdapl/mem/lmr_register.c"
 
 #define MAX_PAGES	16
 #define MAX_PIECES	20
@@ -172,13 +174,11 @@ static void pages_smaller_than_the_kernels(struct kunit *test)
 
 	fake.list_page = half;
 	fake.ibdev.attrs.page_size_cap = half;
-	KUNIT_EXPECT_TRUE(test, dat_lmr_fit_pages(&fake.ibdev, MAX_PAGES,
-						  0x40000000, 0x1000000000,
-						  PAGE_SIZE + 1, &fit));
+	KUNIT_EXPECT_TRUE(test, fit_pages(&fake.ibdev, MAX_PAGES, 0x40000000,
+					  0x1000000000, PAGE_SIZE + 1, &fit));
 	expect(test, half, 3);
-	KUNIT_EXPECT_FALSE(test, dat_lmr_fit_pages(&fake.ibdev, 2, 0x40000000,
-						   0x1000000000, PAGE_SIZE + 1,
-						   &fit));
+	KUNIT_EXPECT_FALSE(test, fit_pages(&fake.ibdev, 2, 0x40000000,
+					   0x1000000000, PAGE_SIZE + 1, &fit));
 	add(0x40000000, MAX_PAGES * half);
 	KUNIT_EXPECT_EQ(test, 0, do_fit(true, 0x40000000));
 	expect(test, half, MAX_PAGES);

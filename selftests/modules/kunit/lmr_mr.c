@@ -6,9 +6,8 @@
 
 #include "fake.h"
 
-/* The core's function updates statistics of registered devices only. */
-#define ib_alloc_mr		fake_alloc_mr
-#include "../../../kdapl/mem/lmr_mr.c"
+#include "../../../kdapl/mem/lmr.h"
+#include "../../../kdapl/mem/pz.h"
 
 #define ADDRESS		0x7f1200000000ULL
 #define NUM_SEGMENTS	3
