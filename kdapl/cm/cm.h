@@ -2,8 +2,8 @@
 /*
  * cm.h - service points, connection requests and connections, on top of rdma_cm
  *
- * See sp.c, psp.c, rsp.c and csp.c for service points, cr*.c for requests,
- * ep_connect.c and connect.c for connections.
+ * See sp.c for service points, cr_request.c and cr.c for requests, ep_connect.c and
+ * connect.c for connections.
  */
 #ifndef _KDAPL_CM_H
 #define _KDAPL_CM_H
@@ -93,12 +93,8 @@ static inline struct dat_cr *to_cr(struct dat_object *obj)
 	return container_of(obj, struct dat_cr, obj);
 }
 
-/* cm.c */
-int dat_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
-
 /* connect.c */
-void dat_connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
-		       struct rdma_cm_event *event);
+struct rdma_cm_id *dat_cm_create_id(struct dat_ia *ia, struct dat_object *obj);
 
 /* cr_request.c */
 struct dat_cr *dat_cr_new(struct dat_ia *ia, const void *data, u8 data_len);
@@ -114,13 +110,6 @@ void dat_cr_end(struct dat_cr *cr);
 void dat_ep_connect_again(struct dat_ep *ep);
 
 /* sp.c */
-DAT_RETURN dat_sp_new(struct dat_ia *ia, DAT_HANDLE_TYPE type,
-		      DAT_EVD_HANDLE evd_handle, struct dat_sp **spp);
 void dat_sp_stop(struct dat_sp *sp);
-DAT_RETURN dat_sp_listen(struct dat_sp *sp,
-			 const struct sockaddr_storage *addr);
-DAT_RETURN dat_sp_listen_qual(struct dat_sp *sp, DAT_CONN_QUAL qual);
-void dat_sp_drop(struct dat_sp *sp);
-struct dat_sp *dat_sp_find(struct dat_ia *ia, DAT_CONN_QUAL qual);
 
 #endif /* _KDAPL_CM_H */

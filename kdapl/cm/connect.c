@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * connect.c - handles events of rdma_cm for the connection of an EP
+ * connect.c - handles the events of rdma_cm
  *
- * Moves the EP through its states, connects the QP and reports connection events.
- * dat_cm_handler() calls it in process context, with the handler lock of the id.
+ * Every rdma_cm_id of kdapl has the handler in this file. Its context is the object that
+ * owns the id: a service point, a CR or an EP. For an EP the handler moves the EP through
+ * its states, connects the QP and reports connection events. rdma_cm calls the handler
+ * in process context, with the handler lock of the id.
  */
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
@@ -160,16 +162,8 @@ static void request(struct dat_ep *ep, struct rdma_cm_id *id)
 	}
 }
 
-/**
- * dat_connect_event - handle an event of rdma_cm for the connection of an EP
- * @ep: the EP
- * @id: id of the connection
- * @event: the event of rdma_cm
- *
- * Context: process, with the handler lock of @id.
- */
-void dat_connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
-		       struct rdma_cm_event *event)
+static void connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
+			  struct rdma_cm_event *event)
 {
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
@@ -204,4 +198,39 @@ void dat_connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
 	default:
 		break;
 	}
+}
+
+/* The handler must not take an EP's mutex, because ids are destroyed under that mutex. */
+static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct dat_object *obj = id->context;
+
+	switch (obj->type) {
+	case DAT_HANDLE_TYPE_PSP:
+	case DAT_HANDLE_TYPE_RSP:
+	case DAT_HANDLE_TYPE_CSP:
+		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+			return dat_cr_request(to_sp(obj), id, event);
+		break;
+	case DAT_HANDLE_TYPE_EP:
+		connect_event(to_ep(obj), id, event);
+		break;
+	default:
+		/* If the peer has given up, dat_cr_accept() reports it. */
+		break;
+	}
+	return 0;
+}
+
+/**
+ * dat_cm_create_id - create an id of rdma_cm
+ * @ia: the IA
+ * @obj: head of the service point or EP that owns the id, allocated
+ *
+ * Context: process, may sleep.
+ * Return: the id, for rdma_destroy_id(), or an ERR_PTR().
+ */
+struct rdma_cm_id *dat_cm_create_id(struct dat_ia *ia, struct dat_object *obj)
+{
+	return rdma_create_id(ia->net, cm_handler, obj, RDMA_PS_TCP, IB_QPT_RC);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * cr.c - queries, accepts and rejects connection requests
+ * cr.c - queries, accepts, rejects and hands off connection requests
  *
- * The caller that claims a CR answers it. Accepting moves the id from the CR to the EP.
- * Consumers call these functions in process context; a query also works in softirq.
+ * The caller that claims a CR answers it. Accepting moves the id from the CR to the EP. A
+ * hand-off moves the id to a new CR of another service point, which may belong to another
+ * IA on the same port. Consumers call these functions in process context; a query also
+ * works in softirq.
  */
 #include <linux/kernel.h>
 #include <rdma/ib_cm.h>
@@ -11,6 +13,7 @@
 #include "base/calls.h"
 #include "cm/cm.h"
 #include "dev/addr.h"
+#include "dev/device.h"
 #include "dev/ia.h"
 #include "ep/ep.h"
 #include "queue/evd.h"
@@ -144,7 +147,7 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep,
 }
 
 /* Looks up the EP to accept with, used and referenced; @cr is claimed. */
-static DAT_RETURN pick_ep(struct dat_cr *cr, DAT_EP_HANDLE handle,
+static DAT_RETURN lookup_ep(struct dat_cr *cr, DAT_EP_HANDLE handle,
 			  struct dat_object **objp)
 {
 	struct dat_object *obj;
@@ -206,7 +209,7 @@ DAT_RETURN kdapl_cr_accept(DAT_CR_HANDLE cr_handle,
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
 		goto leave;
 	}
-	ret = pick_ep(cr, ep_handle, &ep_obj);
+	ret = lookup_ep(cr, ep_handle, &ep_obj);
 	if (!ret) {
 		ret = cr_accept(cr, to_ep(ep_obj), private_data,
 				private_data_size);
@@ -291,3 +294,159 @@ DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle)
 	return reject(cr_handle, 0, NULL, IB_CM_REJ_NO_RESOURCES);
 }
 EXPORT_SYMBOL_GPL(dat_cr_reject_no_room);
+
+/* Moves the id, so that rdma_cm reports later events to the new CR. */
+static void move_id(struct dat_cr *from, struct dat_cr *to)
+{
+	struct rdma_cm_id *id = from->id;
+
+	rdma_lock_handler(id);
+	to->id = id;
+	from->id = NULL;
+	id->context = &to->obj;
+	rdma_unlock_handler(id);
+}
+
+static DAT_RETURN evd_full(void)
+{
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+}
+
+/* Reports the request again, for @sp. The IA of @sp is held by a live reference. */
+static DAT_RETURN handoff_to(struct dat_cr *cr, struct dat_sp *sp)
+{
+	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				   DAT_RESOURCE_MEMORY);
+	struct dat_cr *new;
+
+	if (dat_evd_is_full(sp->evd))
+		return evd_full();
+	new = dat_cr_new(sp->obj.ia, cr->data, cr->data_len);
+	if (!new)
+		return ret;
+	new->responder_resources = cr->responder_resources;
+	new->initiator_depth = cr->initiator_depth;
+	new->remote_addr = cr->remote_addr;
+	if (dat_object_publish(&new->obj)) {
+		dat_object_put(&new->obj);
+		return ret;
+	}
+	move_id(cr, new);
+	if (dat_cr_report(new, sp))
+		return DAT_SUCCESS;
+
+	move_id(new, cr);
+	if (dat_object_claim(&new->obj))
+		dat_object_retire(&new->obj);
+	return evd_full();
+}
+
+/* The use of the EVD keeps the EVD even if the service point is freed meanwhile. */
+static DAT_RETURN try_handoff(struct dat_cr *cr, struct dat_sp *sp)
+{
+	DAT_RETURN ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	bool is_other = sp->obj.ia != cr->obj.ia;
+
+	/* Do not wait: two hand-offs in opposite directions would deadlock. */
+	if (is_other && !dat_ia_tryget_live(sp->obj.ia))
+		return ret;
+	if (dat_object_use_get(&sp->evd->obj)) {
+		if (atomic_read(&sp->obj.users) >= 0)
+			ret = handoff_to(cr, sp);
+		dat_object_use_put(&sp->evd->obj);
+	}
+	if (is_other)
+		dat_ia_put_live(sp->obj.ia);
+	return ret;
+}
+
+static struct dat_sp *find_sp_in(struct dat_ia *ia, DAT_HANDLE_TYPE type,
+				 DAT_CONN_QUAL qual)
+{
+	struct dat_sp *found = NULL;
+	struct dat_object *obj;
+
+	spin_lock_bh(&ia->owner.lock);
+	list_for_each_entry(obj, &ia->owner.objects[type], node) {
+		if (to_sp(obj)->conn_qual == qual &&
+		    !test_bit(DAT_RSP_SPENT, &to_sp(obj)->spent) &&
+		    atomic_read(&obj->users) >= 0 &&
+		    kref_get_unless_zero(&obj->ref)) {
+			found = to_sp(obj);
+			break;
+		}
+	}
+	spin_unlock_bh(&ia->owner.lock);
+	return found;
+}
+
+/*
+ * Looks up the service point of a connection qualifier, referenced. It may belong to
+ * another IA and another consumer.
+ */
+static struct dat_sp *find_sp(struct dat_ia *ia, DAT_CONN_QUAL qual)
+{
+	struct dat_sp *found = NULL;
+	struct dat_ia *other;
+
+	mutex_lock(&ia->dev->lock);
+	list_for_each_entry(other, &ia->dev->ias, dev_node) {
+		if (other->port != ia->port || other->net != ia->net)
+			continue;
+		found = find_sp_in(other, DAT_HANDLE_TYPE_PSP, qual) ?:
+			find_sp_in(other, DAT_HANDLE_TYPE_RSP, qual) ?:
+			find_sp_in(other, DAT_HANDLE_TYPE_CSP, qual);
+		if (found)
+			break;
+	}
+	mutex_unlock(&ia->dev->lock);
+	return found;
+}
+
+/**
+ * kdapl_cr_handoff - hand a connection request off to another service point
+ * @cr_handle: the CR; destroyed if the call succeeds
+ * @handoff: connection qualifier, 1 to 65535, of a PSP, RSP or CSP on the same port of
+ *	the same device and in the same network namespace; its consumer may be another
+ *
+ * The request arrives there as if the peer had named that qualifier. The EP of the CR is
+ * released or freed as by dat_cr_reject().
+ * Specification: dat_cr_handoff().
+ *
+ * Context: process, may sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (no service point
+ * listens there), DAT_INSUFFICIENT_RESOURCES (the EVD there is full),
+ * DAT_INTERNAL_ERROR (the device is removed).
+ */
+DAT_RETURN kdapl_cr_handoff(DAT_CR_HANDLE cr_handle,
+			    DAT_CONN_QUAL handoff)
+{
+	struct dat_object *obj;
+	struct dat_sp *sp;
+	DAT_RETURN ret;
+
+	might_sleep();
+	if (!handoff || handoff > U16_MAX)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	obj = dat_object_get_live(cr_handle, DAT_HANDLE_TYPE_CR,
+				  DAT_INVALID_HANDLE_CR, &ret);
+	if (!obj)
+		return ret;
+	if (!dat_object_claim(obj)) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+		goto leave;
+	}
+	ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	sp = find_sp(obj->ia, handoff);
+	if (sp) {
+		ret = try_handoff(to_cr(obj), sp);
+		dat_object_put(&sp->obj);
+	}
+	if (ret)
+		atomic_set(&obj->users, 0);
+	else
+		dat_cr_end(to_cr(obj));
+leave:
+	dat_object_put_live(obj);
+	return ret;
+}

@@ -90,11 +90,11 @@ static bool cr_get_ep(struct dat_cr *cr, struct dat_sp *sp)
 	return true;
 }
 
-/* Reports a request. The caller holds a live reference; the RSP gets no other request. */
-static bool tell(struct dat_cr *cr, struct dat_sp *sp)
+/* Delivers a request. The caller holds a live reference; the RSP gets no other request. */
+static bool deliver(struct dat_cr *cr, struct dat_sp *sp)
 {
 	bool used = dat_object_use_get(&sp->evd->obj);
-	bool told = false;
+	bool delivered = false;
 
 	if (is_one_shot(sp))
 		dat_sp_stop(sp);
@@ -104,16 +104,16 @@ static bool tell(struct dat_cr *cr, struct dat_sp *sp)
 	 */
 	if ((is_one_shot(sp) || (used && !dat_evd_is_full(sp->evd))) &&
 	    cr_get_ep(cr, sp))
-		told = used && post_arrival(cr, sp);
+		delivered = used && post_arrival(cr, sp);
 	if (used)
 		dat_object_use_put(&sp->evd->obj);
-	return told;
+	return delivered;
 }
 
-/* Reports a request or rejects it. The caller holds a live reference to the IA. */
-static void tell_or_reject(struct dat_cr *cr, struct dat_sp *sp)
+/* Delivers a request or rejects it. The caller holds a live reference to the IA. */
+static void deliver_or_reject(struct dat_cr *cr, struct dat_sp *sp)
 {
-	if (tell(cr, sp) || !dat_object_claim(&cr->obj))
+	if (deliver(cr, sp) || !dat_object_claim(&cr->obj))
 		return;
 	if (cr->id)
 		rdma_reject(cr->id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
@@ -152,7 +152,7 @@ void dat_rsp_finish(struct dat_sp *sp)
 	/* dat_cr_report() sets sp->cr right after DAT_RSP_SPENT, without waiting. */
 	wait_var_event(&sp->spent, smp_load_acquire(&sp->cr));
 	if (rsp_begin(sp)) {
-		tell_or_reject(sp->cr, sp);
+		deliver_or_reject(sp->cr, sp);
 		rsp_end(sp);
 	}
 	wait_var_event(&sp->spent, test_bit(DAT_RSP_REPORTED, &sp->spent));
@@ -171,7 +171,7 @@ static void report_work(struct work_struct *work)
 	if (!is_one_shot(sp) || rsp_begin(sp)) {
 		/* Without a live reference: dat_ia_close() destroys the CR. */
 		if (entry == DAT_IA_GOT)
-			tell_or_reject(cr, sp);
+			deliver_or_reject(cr, sp);
 		if (is_one_shot(sp))
 			rsp_end(sp);
 	}

@@ -38,8 +38,7 @@ static struct rdma_cm_id *start(struct dat_ep *ep, struct sockaddr_storage *dst)
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = rdma_create_id(ep->obj.ia->net, dat_cm_handler, &ep->obj,
-			    RDMA_PS_TCP, IB_QPT_RC);
+	id = dat_cm_create_id(ep->obj.ia, &ep->obj);
 	if (IS_ERR(id))
 		return id;
 	rdma_set_service_type(id, ep->tos);

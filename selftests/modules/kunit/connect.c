@@ -44,7 +44,7 @@ static void happens(enum rdma_cm_event_type type)
 {
 	struct rdma_cm_event event = { .event = type };
 
-	dat_connect_event(ep, id, &event);
+	connect_event(ep, id, &event);
 }
 
 static void expect_events(struct kunit *test, DAT_EVENT_NUMBER first,

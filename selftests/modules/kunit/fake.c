@@ -286,6 +286,11 @@ void dat_ep_connect_again(struct dat_ep *ep)
 {
 }
 
+int dat_cr_request(struct dat_sp *sp, struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	return 0;
+}
+
 int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id)
 {
 	return 0;
