@@ -51,19 +51,21 @@ static struct dat_ext *ext_lookup(DAT_HANDLE handle)
 /**
  * dat_ext_get - look up a handle of an external provider
  * @handle: the consumer's argument, any value
+ * @type: the type that the handle must have, or DAT_EXT_ANY_TYPE
  *
  * Takes a reference to the entry and one to the provider's module.
  *
  * Context: any.
  * Return: the entry, for dat_ext_put(), or NULL.
  */
-struct dat_ext *dat_ext_get(DAT_HANDLE handle)
+struct dat_ext *dat_ext_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
 	struct dat_ext *ext;
 
 	rcu_read_lock();
 	ext = ext_lookup(handle);
 	if (ext && (READ_ONCE(ext->hidden) ||
+		    (type != DAT_EXT_ANY_TYPE && ext->type != type) ||
 		    !kref_get_unless_zero(&ext->ref)))
 		ext = NULL;
 	/* The open IA holds the module, unless it was closed meanwhile. */
@@ -73,24 +75,6 @@ struct dat_ext *dat_ext_get(DAT_HANDLE handle)
 	}
 	rcu_read_unlock();
 	return ext;
-}
-
-/**
- * dat_ext_get_type - look up a handle of an external provider and of one type
- * @handle: the consumer's argument, any value
- * @type: the type that the handle must have
- *
- * Context: any.
- * Return: the entry, for dat_ext_put(), or NULL.
- */
-struct dat_ext *dat_ext_get_type(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
-{
-	struct dat_ext *ext = dat_ext_get(handle);
-
-	if (!ext || ext->type == type)
-		return ext;
-	dat_ext_put(ext);
-	return NULL;
 }
 
 /**
@@ -122,7 +106,7 @@ bool dat_ext_is_same(const struct dat_ext *ext, DAT_HANDLE handle,
 
 	if (!handle)
 		return true;
-	other = dat_ext_get_type(handle, type);
+	other = dat_ext_get(handle, type);
 	same = other && other->reg == ext->reg;
 	if (other)
 		dat_ext_put(other);
@@ -186,13 +170,14 @@ void dat_ext_add(struct dat_ext *ext, DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 
 /**
  * dat_ext_drop - free an entry that was never added
- * @ext: the entry
+ * @ext: the entry, or NULL
  *
  * Context: any.
  */
 void dat_ext_drop(struct dat_ext *ext)
 {
-	kref_put(&ext->ref, ext_release);
+	if (ext)
+		kref_put(&ext->ref, ext_release);
 }
 
 /**

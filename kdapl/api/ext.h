@@ -67,8 +67,11 @@ void dat_registry_exit(void);
 void dat_registration_put(struct dat_registration *reg);
 
 /* ext.c */
-struct dat_ext *dat_ext_get(DAT_HANDLE handle);
-struct dat_ext *dat_ext_get_type(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
+
+/* For dat_ext_get(): a handle of any type. */
+#define DAT_EXT_ANY_TYPE	((DAT_HANDLE_TYPE)-1)
+
+struct dat_ext *dat_ext_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
 void dat_ext_put(struct dat_ext *ext);
 bool dat_ext_is_same(const struct dat_ext *ext, DAT_HANDLE handle,
 		     DAT_HANDLE_TYPE type);
@@ -80,6 +83,17 @@ bool dat_ext_hide(struct dat_ext *ext);
 void dat_ext_unhide(struct dat_ext *ext);
 void dat_ext_remove(struct dat_ext *ext);
 void dat_ext_remove_all(struct dat_ext *ia);
+
+/*
+ * Looks up a handle if kdapl's own call returned DAT_INVALID_HANDLE. Data transfers
+ * succeed most of the time, so another value is marked as likely.
+ */
+static inline struct dat_ext *dat_ext_if_unknown(DAT_RETURN ret, DAT_HANDLE handle,
+						 DAT_HANDLE_TYPE type)
+{
+	return likely(DAT_GET_TYPE(ret) != DAT_INVALID_HANDLE) ?
+		       NULL : dat_ext_get(handle, type);
+}
 
 /*
  * dat_ext_call - call a function of the provider

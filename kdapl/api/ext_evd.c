@@ -80,15 +80,6 @@ static void call_consumer(DAT_PVOID instance_data, const DAT_EVENT *event,
 		upcall.upcall_func(upcall.instance_data, event, more_events);
 }
 
-/* Looks up a handle in the table if kdapl's own call returned DAT_INVALID_HANDLE. */
-static struct dat_ext *ext_if_unknown(DAT_RETURN ret, DAT_HANDLE handle,
-				      DAT_HANDLE_TYPE type)
-{
-	if (DAT_GET_TYPE(ret) != DAT_INVALID_HANDLE)
-		return NULL;
-	return dat_ext_get_type(handle, type);
-}
-
 DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 			   DAT_UPCALL_POLICY upcall_policy,
 			   const DAT_UPCALL_OBJECT *upcall,
@@ -100,7 +91,7 @@ DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 
 	ret = kdapl_evd_kcreate(ia_handle, evd_min_qlen, upcall_policy, upcall,
 				evd_flags, evd_handle);
-	ia = ext_if_unknown(ret, ia_handle, DAT_HANDLE_TYPE_IA);
+	ia = dat_ext_if_unknown(ret, ia_handle, DAT_HANDLE_TYPE_IA);
 	if (!ia)
 		return ret;
 	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
@@ -146,7 +137,7 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 
 	ret = kdapl_evd_modify_upcall(evd_handle, upcall_policy, upcall,
 				      upcall_flag);
-	evd = ext_if_unknown(ret, evd_handle, DAT_HANDLE_TYPE_EVD);
+	evd = dat_ext_if_unknown(ret, evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (!evd)
 		return ret;
 	old = get_upcall(evd);
@@ -171,7 +162,7 @@ DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle,
 	DAT_RETURN ret;
 
 	ret = kdapl_evd_query(evd_handle, evd_param_mask, evd_param);
-	evd = ext_if_unknown(ret, evd_handle, DAT_HANDLE_TYPE_EVD);
+	evd = dat_ext_if_unknown(ret, evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (!evd)
 		return ret;
 	memset(evd_param, 0, sizeof(*evd_param));
@@ -191,9 +182,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	DAT_RETURN ret;
 
 	ret = kdapl_evd_dequeue(evd_handle, event);
-	if (likely(!ret))
-		return ret;
-	evd = ext_if_unknown(ret, evd_handle, DAT_HANDLE_TYPE_EVD);
+	evd = dat_ext_if_unknown(ret, evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (!evd)
 		return ret;
 	ret = DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);

@@ -310,10 +310,8 @@ static DAT_RETURN open_held(struct dat_registration *reg, DAT_COUNT qlen,
 	return DAT_SUCCESS;
 
 drop:
-	if (evd_obj)
-		dat_ext_drop(evd_obj);
-	if (ia_obj)
-		dat_ext_drop(ia_obj);
+	dat_ext_drop(evd_obj);
+	dat_ext_drop(ia_obj);
 	return ret;
 }
 
@@ -374,9 +372,7 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags)
 	DAT_RETURN ret;
 
 	ret = kdapl_ia_close(ia_handle, close_flags);
-	if (DAT_GET_TYPE(ret) != DAT_INVALID_HANDLE)
-		return ret;
-	ia = dat_ext_get_type(ia_handle, DAT_HANDLE_TYPE_IA);
+	ia = dat_ext_if_unknown(ret, ia_handle, DAT_HANDLE_TYPE_IA);
 	if (!ia)
 		return ret;
 	if (!dat_ext_hide(ia))

@@ -2,10 +2,10 @@
 /*
  * connect.c - handles the events of rdma_cm
  *
- * Every rdma_cm_id of kdapl has the handler in this file. Its context is the object that
- * owns the id: a service point, a CR or an EP. For an EP the handler moves the EP through
- * its states, connects the QP and reports connection events. rdma_cm calls the handler
- * in process context, with the handler lock of the id.
+ * Every rdma_cm_id of kdapl has the handler in this file. Its context is the object
+ * that owns the id: a service point, a CR or an EP. For an EP the handler moves the EP
+ * through its states, connects the QP and reports connection events. rdma_cm calls the
+ * handler in process context, with the handler lock of the id.
  */
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
@@ -200,7 +200,7 @@ static void connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
 	}
 }
 
-/* The handler must not take an EP's mutex, because ids are destroyed under that mutex. */
+/* The handler must not take an EP's mutex: ids are destroyed under that mutex. */
 static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct dat_object *obj = id->context;

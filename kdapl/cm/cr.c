@@ -2,10 +2,10 @@
 /*
  * cr.c - queries, accepts, rejects and hands off connection requests
  *
- * The caller that claims a CR answers it. Accepting moves the id from the CR to the EP. A
- * hand-off moves the id to a new CR of another service point, which may belong to another
- * IA on the same port. Consumers call these functions in process context; a query also
- * works in softirq.
+ * The caller that claims a CR answers it. Accepting moves the id from the CR to the EP.
+ * A hand-off moves the id to a new CR of another service point, which may belong to
+ * another IA on the same port. Consumers call these functions in process context; a
+ * query also works in softirq.
  */
 #include <linux/kernel.h>
 #include <rdma/ib_cm.h>
@@ -148,7 +148,7 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep,
 
 /* Looks up the EP to accept with, used and referenced; @cr is claimed. */
 static DAT_RETURN lookup_ep(struct dat_cr *cr, DAT_EP_HANDLE handle,
-			  struct dat_object **objp)
+			    struct dat_object **objp)
 {
 	struct dat_object *obj;
 

@@ -90,7 +90,7 @@ static bool cr_get_ep(struct dat_cr *cr, struct dat_sp *sp)
 	return true;
 }
 
-/* Delivers a request. The caller holds a live reference; the RSP gets no other request. */
+/* Delivers a request. The caller holds a live reference. An RSP gets no other request. */
 static bool deliver(struct dat_cr *cr, struct dat_sp *sp)
 {
 	bool used = dat_object_use_get(&sp->evd->obj);

@@ -7,7 +7,8 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 # shellcheck disable=SC2046 # names without blanks
-awk -v calls="$(sed -n 's/^DAT_CALL(\(.*\));/\1/p' kdapl/base/calls.h | tr '\n' ' ')" '
+awk -v calls="$(sed -nE 's/^DAT_[A-Z_]+\(([a-z0-9_]+)[,)].*/\1/p' \
+	kdapl/base/calls.def kdapl/base/calls.h | tr '\n' ' ')" '
 BEGIN {
 	n = split(calls, name_of, " ")
 	for (i = 1; i <= n; i++)
