@@ -88,6 +88,45 @@ static void ia_put_async_evd(struct dat_ia *ia)
 	dat_object_put(evd);
 }
 
+/*
+ * Publishes an IA and its asynchronous EVD. The caller holds end_lock, and the device
+ * has the IA in its list.
+ */
+static DAT_RETURN ia_publish(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE async_evd)
+{
+	DAT_RETURN ret;
+
+	if (!dat_object_charge_hca(&ia->obj, DAT_HCA_HANDLE, 1))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	dat_dev_ia_name(ia->dev, ia->port, ia->owner.name);
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (dat_addr_find(ia))
+		goto uncharge;
+	ret = ia_set_async_evd(ia, qlen, async_evd);
+	if (ret)
+		goto uncharge;
+	if (owns_async_evd(ia)) {
+		ret = dat_object_publish(ia->async_evd);
+		if (ret)
+			goto put_evd;
+		kref_get(&ia->async_evd->ref);
+		/* The use lets only dat_ia_close() destroy the EVD. */
+		dat_object_use_get(ia->async_evd);
+	}
+	kref_get(&ia->obj.ref);
+	ret = dat_object_publish(&ia->obj);
+	if (!ret)
+		return DAT_SUCCESS;
+
+	dat_object_put(&ia->obj);
+	dat_ia_destroy_objects(ia);
+put_evd:
+	ia_put_async_evd(ia);
+uncharge:
+	dat_object_uncharge_hca(&ia->obj);
+	return ret;
+}
+
 /**
  * kdapl_ia_openv - open an IA
  * @ia_name: name of the RDMA device, with ":port" where it has several ports
@@ -133,74 +172,33 @@ DAT_RETURN kdapl_ia_openv(const DAT_NAME_PTR ia_name,
 		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND,
 				 DAT_NAME_NOT_REGISTERED);
 	ret = ia_check_version(dat_major, dat_minor);
-	if (ret) {
-		dat_dev_put(dev);
-		return ret;
-	}
-
+	if (ret)
+		goto put_dev;
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	ia = dat_ia_alloc(dev, port, &ia_ops);
-	if (!ia) {
-		dat_dev_put(dev);
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-	}
+	if (!ia)
+		goto put_dev;
 
+	mutex_lock(&ia->end_lock);
 	/* From here removal of the device waits for this IA: dat_ia_unplug(). */
-	mutex_lock(&ia->end_lock);
-	if (!dat_dev_add_ia(dev, ia)) {
-		ret = DAT_ERROR(DAT_PROVIDER_NOT_FOUND,
-				DAT_NAME_NOT_REGISTERED);
-		goto unlock;
+	if (dat_dev_add_ia(dev, ia))
+		ret = ia_publish(ia, async_evd_min_qlen, *async_evd_handle);
+	else
+		ret = DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+	if (ret) {
+		ia->live_state = DAT_IA_CLOSING;
+	} else {
+		*async_evd_handle = ia->async_evd->handle;
+		*ia_handle = ia->obj.handle;
 	}
-	if (!dat_object_charge_hca(&ia->obj, DAT_HCA_HANDLE, 1)) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				DAT_RESOURCE_DEVICE);
-		goto del_ia;
-	}
-	dat_dev_ia_name(dev, port, ia->owner.name);
-	if (dat_addr_find(ia)) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				DAT_RESOURCE_MEMORY);
-		goto del_ia;
-	}
-
-	ret = ia_set_async_evd(ia, async_evd_min_qlen, *async_evd_handle);
+	mutex_unlock(&ia->end_lock);
 	if (ret)
-		goto del_ia;
-	if (owns_async_evd(ia)) {
-		ret = dat_object_publish(ia->async_evd);
-		if (ret)
-			goto put_evd;
-		kref_get(&ia->async_evd->ref);
-		/* The use lets only dat_ia_close() destroy the EVD. */
-		dat_object_use_get(ia->async_evd);
-	}
-
-	kref_get(&ia->obj.ref);
-	ret = dat_object_publish(&ia->obj);
-	if (ret)
-		goto put_ia;
-
-	*async_evd_handle = ia->async_evd->handle;
-	*ia_handle = ia->obj.handle;
-	mutex_unlock(&ia->end_lock);
+		dat_dev_del_ia(dev, ia);
 	dat_object_put(&ia->obj);
-	return DAT_SUCCESS;
+	return ret;
 
-put_ia:
-	dat_object_put(&ia->obj);
-	dat_ia_destroy_objects(ia);
-put_evd:
-	ia_put_async_evd(ia);
-del_ia:
-	dat_object_uncharge_hca(&ia->obj);
-	ia->live_state = DAT_IA_CLOSING;
-	mutex_unlock(&ia->end_lock);
-	dat_dev_del_ia(dev, ia);
-	mutex_lock(&ia->end_lock);
-unlock:
-	mutex_unlock(&ia->end_lock);
-	dat_object_put(&ia->obj);
+put_dev:
+	dat_dev_put(dev);
 	return ret;
 }
 

@@ -236,14 +236,7 @@ static void dev_event(struct ib_event_handler *handler, struct ib_event *event)
 	mutex_unlock(&dev->lock);
 }
 
-static int dev_add(struct ib_device *ibdev);
-static void dev_remove(struct ib_device *ibdev, void *client_data);
-
-static struct ib_client dat_client = {
-	.name	= "kdapl",
-	.add	= dev_add,
-	.remove	= dev_remove,
-};
+static struct ib_client dat_client;
 
 /*
  * The limit never changes, and each query would take the RTNL. In addition rxe and siw
@@ -341,6 +334,12 @@ static void dev_remove(struct ib_device *ibdev, void *client_data)
 	}
 	dat_dev_put(dev);
 }
+
+static struct ib_client dat_client = {
+	.name	= "kdapl",
+	.add	= dev_add,
+	.remove	= dev_remove,
+};
 
 /**
  * dat_dev_register_client - register with ib_core to track the devices

@@ -100,20 +100,14 @@ static struct dat_object *ia_first_object(struct dat_ia *ia,
  */
 bool dat_ia_has_consumer_objects(struct dat_ia *ia)
 {
+	struct dat_object *obj;
 	DAT_HANDLE_TYPE type;
 	bool found = false;
 
 	spin_lock_bh(&ia->owner.lock);
-	for (type = 0; type < DAT_NUM_HANDLE_TYPES && !found; type++) {
-		struct dat_object *obj;
-
-		list_for_each_entry(obj, &ia->owner.objects[type], node) {
-			if (obj->implicit)
-				continue;
-			found = true;
-			break;
-		}
-	}
+	for (type = 0; type < DAT_NUM_HANDLE_TYPES; type++)
+		list_for_each_entry(obj, &ia->owner.objects[type], node)
+			found |= !obj->implicit;
 	spin_unlock_bh(&ia->owner.lock);
 	return found;
 }

@@ -140,8 +140,6 @@ static inline struct workqueue_struct *dat_wq(const struct dat_object *obj)
 
 bool dat_ia_has_consumer_objects(struct dat_ia *ia);
 
-bool dat_ia_get_open(struct dat_ia *ia);
-bool dat_ia_get_live(struct dat_ia *ia);
 bool dat_ia_tryget_live(struct dat_ia *ia);
 void dat_ia_put_live(struct dat_ia *ia);
 enum dat_ia_get_result dat_ia_get_or_defer(struct dat_ia *ia,

@@ -167,17 +167,17 @@ static struct linger_id *linger_new(struct rdma_cm_id *id,
 
 static bool linger_add(struct linger_id *f, bool leave)
 {
-	bool added = false;
+	bool added;
 
 	spin_lock(&lock);
-	if (charge(f->user)) {
+	added = charge(f->user);
+	if (added) {
 		dat_user_get(f->user);
 		list_add_tail(&f->entry, &lingering);
 		queue_delayed_work(kdapl_wq, &linger_work, LINGER_TIME);
 		if (leave)
 			queue_delayed_work(kdapl_wq, &f->dreq_work,
 					   DREQ_DELAY);
-		added = true;
 	}
 	spin_unlock(&lock);
 	return added;
@@ -201,13 +201,13 @@ void dat_linger(struct rdma_cm_id *id, struct dat_user *user,
 		const bool *owed, bool leave)
 {
 	struct linger_id *f = linger_new(id, user);
-	bool added = false;
+	bool added;
 
 	rdma_lock_handler(id);
-	if (f && *owed && linger_add(f, leave)) {
+	added = f && *owed && linger_add(f, leave);
+	if (added) {
 		id->context = f;
 		id->event_handler = linger_handler;
-		added = true;
 	}
 	rdma_unlock_handler(id);
 	if (added)

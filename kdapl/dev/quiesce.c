@@ -20,14 +20,11 @@
 #include "dev/quiesce.h"
 #include "dev/ia.h"
 
-/**
- * dat_ia_get_open - take a live reference, even after the removal of the device
- * @ia: the IA
- *
- * Context: process, may sleep.
- * Return: false if the IA is being closed.
+/*
+ * Takes a live reference, even after the removal of the device. Sleeps. Returns false if
+ * the IA is being closed.
  */
-bool dat_ia_get_open(struct dat_ia *ia)
+static bool ia_get_open(struct dat_ia *ia)
 {
 	for (;;) {
 		/* Pairs with dat_ia_resume(). */
@@ -47,23 +44,6 @@ bool dat_ia_get_open(struct dat_ia *ia)
 		wait_event(ia->live_wq,
 			   READ_ONCE(ia->live_state) != DAT_IA_UNPLUGGING);
 	}
-}
-
-/**
- * dat_ia_get_live - take a live reference
- * @ia: the IA
- *
- * Context: process, may sleep.
- * Return: false if the IA is being closed or its device is removed.
- */
-bool dat_ia_get_live(struct dat_ia *ia)
-{
-	if (!dat_ia_get_open(ia))
-		return false;
-	if (!ia->unplugged)
-		return true;
-	dat_ia_put_live(ia);
-	return false;
 }
 
 /**
@@ -93,9 +73,9 @@ bool dat_ia_tryget_live(struct dat_ia *ia)
  * @ia: the IA
  * @deferred: names the work; not in use
  *
- * Like dat_ia_get_open(), but the caller never waits: after DAT_IA_DEFERRED the work
- * returns. dat_ia_resume(), dat_ia_kill() or a dat_ia_quiesce() for DAT_IA_CLOSING
- * queues it again.
+ * The call also succeeds after the removal of the device. It never waits: after
+ * DAT_IA_DEFERRED the work returns. dat_ia_resume(), dat_ia_kill() or a
+ * dat_ia_quiesce() for DAT_IA_CLOSING queues the work again.
  *
  * Context: process.
  * Return: DAT_IA_GOT, for dat_ia_put_live(); DAT_IA_REFUSED if the IA is being closed;
@@ -295,7 +275,7 @@ struct dat_object *dat_object_get_open(DAT_HANDLE handle,
 	*ret = DAT_ERROR(DAT_INVALID_HANDLE, subtype);
 	if (!obj)
 		return NULL;
-	if (!dat_ia_get_open(obj->ia))
+	if (!ia_get_open(obj->ia))
 		goto put;
 	if (atomic_read(&obj->users) < 0)
 		goto leave;
