@@ -16,7 +16,7 @@
 #include <dat/kdat.h>
 #include <linux/dat.h>
 
-#include "../kdapl/base/lookup_cache.h"
+#include "lookup_cache.h"
 
 struct dat_ucharge;
 struct dat_uevd;

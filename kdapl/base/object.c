@@ -16,8 +16,8 @@
 
 #include "base/account.h"
 #include "base/object.h"
-#include "base/lookup_cache.h"
 #include "base/stats.h"
+#include "lookup_cache.h"
 
 /*
  * The index must be in the low bits: dat_object_lookup_any() hashes the handle by them.

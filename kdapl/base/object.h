@@ -16,7 +16,7 @@
 #include <dat/kdat.h>
 
 #include "base/owner.h"
-#include "base/lookup_cache.h"
+#include "lookup_cache.h"
 
 struct dat_object;
 struct dat_owner;

@@ -18,7 +18,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "base/object.h"
-#include "base/lookup_cache.h"
+#include "lookup_cache.h"
 
 struct dat_dev;
 struct dat_lmr;

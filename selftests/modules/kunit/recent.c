@@ -4,7 +4,7 @@
  */
 #include <kunit/test.h>
 
-#include "../../../kdapl/base/lookup_cache.h"
+#include "../../../kdapl/include/lookup_cache.h"
 
 #define INDEX		5
 #define OTHER_INDEX	(INDEX + DAT_LOOKUP_CACHE_SLOTS)

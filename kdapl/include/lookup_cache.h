@@ -6,8 +6,8 @@
  * expensive part of the lookup. The xarray remains authoritative: both are written
  * under its lock, so every entry of the cache is in the xarray.
  */
-#ifndef _KDAPL_LOOKUP_CACHE_H
-#define _KDAPL_LOOKUP_CACHE_H
+#ifndef _LOOKUP_CACHE_H
+#define _LOOKUP_CACHE_H
 
 #include <linux/bottom_half.h>
 #include <linux/irqflags.h>
@@ -106,4 +106,4 @@ static inline void dat_lookup_cache_refill(struct dat_lookup_cache *cache,
 	local_bh_enable();
 }
 
-#endif /* _KDAPL_LOOKUP_CACHE_H */
+#endif /* _LOOKUP_CACHE_H */
