@@ -8,7 +8,6 @@
  */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
-#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -16,10 +15,7 @@
 #include "chardev.h"
 #include "charge.h"
 #include "file.h"
-#include "limits.h"
-#include "ufiles.h"
 #include "uevd.h"
-#include "ushare.h"
 
 struct workqueue_struct *dat_chardev_wq;
 
@@ -35,7 +31,7 @@ static int dat_open(struct inode *inode, struct file *filp)
 		return -ENOMEM;
 	}
 	xa_init_flags(&file->objects, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
-	init_rwsem(&file->ends);
+	init_rwsem(&file->close_rwsem);
 	file->filp = filp;
 	filp->private_data = file;
 	dat_files_add(file);
@@ -62,24 +58,13 @@ static int dat_release(struct inode *inode, struct file *filp)
 	return 0;
 }
 
-static long dat_unlocked_ioctl(struct file *filp, unsigned int cmd,
-			       unsigned long arg)
-{
-	return dat_ioctl(filp->private_data, cmd, arg);
-}
-
-static int dat_mmap(struct file *filp, struct vm_area_struct *vma)
-{
-	return dat_uevd_mmap(filp->private_data, vma);
-}
-
 static const struct file_operations dat_fops = {
 	.owner		= THIS_MODULE,
 	.open		= dat_open,
 	.release	= dat_release,
-	.unlocked_ioctl	= dat_unlocked_ioctl,
+	.unlocked_ioctl	= dat_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
-	.mmap		= dat_mmap,
+	.mmap		= dat_uevd_mmap,
 };
 
 static struct miscdevice dat_miscdev = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * charge.h - limits the memory that an open file and its user can allocate
+ * charge.h - limits what an open file and its user can allocate
  */
 #ifndef _CHARDEV_CHARGE_H
 #define _CHARDEV_CHARGE_H
@@ -11,6 +11,18 @@
 #include <dat/kdat.h>
 
 struct dat_charged_user;
+
+/**
+ * enum dat_limit - limits
+ * @DAT_LIMIT_OBJECTS: objects of all types per file
+ * @DAT_LIMIT_FILE_BYTES: bytes of memory charged to a file
+ * @DAT_LIMIT_USER_BYTES: bytes of memory charged to all files of a user
+ */
+enum dat_limit {
+	DAT_LIMIT_OBJECTS,
+	DAT_LIMIT_FILE_BYTES,
+	DAT_LIMIT_USER_BYTES,
+};
 
 /**
  * struct dat_ucharge - memory counters of an open file
@@ -28,6 +40,8 @@ struct dat_ucharge {
 	bool is_privileged;
 };
 
+unsigned long dat_limit(enum dat_limit which);
+void dat_limits_init(void);
 struct dat_ucharge *dat_ucharge_open(void);
 void dat_ucharge_get(struct dat_ucharge *charge);
 void dat_ucharge_put(struct dat_ucharge *charge);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * event.c - translates events of the kernel API to events of a process's ring
+ * event.c - converts events of the kernel API to events of a process's ring
  *
  * dat_uevd_upcall() is the upcall of every EVD of /dev/dat. It runs in process context
  * or softirq, replaces kernel handles by user handles and pushes the event to the ring.
@@ -12,8 +12,8 @@
 
 #include "usp.h"
 
-static void translate_dto(const DAT_DTO_COMPLETION_EVENT_DATA *data,
-			  struct dat_dev_event *event)
+static void dto_event_to_user(const DAT_DTO_COMPLETION_EVENT_DATA *data,
+			      struct dat_dev_event *event)
 {
 	event->handle = dat_uobj_user_handle(data->ep_handle);
 	event->status = data->status;
@@ -23,8 +23,8 @@ static void translate_dto(const DAT_DTO_COMPLETION_EVENT_DATA *data,
 	event->rmr_context = data->rmr_context;
 }
 
-static void translate_bind(const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data,
-			   struct dat_dev_event *event)
+static void bind_event_to_user(const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data,
+			       struct dat_dev_event *event)
 {
 	event->handle = dat_uobj_user_handle(data->rmr_handle);
 	event->status = data->status;
@@ -37,15 +37,15 @@ static void translate_bind(const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data,
  * takes completions keeps such an event: it may have happened before the free, because
  * dat_ioctl_ep_free() cannot wait for softirq.
  */
-static bool translate_connection(struct dat_uevd *evd,
-				 const DAT_CONNECTION_EVENT_DATA *data,
-				 struct dat_dev_event *event)
+static bool connection_event_to_user(struct dat_uevd *evd,
+				     const DAT_CONNECTION_EVENT_DATA *data,
+				     struct dat_dev_event *event)
 {
 	struct dat_uobj *uobj;
 
 	rcu_read_lock();
 	event->handle = dat_uobj_user_handle(data->ep_handle);
-	uobj = dat_uobj_peek(evd->uobj.file, event->handle,
+	uobj = dat_uobj_lookup(evd->uobj.file, event->handle,
 			     DAT_HANDLE_TYPE_EP);
 	if (uobj && data->private_data_size) {
 		struct dat_uep *ep = to_uep(uobj);
@@ -93,7 +93,7 @@ static void reject_later(DAT_CR_HANDLE cr)
  * Allocates a user handle for the EP that the kernel created for the request, unless the
  * process has one. Returns false if that fails.
  */
-static bool tell_of_ep(struct dat_uevd *evd, DAT_CR_HANDLE kcr,
+static bool publish_ep(struct dat_uevd *evd, DAT_CR_HANDLE kcr,
 		       struct dat_ucr *cr)
 {
 	DAT_CR_PARAM param;
@@ -102,14 +102,14 @@ static bool tell_of_ep(struct dat_uevd *evd, DAT_CR_HANDLE kcr,
 	    !param.local_ep_handle ||
 	    dat_uobj_user_handle(param.local_ep_handle))
 		return true;
-	cr->ep = dat_uep_made(evd->uobj.file, evd->uobj.ia,
+	cr->ep = dat_uep_publish(evd->uobj.file, evd->uobj.ia,
 			      param.local_ep_handle);
 	return cr->ep;
 }
 
-static void push_cr(struct dat_uevd *evd,
-		    const DAT_CR_ARRIVAL_EVENT_DATA *data,
-		    struct dat_dev_event *event)
+static void push_cr_event(struct dat_uevd *evd,
+			  const DAT_CR_ARRIVAL_EVENT_DATA *data,
+			  struct dat_dev_event *event)
 {
 	struct dat_uobj *uobj;
 	struct dat_ucr *cr;
@@ -118,7 +118,7 @@ static void push_cr(struct dat_uevd *evd,
 			    evd->uobj.ia, GFP_ATOMIC);
 	if (!cr)
 		goto reject;
-	if (!tell_of_ep(evd, data->cr_handle, cr) ||
+	if (!publish_ep(evd, data->cr_handle, cr) ||
 	    dat_uobj_reserve(&cr->uobj, GFP_ATOMIC)) {
 		dat_ucr_remove_ep(cr);
 		dat_uobj_put(&cr->uobj);
@@ -164,13 +164,13 @@ void dat_uevd_upcall(DAT_PVOID instance_data, const DAT_EVENT *kevent,
 		BUILD_BUG_ON(DAT_DEV_IB_DTO_EVENT != DAT_IB_DTO_EVENT);
 		fallthrough;
 	case DAT_DTO_COMPLETION_EVENT:
-		translate_dto(&data->dto_completion_event_data, &event);
+		dto_event_to_user(&data->dto_completion_event_data, &event);
 		break;
 	case DAT_RMR_BIND_COMPLETION_EVENT:
-		translate_bind(&data->rmr_completion_event_data, &event);
+		bind_event_to_user(&data->rmr_completion_event_data, &event);
 		break;
 	case DAT_CONNECTION_REQUEST_EVENT:
-		push_cr(evd, &data->cr_arrival_event_data, &event);
+		push_cr_event(evd, &data->cr_arrival_event_data, &event);
 		return;
 	case DAT_ASYNC_ERROR_EVD_OVERFLOW:
 	case DAT_ASYNC_ERROR_IA_CATASTROPHIC:
@@ -181,8 +181,8 @@ void dat_uevd_upcall(DAT_PVOID instance_data, const DAT_EVENT *kevent,
 		event.status = async->reason;
 		break;
 	default:
-		if (!translate_connection(evd, &data->connect_event_data,
-					  &event))
+		if (!connection_event_to_user(evd, &data->connect_event_data,
+					      &event))
 			return;
 		break;
 	}

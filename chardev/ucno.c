@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ucno.c - CNOs of processes
+ * ucno.c - CNOs of processes, and file descriptors of EVDs and CNOs for poll()
  *
  * EVDs trigger a CNO. Threads, poll() and one agent wait for the trigger. The kernel API
  * has no CNOs, so all of their state is here. Triggers come from upcalls in process
  * context or softirq; all other calls run in process context.
  */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/hrtimer.h>
+#include <linux/module.h>
 #include <linux/poll.h>
 
 #include "ucno.h"
-#include "usimple.h"
+#include "uevd.h"
 
 /**
- * dat_ucno_use - reference the CNO that an EVD will trigger
+ * dat_ucno_attach - reference the CNO that an EVD will trigger
  * @file: the file
  * @handle: user handle of the CNO
  * @ia: the IA of the EVD
  *
  * Context: any.
- * Return: the CNO, for dat_ucno_unuse(); NULL if @ia has no CNO with this
+ * Return: the CNO, for dat_ucno_detach(); NULL if @ia has no CNO with this
  * handle.
  */
-struct dat_ucno *dat_ucno_use(struct dat_file *file, u32 handle,
-			      const struct dat_uia *ia)
+struct dat_ucno *dat_ucno_attach(struct dat_file *file, u32 handle,
+				 const struct dat_uia *ia)
 {
 	struct dat_uobj *uobj = dat_uobj_get(file, handle, DAT_UOBJ_CNO);
 	struct dat_ucno *cno;
@@ -48,8 +52,8 @@ static void wake(struct dat_ucno *cno)
 	wake_up_interruptible_poll(&cno->wq, EPOLLIN | EPOLLRDNORM);
 }
 
-/* Notifies the agent once. take_as_agent() then removes the agent. */
-static void tell_agent(struct dat_ucno *cno, u32 evd)
+/* Notifies the agent once. take_agent_trigger() then removes the agent. */
+static void trigger_agent(struct dat_ucno *cno, u32 evd)
 {
 	if (!cno->agent || cno->is_agent_due)
 		return;
@@ -58,18 +62,18 @@ static void tell_agent(struct dat_ucno *cno, u32 evd)
 }
 
 /**
- * dat_ucno_unuse - reverse dat_ucno_use()
+ * dat_ucno_detach - reverse dat_ucno_attach()
  * @cno: the CNO
  * @is_end: the EVD has been freed; if it was the last one, all waiters return
  *
  * Context: process.
  */
-void dat_ucno_unuse(struct dat_ucno *cno, bool is_end)
+void dat_ucno_detach(struct dat_ucno *cno, bool is_end)
 {
 	spin_lock_bh(&cno->lock);
 	if (!--cno->evds && is_end) {
-		cno->deserted++;
-		tell_agent(cno, 0);
+		cno->last_evd_frees++;
+		trigger_agent(cno, 0);
 	}
 	spin_unlock_bh(&cno->lock);
 	wake(cno);
@@ -90,7 +94,7 @@ void dat_ucno_trigger(struct dat_ucno *cno, u32 evd)
 		cno->is_triggered = true;
 		cno->evd = evd;
 	}
-	tell_agent(cno, evd);
+	trigger_agent(cno, evd);
 	spin_unlock_bh(&cno->lock);
 	wake(cno);
 }
@@ -105,64 +109,36 @@ void dat_ucno_kill(struct dat_ucno *cno)
 {
 	spin_lock_bh(&cno->lock);
 	cno->is_dead = true;
-	tell_agent(cno, 0);
+	trigger_agent(cno, 0);
 	spin_unlock_bh(&cno->lock);
 	wake_up_interruptible_poll(&cno->wq, EPOLLHUP);
 }
 
 /* dat_cno_create() */
-int dat_ioctl_cno_create(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_cno_create(struct dat_uobj *ia, void *arg)
 {
 	struct dat_dev_cno_create *p = arg;
-	struct dat_ucno *cno;
-	struct dat_uobj *ia;
+	struct dat_ucno *cno = dat_uobj_create(to_uia(ia), sizeof(*cno), DAT_UOBJ_CNO,
+					       GFP_KERNEL);
 
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	ia = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
-	if (!ia)
-		return 0;
-	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	cno = dat_usimple_alloc(file, sizeof(*cno), DAT_UOBJ_CNO, to_uia(ia));
-	if (cno) {
-		spin_lock_init(&cno->lock);
-		init_waitqueue_head(&cno->wq);
-		p->cno = cno->uobj.handle;
-		p->result = DAT_SUCCESS;
-		dat_usimple_finish(&cno->uobj, DAT_SUCCESS, DAT_HANDLE_NULL);
-	}
-	dat_uobj_put(ia);
-	return 0;
-}
-
-static struct dat_ucno *cno_get(struct dat_file *file, u32 handle)
-{
-	struct dat_uobj *uobj = dat_uobj_get(file, handle, DAT_UOBJ_CNO);
-
-	return uobj ? to_ucno(uobj) : NULL;
-}
-
-static DAT_RETURN bad_cno(void)
-{
-	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
+	if (!cno)
+		return dat_no_memory();
+	spin_lock_init(&cno->lock);
+	init_waitqueue_head(&cno->wq);
+	return dat_uobj_finalize(&cno->uobj, DAT_SUCCESS, &p->cno);
 }
 
 /* dat_cno_query() */
-int dat_ioctl_cno_query(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_cno_query(struct dat_uobj *uobj, void *arg)
 {
 	struct dat_dev_cno_create *p = arg;
-	struct dat_ucno *cno = cno_get(file, p->cno);
 
-	p->result = bad_cno();
-	if (!cno)
-		return 0;
-	p->ia = cno->uobj.ia->uobj.handle;
-	p->result = DAT_SUCCESS;
-	dat_uobj_put(&cno->uobj);
-	return 0;
+	p->ia = uobj->ia->uobj.handle;
+	return DAT_SUCCESS;
 }
 
-/* One waiter takes the trigger. A freed CNO or last EVD ends the wait of all waiters. */
-static bool take(struct dat_ucno *cno, u32 deserted, u32 *evd)
+/* One waiter takes the trigger. A freed CNO or last EVD ends the wait of all. */
+static bool take_trigger(struct dat_ucno *cno, u32 last_evd_frees, u32 *evd)
 {
 	bool is_over = true;
 
@@ -170,7 +146,7 @@ static bool take(struct dat_ucno *cno, u32 deserted, u32 *evd)
 	if (cno->is_triggered) {
 		cno->is_triggered = false;
 		*evd = cno->evd;
-	} else if (cno->is_dead || cno->deserted != deserted) {
+	} else if (cno->is_dead || cno->last_evd_frees != last_evd_frees) {
 		*evd = 0;
 	} else {
 		is_over = false;
@@ -181,24 +157,21 @@ static bool take(struct dat_ucno *cno, u32 deserted, u32 *evd)
 
 static DAT_RETURN wait_for_trigger(struct dat_ucno *cno, u32 timeout, u32 *evd)
 {
-	ktime_t limit = timeout == DAT_TIMEOUT_INFINITE ?
-				KTIME_MAX :
-				ns_to_ktime((u64)timeout * NSEC_PER_USEC);
-	u32 deserted;
+	u32 last_evd_frees;
 	long err;
 
 	spin_lock_bh(&cno->lock);
 	if (cno->is_dead) {
 		spin_unlock_bh(&cno->lock);
-		return bad_cno();
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
 	}
 	cno->waiters++;
-	deserted = cno->deserted;
+	last_evd_frees = cno->last_evd_frees;
 	spin_unlock_bh(&cno->lock);
 
 	err = wait_event_interruptible_hrtimeout(cno->wq,
-						 take(cno, deserted, evd),
-						 limit);
+						 take_trigger(cno, last_evd_frees, evd),
+						 dat_timeout_to_ktime(timeout));
 	spin_lock_bh(&cno->lock);
 	cno->waiters--;
 	spin_unlock_bh(&cno->lock);
@@ -208,8 +181,8 @@ static DAT_RETURN wait_for_trigger(struct dat_ucno *cno, u32 timeout, u32 *evd)
 			       DAT_ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
 }
 
-static bool take_as_agent(struct dat_ucno *cno, u32 agent, u32 *evd,
-			  DAT_RETURN *ret)
+static bool take_agent_trigger(struct dat_ucno *cno, u32 agent, u32 *evd,
+			       DAT_RETURN *ret)
 {
 	bool is_over = true;
 
@@ -233,75 +206,151 @@ static DAT_RETURN wait_as_agent(struct dat_ucno *cno, u32 agent, u32 *evd)
 	DAT_RETURN ret;
 
 	if (wait_event_interruptible(cno->wq,
-				     take_as_agent(cno, agent, evd, &ret)))
+				     take_agent_trigger(cno, agent, evd, &ret)))
 		return DAT_ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
 	return ret;
 }
 
 /* dat_cno_wait() */
-int dat_ioctl_cno_wait(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_cno_wait(struct dat_uobj *uobj, void *arg)
 {
 	struct dat_dev_cno_wait *p = arg;
-	struct dat_ucno *cno = cno_get(file, p->cno);
+	struct dat_ucno *cno = to_ucno(uobj);
 
-	p->result = bad_cno();
-	if (!cno)
-		return 0;
 	p->evd = 0;
-	p->result = p->agent ? wait_as_agent(cno, p->agent, &p->evd) :
-			       wait_for_trigger(cno, p->timeout, &p->evd);
-	dat_uobj_put(&cno->uobj);
-	return 0;
+	return p->agent ? wait_as_agent(cno, p->agent, &p->evd) :
+			  wait_for_trigger(cno, p->timeout, &p->evd);
 }
 
 /* dat_cno_create(), dat_cno_modify_agent() */
-int dat_ioctl_cno_set_agent(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_cno_set_agent(struct dat_uobj *uobj, void *arg)
 {
+	DAT_RETURN ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
 	struct dat_dev_cno_set_agent *p = arg;
-	struct dat_ucno *cno = cno_get(file, p->cno);
+	struct dat_ucno *cno = to_ucno(uobj);
 
-	p->result = bad_cno();
-	if (!cno)
-		return 0;
 	spin_lock_bh(&cno->lock);
 	if (!cno->is_dead) {
 		cno->agent = p->agent;
 		cno->is_agent_due = false;
-		p->result = DAT_SUCCESS;
+		ret = DAT_SUCCESS;
 	}
 	spin_unlock_bh(&cno->lock);
 	/* Wakes the previous agent, which returns. */
 	wake(cno);
-	dat_uobj_put(&cno->uobj);
-	return 0;
+	return ret;
 }
 
 /* dat_cno_free() */
-int dat_ioctl_cno_free(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_cno_free(struct dat_uobj *uobj, void *arg)
 {
-	struct dat_dev_free *p = arg;
-	struct dat_ucno *cno;
+	DAT_RETURN ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
+	struct dat_ucno *cno = to_ucno(uobj);
 
-	if (p->__reserved)
-		return -EOPNOTSUPP;
-	p->result = bad_cno();
-	cno = cno_get(file, p->handle);
-	if (!cno)
-		return 0;
 	spin_lock_bh(&cno->lock);
 	if (cno->evds || cno->waiters) {
-		p->result = DAT_ERROR(DAT_INVALID_STATE,
-				      DAT_INVALID_STATE_CNO_IN_USE);
+		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
 	} else if (!cno->is_dead) {
 		cno->is_dead = true;
 		cno->agent = 0;
-		p->result = DAT_SUCCESS;
+		ret = DAT_SUCCESS;
 	}
 	spin_unlock_bh(&cno->lock);
-	if (!p->result) {
+	if (!ret) {
 		dat_ucno_kill(cno);
-		dat_uobj_remove(&cno->uobj);
+		dat_uobj_remove(uobj);
 	}
-	dat_uobj_put(&cno->uobj);
+	return ret;
+}
+
+static __poll_t evd_poll(struct file *filp, poll_table *table)
+{
+	struct dat_uevd *evd = to_uevd(filp->private_data);
+	__poll_t mask = 0;
+
+	poll_wait(filp, &evd->poll_wq, table);
+	spin_lock_bh(&evd->lock);
+	if (dat_uevd_used(evd))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (evd->is_dead)
+		mask |= EPOLLHUP;
+	spin_unlock_bh(&evd->lock);
+	return mask;
+}
+
+static __poll_t cno_poll(struct file *filp, poll_table *table)
+{
+	struct dat_ucno *cno = to_ucno(filp->private_data);
+	__poll_t mask = 0;
+
+	poll_wait(filp, &cno->wq, table);
+	spin_lock_bh(&cno->lock);
+	if (cno->is_triggered)
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (cno->is_dead)
+		mask |= EPOLLHUP;
+	spin_unlock_bh(&cno->lock);
+	return mask;
+}
+
+static int fd_release(struct inode *inode, struct file *filp)
+{
+	struct dat_uobj *uobj = filp->private_data;
+	struct file *device = uobj->file->filp;
+
+	dat_uobj_put(uobj);
+	fput(device);
 	return 0;
+}
+
+static const struct file_operations evd_fops = {
+	.owner		= THIS_MODULE,
+	.poll		= evd_poll,
+	.release	= fd_release,
+	.llseek		= noop_llseek,
+};
+
+static const struct file_operations cno_fops = {
+	.owner		= THIS_MODULE,
+	.poll		= cno_poll,
+	.release	= fd_release,
+	.llseek		= noop_llseek,
+};
+
+/*
+ * The descriptor references the object and the file: the file's objects are freed with
+ * it. Both references precede the descriptor, which another thread may close at once.
+ */
+static int get_fd(struct dat_uobj *uobj)
+{
+	bool is_evd = uobj->type == DAT_HANDLE_TYPE_EVD;
+	int fd;
+
+	kref_get(&uobj->ref);
+	get_file(uobj->file->filp);
+	fd = anon_inode_getfd(is_evd ? "[dat-evd]" : "[dat-cno]",
+			      is_evd ? &evd_fops : &cno_fops, uobj,
+			      O_RDWR | O_CLOEXEC);
+	if (fd < 0) {
+		fput(uobj->file->filp);
+		dat_uobj_put(uobj);
+	}
+	return fd;
+}
+
+/* Returns a file descriptor for polling an EVD or a CNO. */
+DAT_RETURN dat_ioctl_fd(struct dat_uobj *uobj, void *arg)
+{
+	struct dat_dev_fd *p = arg;
+	int fd;
+
+	if (uobj->type != DAT_HANDLE_TYPE_EVD && uobj->type != DAT_UOBJ_CNO)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	fd = get_fd(uobj);
+	if (fd < 0)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 fd == -ENOMEM ? DAT_RESOURCE_MEMORY :
+						 DAT_RESOURCE_DEVICE);
+	p->fd = fd;
+	return DAT_SUCCESS;
 }

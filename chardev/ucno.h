@@ -10,9 +10,6 @@
 
 #include "file.h"
 
-/* The kernel API has no CNOs and no handle type for them. */
-#define DAT_UOBJ_CNO	((DAT_HANDLE_TYPE)DAT_DEV_HANDLE_TYPE_CNO)
-
 /**
  * struct dat_ucno - a CNO
  * @uobj: base object
@@ -25,7 +22,7 @@
  * @agent: the agent's number; 0 without an agent
  * @evds: number of EVDs that trigger the CNO
  * @waiters: number of waiting threads
- * @deserted: how many times the last EVD has been freed
+ * @last_evd_frees: how many times the last EVD has been freed
  * @wq: threads that wait or poll, and the agent
  */
 struct dat_ucno {
@@ -39,7 +36,7 @@ struct dat_ucno {
 	u32 agent;
 	u32 evds;
 	u32 waiters;
-	u32 deserted;
+	u32 last_evd_frees;
 	wait_queue_head_t wq;
 };
 
@@ -48,9 +45,9 @@ static inline struct dat_ucno *to_ucno(struct dat_uobj *uobj)
 	return container_of(uobj, struct dat_ucno, uobj);
 }
 
-struct dat_ucno *dat_ucno_use(struct dat_file *file, u32 handle,
-			      const struct dat_uia *ia);
-void dat_ucno_unuse(struct dat_ucno *cno, bool is_end);
+struct dat_ucno *dat_ucno_attach(struct dat_file *file, u32 handle,
+				 const struct dat_uia *ia);
+void dat_ucno_detach(struct dat_ucno *cno, bool is_end);
 void dat_ucno_trigger(struct dat_ucno *cno, u32 evd);
 void dat_ucno_kill(struct dat_ucno *cno);
 

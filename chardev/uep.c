@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uep.c - ioctls of EPs, except connect and disconnect (uep_connect.c)
+ * uep.c - ioctls of EPs and SRQs, except posting (upost.c)
  *
  * Also allocates a handle for an EP that the kernel created for a request
- * (dat_uep_made(), from upcalls).
+ * (dat_uep_publish(), from upcalls).
  */
-#include "uaddr.h"
-#include "uep_attr.h"
-#include "usimple.h"
+#include "file.h"
 
 /**
- * dat_uep_made - publish an EP that the kernel created for a request
+ * dat_uep_publish - publish an EP that the kernel created for a request
  * @file: the file
  * @ia: the IA of the EP
  * @khandle: the EP, which has no user handle
@@ -18,28 +16,51 @@
  * The EP has no queues yet. Context: process or softirq.
  * Return: the user handle; 0 without memory or beyond a limit.
  */
-u32 dat_uep_made(struct dat_file *file, struct dat_uia *ia,
-		 DAT_EP_HANDLE khandle)
+u32 dat_uep_publish(struct dat_file *file, struct dat_uia *ia,
+		    DAT_EP_HANDLE khandle)
 {
-	struct dat_uep *ep = dat_uobj_alloc(file, sizeof(*ep),
-					    DAT_HANDLE_TYPE_EP, ia, GFP_ATOMIC);
-	u32 handle;
+	struct dat_uep *ep = dat_uobj_create(ia, sizeof(*ep), DAT_HANDLE_TYPE_EP,
+					     GFP_ATOMIC);
+	u32 handle = 0;
 
-	if (!ep)
-		return 0;
-	if (dat_uobj_reserve(&ep->uobj, GFP_ATOMIC)) {
-		dat_uobj_put(&ep->uobj);
-		return 0;
+	if (ep) {
+		ep->uobj.khandle = khandle;
+		dat_uobj_finalize(&ep->uobj, DAT_SUCCESS, &handle);
 	}
-	handle = ep->uobj.handle;
-	dat_uobj_publish(&ep->uobj, khandle);
 	return handle;
 }
 
-static DAT_RETURN create(struct dat_file *file, struct dat_dev_ep_create *p,
-			 DAT_IA_HANDLE kia, const DAT_EP_ATTR *attr,
-			 DAT_EP_HANDLE *khandle)
+/* Fields of EP attributes. COUNT() fields are DAT_COUNT in the kernel API. */
+#define EP_ATTR_FIELDS(FIELD, COUNT)					\
+	FIELD(service_type) FIELD(max_message_size) FIELD(max_rdma_size) \
+	FIELD(qos) FIELD(recv_completion_flags) FIELD(request_completion_flags) \
+	COUNT(max_recv_dtos) COUNT(max_request_dtos)			\
+	COUNT(max_recv_iov) COUNT(max_request_iov)			\
+	COUNT(max_rdma_read_in) COUNT(max_rdma_read_out)		\
+	COUNT(max_rdma_read_iov) COUNT(max_rdma_write_iov)		\
+	/* Signed: a negative value means no limit. */			\
+	FIELD(srq_soft_hw)
+
+static void ep_attr_from_user(const struct dat_dev_ep_attr *u, DAT_EP_ATTR *k)
 {
+#define FIELD(_name)	._name = u->_name,
+#define COUNT(_name)	._name = dat_to_count(u->_name),
+	*k = (DAT_EP_ATTR){ EP_ATTR_FIELDS(FIELD, COUNT) };
+#undef FIELD
+#undef COUNT
+}
+
+static void ep_attr_to_user(const DAT_EP_ATTR *k, struct dat_dev_ep_attr *u)
+{
+#define FIELD(_name)	._name = k->_name,
+	*u = (struct dat_dev_ep_attr){ EP_ATTR_FIELDS(FIELD, FIELD) };
+#undef FIELD
+}
+
+static DAT_RETURN create_ep(struct dat_uobj *ia, struct dat_dev_ep_create *p,
+			    DAT_EP_HANDLE *khandle)
+{
+	struct dat_file *file = ia->file;
 	DAT_PZ_HANDLE pz = dat_uobj_khandle(file, p->pz, DAT_HANDLE_TYPE_PZ);
 	DAT_EVD_HANDLE recv = dat_uobj_khandle(file, p->recv_evd,
 					       DAT_HANDLE_TYPE_EVD);
@@ -47,45 +68,29 @@ static DAT_RETURN create(struct dat_file *file, struct dat_dev_ep_create *p,
 						  DAT_HANDLE_TYPE_EVD);
 	DAT_EVD_HANDLE connect = dat_uobj_khandle(file, p->connect_evd,
 						  DAT_HANDLE_TYPE_EVD);
+	DAT_EP_ATTR attr, *kattr = p->has_attr ? &attr : NULL;
 
+	ep_attr_from_user(&p->attr, &attr);
 	if (!p->srq)
-		return dat_ep_create(kia, pz, recv, request, connect, attr,
+		return dat_ep_create(ia->khandle, pz, recv, request, connect, kattr,
 				     khandle);
-	return dat_ep_create_with_srq(kia, pz, recv, request, connect,
+	return dat_ep_create_with_srq(ia->khandle, pz, recv, request, connect,
 				      dat_uobj_khandle(file, p->srq,
 						       DAT_HANDLE_TYPE_SRQ),
-				      attr, khandle);
+				      kattr, khandle);
 }
 
 /* dat_ep_create(), dat_ep_create_with_srq() */
-int dat_ioctl_ep_create(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_ep_create(struct dat_uobj *ia, void *arg)
 {
 	struct dat_dev_ep_create *p = arg;
-	DAT_EP_HANDLE khandle;
-	struct dat_uobj *ia;
-	struct dat_uep *ep;
-	DAT_EP_ATTR attr;
+	struct dat_uep *ep = dat_uobj_create(to_uia(ia), sizeof(*ep),
+					     DAT_HANDLE_TYPE_EP, GFP_KERNEL);
 
-	if (p->attr.__reserved || p->has_attr > 1)
-		return -EOPNOTSUPP;
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	ia = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
-	if (!ia)
-		return 0;
-	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	ep = dat_usimple_alloc(file, sizeof(*ep), DAT_HANDLE_TYPE_EP,
-			       to_uia(ia));
 	if (!ep)
-		goto put_ia;
-	dat_uep_attr_from_user(&p->attr, &attr);
-	p->result = create(file, p, ia->khandle, p->has_attr ? &attr : NULL,
-			   &khandle);
-	if (!p->result)
-		p->ep = ep->uobj.handle;
-	dat_usimple_finish(&ep->uobj, p->result, khandle);
-put_ia:
-	dat_uobj_put(ia);
-	return 0;
+		return dat_no_memory();
+	return dat_uobj_finalize(&ep->uobj, create_ep(ia, p, &ep->uobj.khandle),
+				 &p->ep);
 }
 
 /* dat_ep_modify() */
@@ -103,8 +108,6 @@ int dat_ioctl_ep_modify(struct dat_file *file, void *arg)
 	};
 	struct dat_uobj *uobj;
 
-	if (p->__reserved || p->attr.__reserved)
-		return -EOPNOTSUPP;
 	/* The structure has no room for the address, and DAT 1.2 has no such field. */
 	p->result = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (p->mask & DAT_EP_FIELD_COMM)
@@ -113,30 +116,23 @@ int dat_ioctl_ep_modify(struct dat_file *file, void *arg)
 	uobj = dat_uobj_get(file, p->ep, DAT_HANDLE_TYPE_EP);
 	if (!uobj)
 		return 0;
-	dat_uep_attr_from_user(&p->attr, &param.ep_attr);
+	ep_attr_from_user(&p->attr, &param.ep_attr);
 	p->result = dat_ep_modify(uobj->khandle, p->mask, &param);
 	dat_uobj_put(uobj);
 	return 0;
 }
 
 /* dat_ep_query() */
-int dat_ioctl_ep_query(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_ep_query(struct dat_uobj *uobj, void *arg)
 {
 	struct dat_dev_ep_query *p = arg;
-	struct dat_uobj *uobj;
+	struct dat_uep *ep = to_uep(uobj);
 	DAT_EP_PARAM param;
-	struct dat_uep *ep;
+	DAT_RETURN ret;
 
-	if (p->__reserved)
-		return -EOPNOTSUPP;
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	uobj = dat_uobj_get(file, p->ep, DAT_HANDLE_TYPE_EP);
-	if (!uobj)
-		return 0;
-	ep = to_uep(uobj);
-	p->result = dat_ep_query(uobj->khandle, DAT_EP_FIELD_ALL, &param);
-	if (p->result)
-		goto put;
+	ret = dat_ep_query(uobj->khandle, DAT_EP_FIELD_ALL, &param);
+	if (ret)
+		return ret;
 	p->state = param.ep_state;
 	p->ia = dat_uobj_user_handle(param.ia_handle);
 	p->pz = dat_uobj_user_handle(param.pz_handle);
@@ -146,82 +142,105 @@ int dat_ioctl_ep_query(struct dat_file *file, void *arg)
 	p->srq = dat_uobj_user_handle(param.srq_handle);
 	p->local_port = param.local_port_qual;
 	p->remote_port = param.remote_port_qual;
-	dat_uep_attr_to_user(&param.ep_attr, &p->attr);
+	ep_attr_to_user(&param.ep_attr, &p->attr);
 	p->private_data_size = ep->private_data_len;
 	memcpy(p->private_data, ep->private_data, sizeof(p->private_data));
 
 	rcu_read_lock();
 	if (dat_uobj_user_handle(uobj->khandle)) {
-		dat_uaddr_to_user(param.local_ia_address_ptr,
-				  &p->local_address);
-		dat_uaddr_to_user(param.remote_ia_address_ptr,
-				  &p->remote_address);
+		dat_addr_to_user(param.local_ia_address_ptr, &p->local_address);
+		dat_addr_to_user(param.remote_ia_address_ptr, &p->remote_address);
 	}
 	rcu_read_unlock();
-put:
-	dat_uobj_put(uobj);
-	return 0;
+	return DAT_SUCCESS;
 }
 
 /* dat_ep_get_status() */
-int dat_ioctl_ep_get_status(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_ep_get_status(DAT_HANDLE khandle, void *arg)
 {
 	struct dat_dev_ep_status *p = arg;
 	DAT_BOOLEAN recv_idle, request_idle;
 	DAT_EP_STATE state;
+	DAT_RETURN ret;
 
-	p->result = dat_ep_get_status(dat_uobj_khandle(file, p->ep,
-						       DAT_HANDLE_TYPE_EP),
-				      &state, &recv_idle, &request_idle);
-	if (!p->result) {
-		p->state = state;
-		p->recv_idle = recv_idle;
-		p->request_idle = request_idle;
-	}
-	return 0;
+	ret = dat_ep_get_status(khandle, &state, &recv_idle, &request_idle);
+	if (ret)
+		return ret;
+	p->state = state;
+	p->recv_idle = recv_idle;
+	p->request_idle = request_idle;
+	return DAT_SUCCESS;
 }
 
 /* dat_ep_recv_query() */
-int dat_ioctl_ep_recv_query(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_ep_recv_query(DAT_HANDLE khandle, void *arg)
 {
 	struct dat_dev_ep_recv_query *p = arg;
 	DAT_COUNT nbufs, span;
+	DAT_RETURN ret = dat_ep_recv_query(khandle, &nbufs, &span);
 
-	if (p->__reserved)
-		return -EOPNOTSUPP;
-	p->result = dat_ep_recv_query(dat_uobj_khandle(file, p->ep,
-						       DAT_HANDLE_TYPE_EP),
-				      &nbufs, &span);
-	if (!p->result) {
-		p->nbufs_allocated = nbufs;
-		p->bufs_alloc_span = span;
-	}
-	return 0;
+	if (ret)
+		return ret;
+	p->nbufs_allocated = nbufs;
+	p->bufs_alloc_span = span;
+	return DAT_SUCCESS;
 }
 
 /* dat_ep_set_watermark() */
-int dat_ioctl_ep_set_watermark(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_ep_set_watermark(DAT_HANDLE khandle, void *arg)
 {
 	struct dat_dev_ep_set_watermark *p = arg;
 
-	if (p->__reserved)
-		return -EOPNOTSUPP;
-	p->result = dat_ep_set_watermark(dat_uobj_khandle(file, p->ep,
-							  DAT_HANDLE_TYPE_EP),
-					 p->soft, p->hard);
+	return dat_ep_set_watermark(khandle, p->soft, p->hard);
+}
+
+/* dat_ep_connect() */
+DAT_RETURN dat_ioctl_ep_connect(DAT_HANDLE khandle, void *arg)
+{
+	struct dat_dev_ep_connect *p = arg;
+
+	return dat_ep_connect(khandle, (DAT_IA_ADDRESS_PTR)p->remote_address.bytes,
+			      p->conn_qual, p->timeout, p->private_data_size,
+			      p->private_data, p->qos, p->flags);
+}
+
+/* dat_ep_common_connect() */
+DAT_RETURN dat_ioctl_ep_common_connect(DAT_HANDLE khandle, void *arg)
+{
+	struct dat_dev_ep_connect *p = arg;
+
+	return dat_ep_common_connect(khandle,
+				     (DAT_IA_ADDRESS_PTR)p->remote_address.bytes,
+				     p->timeout, p->private_data_size,
+				     p->private_data);
+}
+
+/* dat_ep_dup_connect() */
+int dat_ioctl_ep_dup_connect(struct dat_file *file, void *arg)
+{
+	struct dat_dev_ep_dup_connect *p = arg;
+
+	p->result = dat_ep_dup_connect(dat_uobj_khandle(file, p->ep,
+							DAT_HANDLE_TYPE_EP),
+				       dat_uobj_khandle(file, p->dup,
+							DAT_HANDLE_TYPE_EP),
+				       p->timeout, p->private_data_size,
+				       p->private_data, p->qos);
 	return 0;
 }
 
-/* dat_ep_reset() */
-int dat_ioctl_ep_reset(struct dat_file *file, void *arg)
+/* dat_ep_disconnect() */
+DAT_RETURN dat_ioctl_ep_disconnect(DAT_HANDLE khandle, void *arg)
 {
-	struct dat_dev_free *p = arg;
+	struct dat_dev_ep_disconnect *p = arg;
 
-	if (p->__reserved)
-		return -EOPNOTSUPP;
-	p->result = dat_ep_reset(dat_uobj_khandle(file, p->handle,
-						  DAT_HANDLE_TYPE_EP));
-	return 0;
+	return dat_ep_disconnect(khandle, p->flags);
+}
+
+/* dat_ep_reset() */
+DAT_RETURN dat_ioctl_ep_reset(DAT_HANDLE khandle, void *arg)
+{
+	return dat_ep_reset(khandle);
 }
 
 /*
@@ -229,17 +248,82 @@ int dat_ioctl_ep_reset(struct dat_file *file, void *arg)
  * handle is valid. After the call returns none is added, except to an EVD that also
  * carries completions: its upcalls run in softirq and may come later.
  */
-int dat_ioctl_ep_free(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_ep_free(struct dat_uobj *uobj, void *arg)
 {
-	struct dat_dev_free *p = arg;
-	DAT_EP_HANDLE ep = dat_uobj_khandle(file, p->handle,
-					    DAT_HANDLE_TYPE_EP);
 	DAT_EP_PARAM param = {};
-	int ret;
+	DAT_RETURN ret;
 
-	dat_ep_query(ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param);
+	dat_ep_query(uobj->khandle, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param);
 	dat_evd_flush_upcalls(param.connect_evd_handle);
-	ret = dat_usimple_free(file, p, DAT_HANDLE_TYPE_EP, dat_ep_free);
+	ret = dat_ep_free(uobj->khandle);
+	if (!ret)
+		dat_uobj_remove(uobj);
 	dat_evd_flush_upcalls(param.connect_evd_handle);
 	return ret;
+}
+
+/* dat_srq_create() */
+DAT_RETURN dat_ioctl_srq_create(struct dat_uobj *ia, void *arg)
+{
+	struct dat_dev_srq_create *p = arg;
+	DAT_SRQ_ATTR attr = {
+		.max_recv_dtos = dat_to_count(p->max_recv_dtos),
+		.max_recv_iov = dat_to_count(p->max_recv_iov),
+		.low_watermark = dat_to_count(p->low_watermark),
+	};
+	DAT_PZ_HANDLE kpz = dat_uobj_khandle(ia->file, p->pz, DAT_HANDLE_TYPE_PZ);
+	DAT_COUNT low_watermark = attr.low_watermark;
+	DAT_SRQ_HANDLE khandle = DAT_HANDLE_NULL;
+	struct dat_uobj *srq;
+	DAT_RETURN ret;
+
+	srq = dat_uobj_create(to_uia(ia), sizeof(*srq), DAT_HANDLE_TYPE_SRQ,
+			      GFP_KERNEL);
+	if (!srq)
+		return dat_no_memory();
+	/* The event contains the SRQ's handle: set the mark after it is published. */
+	if (low_watermark > 0 && low_watermark <= attr.max_recv_dtos)
+		attr.low_watermark = DAT_SRQ_LW_DEFAULT;
+	ret = dat_srq_create(ia->khandle, kpz, &attr, &khandle);
+	srq->khandle = khandle;
+	ret = dat_uobj_finalize(srq, ret, &p->srq);
+	if (!ret && low_watermark != attr.low_watermark)
+		dat_srq_set_lw(khandle, low_watermark);
+	return ret;
+}
+
+/* dat_srq_query() */
+DAT_RETURN dat_ioctl_srq_query(DAT_HANDLE khandle, void *arg)
+{
+	struct dat_dev_srq_query *p = arg;
+	DAT_SRQ_PARAM param;
+	DAT_RETURN ret = dat_srq_query(khandle, DAT_SRQ_FIELD_ALL, &param);
+
+	if (ret)
+		return ret;
+	p->state = param.srq_state;
+	p->ia = dat_uobj_user_handle(param.ia_handle);
+	p->pz = dat_uobj_user_handle(param.pz_handle);
+	p->max_recv_dtos = param.max_recv_dtos;
+	p->max_recv_iov = param.max_recv_iov;
+	p->low_watermark = param.low_watermark;
+	p->available = param.available_dto_count;
+	p->outstanding = param.outstanding_dto_count;
+	return DAT_SUCCESS;
+}
+
+/* dat_srq_resize() */
+DAT_RETURN dat_ioctl_srq_resize(DAT_HANDLE khandle, void *arg)
+{
+	struct dat_dev_srq_set *p = arg;
+
+	return dat_srq_resize(khandle, dat_to_count(p->value));
+}
+
+/* dat_srq_set_lw() */
+DAT_RETURN dat_ioctl_srq_set_lw(DAT_HANDLE khandle, void *arg)
+{
+	struct dat_dev_srq_set *p = arg;
+
+	return dat_srq_set_lw(khandle, dat_to_count(p->value));
 }

@@ -6,12 +6,12 @@
  * and then wake the waiter, pollers or the CNO. The process can write to the whole ring,
  * so nothing that is read from it is trusted. Resize and mmap run in process context.
  */
+#include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
 
 #include "ucno.h"
 #include "uevd.h"
-#include "ustats.h"
 
 /**
  * dat_uevd_used - count the events in the ring
@@ -176,7 +176,7 @@ void dat_uevd_kill(struct dat_uevd *evd)
 /**
  * dat_uevd_set_cno - replace the CNO of an EVD
  * @evd: the EVD
- * @cno: the new CNO, from dat_ucno_use(), or NULL
+ * @cno: the new CNO, from dat_ucno_attach(), or NULL
  * @is_end: the EVD has been freed; no later call sets its CNO
  *
  * Context: process.
@@ -193,7 +193,7 @@ void dat_uevd_set_cno(struct dat_uevd *evd, struct dat_ucno *cno, bool is_end)
 		trigger_cno(evd);
 	spin_unlock_bh(&evd->lock);
 	if (old)
-		dat_ucno_unuse(old, is_end);
+		dat_ucno_detach(old, is_end);
 }
 
 /**
@@ -294,14 +294,14 @@ struct dat_uring *dat_uevd_swap_ring(struct dat_uevd *evd,
 
 /**
  * dat_uevd_mmap - map the ring of an EVD
- * @file: the file
+ * @filp: the open /dev/dat
  * @vma: the mapping; its offset is the user handle times the page size
  *
  * Context: process, may sleep.
  * Return: 0, -EINVAL (no such EVD, not its whole ring, not shared), or an error of
  * vm_insert_page() returns.
  */
-int dat_uevd_mmap(struct dat_file *file, struct vm_area_struct *vma)
+int dat_uevd_mmap(struct file *filp, struct vm_area_struct *vma)
 {
 	struct dat_uring *ring;
 	struct dat_uobj *uobj;
@@ -309,7 +309,7 @@ int dat_uevd_mmap(struct dat_file *file, struct vm_area_struct *vma)
 
 	if (vma->vm_pgoff > U32_MAX || !(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
-	uobj = dat_uobj_get(file, vma->vm_pgoff, DAT_HANDLE_TYPE_EVD);
+	uobj = dat_uobj_get(filp->private_data, vma->vm_pgoff, DAT_HANDLE_TYPE_EVD);
 	if (!uobj)
 		return -EINVAL;
 	spin_lock_bh(&to_uevd(uobj)->lock);

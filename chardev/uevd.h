@@ -5,16 +5,34 @@
 #ifndef _CHARDEV_UEVD_H
 #define _CHARDEV_UEVD_H
 
+#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 
 #include "file.h"
-#include "uring.h"
 
+struct dat_ucharge;
 struct dat_ucno;
 struct vm_area_struct;
+
+/**
+ * struct dat_uring - a ring
+ * @ref: one for the EVD, one for each mapping
+ * @charge: counters charged for the ring, referenced
+ * @entries: capacity in events, a power of two
+ * @bytes: size of @mem
+ * @mem: the mapped memory; the process can write to all of it, so nothing that is
+ *	read from it is trusted
+ */
+struct dat_uring {
+	struct kref ref;
+	struct dat_ucharge *charge;
+	u32 entries;
+	unsigned long bytes;
+	struct dat_dev_ring *mem;
+};
 
 /**
  * struct dat_uevd - an EVD
@@ -30,7 +48,7 @@ struct vm_area_struct;
  * @state: DAT_DEV_EVD_DISABLED, DAT_DEV_EVD_UNWAITABLE
  * @is_dead: the EVD or its IA has been freed
  * @overflown: an overflow has been reported and no event pushed since
- * @cno: the CNO that the EVD triggers, from dat_ucno_use(); or NULL
+ * @cno: the CNO that the EVD triggers, from dat_ucno_attach(); or NULL
  * @wq: the waiting thread
  * @poll_wq: threads that poll the EVD's file descriptors
  * @sps: service points that report requests on the EVD
@@ -62,7 +80,7 @@ static inline struct dat_uevd *to_uevd(struct dat_uobj *uobj)
 struct dat_uevd *dat_uevd_alloc(struct dat_file *file, struct dat_uia *ia,
 				u32 qlen, int *ret);
 void dat_uevd_kill(struct dat_uevd *evd);
-int dat_uevd_mmap(struct dat_file *file, struct vm_area_struct *vma);
+int dat_uevd_mmap(struct file *filp, struct vm_area_struct *vma);
 u32 dat_uevd_used(const struct dat_uevd *evd);
 bool dat_uevd_push(struct dat_uevd *evd, const struct dat_dev_event *event);
 bool dat_uevd_try_push(struct dat_uevd *evd, const struct dat_dev_event *event);
@@ -70,6 +88,11 @@ void dat_uevd_set_cno(struct dat_uevd *evd, struct dat_ucno *cno, bool is_end);
 struct dat_uring *dat_uevd_swap_ring(struct dat_uevd *evd,
 				     struct dat_uring *ring, u32 qlen);
 void dat_uevd_set_state(struct dat_uevd *evd, u32 mask, u32 state);
+
+/* uring.c */
+struct dat_uring *dat_uring_alloc(struct dat_file *file, u32 qlen, int *ret);
+void dat_uring_put(struct dat_uring *ring);
+int dat_uring_mmap(struct dat_uring *ring, struct vm_area_struct *vma);
 
 /* chardev.c */
 extern struct workqueue_struct *dat_chardev_wq;

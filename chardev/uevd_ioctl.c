@@ -1,43 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uevd_ioctl.c - ioctls of EVDs, except waiting (uevd_wait.c)
+ * uevd_ioctl.c - ioctls of EVDs; uevd.c has their rings
  */
+#include <linux/hrtimer.h>
+
 #include "ucno.h"
 #include "uevd.h"
 
-static DAT_RETURN invalid_handle(void)
-{
-	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
-}
-
 static DAT_RETURN no_room(int err)
 {
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, err == -ENOSPC ?
-			 DAT_RESOURCE_TEVD : DAT_RESOURCE_MEMORY);
+	return err == -ENOSPC ? DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+					  DAT_RESOURCE_TEVD) :
+				dat_no_memory();
 }
 
-static struct dat_uevd *evd_get(struct dat_file *file, u32 handle)
+static bool is_qlen_valid(u32 qlen)
 {
-	struct dat_uobj *uobj = dat_uobj_get(file, handle, DAT_HANDLE_TYPE_EVD);
-
-	return uobj ? to_uevd(uobj) : NULL;
+	return qlen && qlen <= INT_MAX;
 }
 
-/* Look up the new CNO of an EVD. DAT_HANDLE_NULL means no CNO. */
-static DAT_RETURN use_cno(struct dat_file *file, u32 handle, struct dat_uia *ia,
-			  struct dat_ucno **cno)
+/* Looks up the new CNO of an EVD. DAT_HANDLE_NULL means no CNO. */
+static DAT_RETURN attach_cno(struct dat_file *file, u32 handle, struct dat_uia *ia,
+			     struct dat_ucno **cno)
 {
 	*cno = NULL;
 	if (!handle)
 		return DAT_SUCCESS;
-	*cno = dat_ucno_use(file, handle, ia);
+	*cno = dat_ucno_attach(file, handle, ia);
 	return *cno ? DAT_SUCCESS :
 		      DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
 }
 
 /* Allocates, reserves the handle and creates the kernel's EVD. The caller publishes. */
-static DAT_RETURN create(struct dat_dev_evd_create *p, struct dat_uobj *ia,
-			 struct dat_uevd **evdp, DAT_EVD_HANDLE *khandle)
+static DAT_RETURN create_evd(struct dat_dev_evd_create *p, struct dat_uobj *ia,
+			     struct dat_uevd **evdp)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = dat_uevd_upcall };
 	struct dat_uevd *evd;
@@ -56,7 +52,7 @@ static DAT_RETURN create(struct dat_dev_evd_create *p, struct dat_uobj *ia,
 	upcall.instance_data = evd;
 	result = dat_evd_kcreate(ia->khandle, p->min_qlen,
 				 DAT_UPCALL_SINGLE_INSTANCE, &upcall, p->flags,
-				 khandle);
+				 &evd->uobj.khandle);
 	if (result)
 		dat_uobj_unreserve(&evd->uobj);
 	*evdp = evd;
@@ -64,63 +60,45 @@ static DAT_RETURN create(struct dat_dev_evd_create *p, struct dat_uobj *ia,
 }
 
 /* dat_evd_create() */
-int dat_ioctl_evd_create(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_evd_create(struct dat_uobj *ia, void *arg)
 {
 	struct dat_dev_evd_create *p = arg;
 	struct dat_ucno *cno;
-	DAT_EVD_HANDLE khandle;
 	struct dat_uevd *evd;
-	struct dat_uobj *ia;
+	DAT_RETURN ret;
 
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	ia = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
-	if (!ia)
-		return 0;
-	p->result = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!p->min_qlen || p->min_qlen > INT_MAX)
-		goto put_ia;
-	p->result = use_cno(file, p->cno, to_uia(ia), &cno);
-	if (p->result)
-		goto put_ia;
-	p->result = create(p, ia, &evd, &khandle);
-	if (p->result) {
+	if (!is_qlen_valid(p->min_qlen))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	ret = attach_cno(ia->file, p->cno, to_uia(ia), &cno);
+	if (ret)
+		return ret;
+	ret = create_evd(p, ia, &evd);
+	if (ret) {
 		if (cno)
-			dat_ucno_unuse(cno, false);
-		goto put_ia;
+			dat_ucno_detach(cno, false);
+		return ret;
 	}
-	p->evd = evd->uobj.handle;
 	p->ring_entries = evd->ring->entries;
 	if (cno)
 		dat_uevd_set_cno(evd, cno, false);
-	dat_uobj_publish(&evd->uobj, khandle);
-put_ia:
-	dat_uobj_put(ia);
-	return 0;
+	return dat_uobj_finalize(&evd->uobj, DAT_SUCCESS, &p->evd);
 }
 
 /* dat_evd_query() */
-int dat_ioctl_evd_query(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_evd_query(struct dat_uobj *uobj, void *arg)
 {
 	struct dat_dev_evd_query *p = arg;
-	struct dat_uevd *evd;
+	struct dat_uevd *evd = to_uevd(uobj);
 
-	if (p->__reserved)
-		return -EOPNOTSUPP;
-	p->result = invalid_handle();
-	evd = evd_get(file, p->evd);
-	if (!evd)
-		return 0;
 	spin_lock_bh(&evd->lock);
-	p->ia = evd->uobj.ia->uobj.handle;
+	p->ia = uobj->ia->uobj.handle;
 	p->qlen = evd->qlen;
 	p->flags = evd->flags;
 	p->cno = evd->cno ? evd->cno->uobj.handle : 0;
 	p->state = evd->state;
 	p->ring_entries = evd->ring->entries;
 	spin_unlock_bh(&evd->lock);
-	p->result = DAT_SUCCESS;
-	dat_uobj_put(&evd->uobj);
-	return 0;
+	return DAT_SUCCESS;
 }
 
 /* Resize the kernel's EVD first: it must hold as many events as the ring. */
@@ -145,60 +123,40 @@ static DAT_RETURN resize(struct dat_uevd *evd, u32 qlen, struct dat_uring *ring)
 }
 
 /* dat_evd_resize() */
-int dat_ioctl_evd_resize(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_evd_resize(struct dat_uobj *uobj, void *arg)
 {
 	struct dat_dev_evd_resize *p = arg;
+	struct dat_uevd *evd = to_uevd(uobj);
 	struct dat_uring *ring;
-	struct dat_uevd *evd;
+	DAT_RETURN result;
 	int ret;
 
-	if (p->__reserved)
-		return -EOPNOTSUPP;
-	p->result = invalid_handle();
-	evd = evd_get(file, p->evd);
-	if (!evd)
-		return 0;
-	p->result = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!p->min_qlen || p->min_qlen > INT_MAX)
-		goto put;
-	ring = dat_uring_alloc(file, p->min_qlen, &ret);
-	if (!ring) {
-		p->result = no_room(ret);
-		goto put;
-	}
+	if (!is_qlen_valid(p->min_qlen))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	ring = dat_uring_alloc(uobj->file, p->min_qlen, &ret);
+	if (!ring)
+		return no_room(ret);
 	p->ring_entries = ring->entries;
 	mutex_lock(&evd->mutex);
-	p->result = resize(evd, p->min_qlen, ring);
+	result = resize(evd, p->min_qlen, ring);
 	mutex_unlock(&evd->mutex);
-put:
-	dat_uobj_put(&evd->uobj);
-	return 0;
+	return result;
 }
 
 /* dat_evd_post_se() */
-int dat_ioctl_evd_post_se(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_evd_post_se(struct dat_uobj *uobj, void *arg)
 {
 	struct dat_dev_evd_post_se *p = arg;
 	struct dat_dev_event event = {
 		.number = DAT_SOFTWARE_EVENT,
 		.cookie = p->pointer,
 	};
-	struct dat_uevd *evd;
 
-	if (p->__reserved)
-		return -EOPNOTSUPP;
-	p->result = invalid_handle();
-	evd = evd_get(file, p->evd);
-	if (!evd)
-		return 0;
-	if (!(evd->flags & DAT_EVD_SOFTWARE_FLAG))
-		p->result = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
-	else if (dat_uevd_try_push(evd, &event))
-		p->result = DAT_SUCCESS;
-	else
-		p->result = DAT_ERROR(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
-	dat_uobj_put(&evd->uobj);
-	return 0;
+	if (!(to_uevd(uobj)->flags & DAT_EVD_SOFTWARE_FLAG))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!dat_uevd_try_push(to_uevd(uobj), &event))
+		return DAT_ERROR(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
+	return DAT_SUCCESS;
 }
 
 /* dat_evd_enable(), _disable(), _set_unwaitable(), _clear_unwaitable() */
@@ -206,60 +164,170 @@ int dat_ioctl_evd_set(struct dat_file *file, void *arg)
 {
 	const u32 known = DAT_DEV_EVD_DISABLED | DAT_DEV_EVD_UNWAITABLE;
 	struct dat_dev_evd_set *p = arg;
-	struct dat_uevd *evd;
+	struct dat_uobj *uobj;
 
-	if (p->__reserved || p->mask & ~known || p->state & ~p->mask)
+	if (p->mask & ~known || p->state & ~p->mask)
 		return -EOPNOTSUPP;
-	p->result = invalid_handle();
-	evd = evd_get(file, p->evd);
-	if (!evd)
+	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	uobj = dat_uobj_get(file, p->evd, DAT_HANDLE_TYPE_EVD);
+	if (!uobj)
 		return 0;
-	dat_uevd_set_state(evd, p->mask, p->state);
+	dat_uevd_set_state(to_uevd(uobj), p->mask, p->state);
 	p->result = DAT_SUCCESS;
-	dat_uobj_put(&evd->uobj);
+	dat_uobj_put(uobj);
 	return 0;
 }
 
 /* dat_evd_modify_cno() */
-int dat_ioctl_evd_modify_cno(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_evd_modify_cno(struct dat_uobj *uobj, void *arg)
 {
 	struct dat_dev_evd_modify_cno *p = arg;
 	struct dat_ucno *cno;
-	struct dat_uevd *evd;
+	DAT_RETURN ret;
 
-	p->result = invalid_handle();
-	evd = evd_get(file, p->evd);
-	if (!evd)
-		return 0;
-	p->result = use_cno(file, p->cno, evd->uobj.ia, &cno);
-	if (!p->result)
-		dat_uevd_set_cno(evd, cno, false);
-	dat_uobj_put(&evd->uobj);
-	return 0;
+	ret = attach_cno(uobj->file, p->cno, uobj->ia, &cno);
+	if (!ret)
+		dat_uevd_set_cno(to_uevd(uobj), cno, false);
+	return ret;
+}
+
+/* Set the threshold. Events that are already in the ring count. */
+static DAT_RETURN begin_wait(struct dat_uevd *evd, u32 threshold)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	spin_lock_bh(&evd->lock);
+	if (!threshold || threshold > evd->qlen) {
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	} else if (evd->state & DAT_DEV_EVD_UNWAITABLE) {
+		ret = DAT_ERROR(DAT_INVALID_STATE,
+				DAT_INVALID_STATE_EVD_UNWAITABLE);
+	} else if (evd->threshold) {
+		ret = DAT_ERROR(DAT_INVALID_STATE,
+				DAT_INVALID_STATE_EVD_WAITER);
+	} else {
+		evd->threshold = threshold;
+		WRITE_ONCE(evd->ring->mem->waiting, 1);
+	}
+	spin_unlock_bh(&evd->lock);
+	return ret;
+}
+
+static void end_wait(struct dat_uevd *evd)
+{
+	spin_lock_bh(&evd->lock);
+	evd->threshold = 0;
+	WRITE_ONCE(evd->ring->mem->waiting, 0);
+	spin_unlock_bh(&evd->lock);
+}
+
+/* DAT_SUCCESS while the wait has to continue. */
+static DAT_RETURN state_error(const struct dat_uevd *evd)
+{
+	if (evd->is_dead)
+		return DAT_ERROR(DAT_ABORT, DAT_NO_SUBTYPE);
+	if (evd->state & DAT_DEV_EVD_UNWAITABLE)
+		return DAT_ERROR(DAT_INVALID_STATE,
+				 DAT_INVALID_STATE_EVD_UNWAITABLE);
+	return DAT_SUCCESS;
+}
+
+static bool wait_is_over(struct dat_uevd *evd, u32 threshold)
+{
+	bool is_over;
+
+	spin_lock_bh(&evd->lock);
+	is_over = dat_uevd_used(evd) >= threshold || state_error(evd);
+	spin_unlock_bh(&evd->lock);
+	return is_over;
+}
+
+static DAT_RETURN wait_result(struct dat_uevd *evd, u32 threshold, long err)
+{
+	DAT_RETURN ret;
+	bool is_full;
+
+	spin_lock_bh(&evd->lock);
+	is_full = dat_uevd_used(evd) >= threshold;
+	ret = state_error(evd);
+	spin_unlock_bh(&evd->lock);
+	if (is_full)
+		return DAT_SUCCESS;
+	if (ret)
+		return ret;
+	if (err == -ETIME)
+		return DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+	return DAT_ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
+}
+
+/* dat_evd_wait(), for a ring that holds fewer events than the threshold */
+DAT_RETURN dat_ioctl_evd_wait(struct dat_uobj *uobj, void *arg)
+{
+	struct dat_dev_evd_wait *p = arg;
+	struct dat_uevd *evd = to_uevd(uobj);
+	DAT_RETURN ret;
+	long err;
+
+	ret = begin_wait(evd, p->threshold);
+	if (ret)
+		return ret;
+	err = wait_event_interruptible_hrtimeout(evd->wq,
+						 wait_is_over(evd, p->threshold),
+						 dat_timeout_to_ktime(p->timeout));
+	ret = wait_result(evd, p->threshold, err);
+	end_wait(evd);
+	return ret;
+}
+
+/*
+ * Completions without notification have caused no upcall. Dequeue them without upcalls,
+ * so that no later event overtakes them.
+ */
+static DAT_RETURN pull(struct dat_uevd *evd)
+{
+	const DAT_UPCALL_OBJECT upcall = {
+		.instance_data = evd,
+		.upcall_func = dat_uevd_upcall,
+	};
+	DAT_EVD_HANDLE kevd = evd->uobj.khandle;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	ret = dat_evd_modify_upcall(kevd, DAT_UPCALL_TEARDOWN, NULL,
+				    DAT_UPCALL_INVOC_NEW);
+	if (ret)
+		return ret;
+	while (!dat_evd_dequeue(kevd, &event))
+		dat_uevd_upcall(evd, &event, DAT_FALSE);
+	return dat_evd_modify_upcall(kevd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+				     DAT_UPCALL_INVOC_ANY);
+}
+
+/* When the call returns, the ring holds all events that preceded the call. */
+DAT_RETURN dat_ioctl_evd_pull(struct dat_uobj *uobj, void *arg)
+{
+	struct dat_uevd *evd = to_uevd(uobj);
+	DAT_RETURN ret;
+
+	mutex_lock(&evd->mutex);
+	ret = pull(evd);
+	mutex_unlock(&evd->mutex);
+	return ret;
 }
 
 /* dat_evd_free() */
-int dat_ioctl_evd_free(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_evd_free(struct dat_uobj *uobj, void *arg)
 {
-	struct dat_dev_free *p = arg;
-	struct dat_uevd *evd;
+	struct dat_uevd *evd = to_uevd(uobj);
+	DAT_RETURN ret;
 
-	if (p->__reserved)
-		return -EOPNOTSUPP;
-	p->result = invalid_handle();
-	evd = evd_get(file, p->handle);
-	if (!evd)
-		return 0;
 	/* The IA's asynchronous EVD is freed with the IA. */
-	if (evd->uobj.ia && evd == evd->uobj.ia->async_evd)
-		p->result = DAT_ERROR(DAT_INVALID_STATE,
-				      DAT_INVALID_STATE_EVD_IN_USE);
-	else
-		p->result = dat_evd_free(evd->uobj.khandle);
-	if (!p->result) {
+	if (uobj->ia && evd == uobj->ia->async_evd)
+		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
+	ret = dat_evd_free(uobj->khandle);
+	if (!ret) {
 		dat_uevd_kill(evd);
-		dat_uobj_remove(&evd->uobj);
+		dat_uobj_remove(uobj);
 	}
-	dat_uobj_put(&evd->uobj);
-	return 0;
+	return ret;
 }

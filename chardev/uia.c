@@ -1,16 +1,77 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * uia.c - ioctls of IAs: open, close, query
+ * uia.c - ioctls of IAs: list, open, close, query
  */
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 
 #include <dat/dat_ib_extensions.h>
 
 #include "charge.h"
-#include "uaddr.h"
 #include "ucno.h"
 #include "uevd.h"
+
+/* Upper limit of the IAs listed by one call. */
+#define MAX_INFOS	4096
+
+static int copy_infos(struct dat_dev_ia_list *p, DAT_PROVIDER_INFO **infos)
+{
+	void __user *to = u64_to_user_ptr(p->infos);
+	u32 i;
+
+	for (i = 0; i < p->num; i++, to += p->info_size) {
+		struct dat_dev_ia_info info = {
+			.dat_major = infos[i]->dapl_version_major,
+			.dat_minor = infos[i]->dapl_version_minor,
+			.is_thread_safe = infos[i]->is_thread_safe,
+		};
+
+		strscpy(info.name, infos[i]->ia_name, sizeof(info.name));
+		if (copy_to_user(to, &info, min_t(u32, p->info_size,
+						  sizeof(info))))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+static DAT_PROVIDER_INFO **alloc_infos(u32 max)
+{
+	DAT_PROVIDER_INFO **list;
+	u32 i;
+
+	/* The infos follow the pointers to them. 0 bytes would return NULL. */
+	list = kvzalloc(max(max, 1U) * (sizeof(**list) + sizeof(*list)),
+			GFP_KERNEL_ACCOUNT);
+	for (i = 0; list && i < max; i++)
+		list[i] = (DAT_PROVIDER_INFO *)(list + max) + i;
+	return list;
+}
+
+/* dat_registry_list_providers() */
+int dat_ioctl_ia_list(struct dat_file *file, void *arg)
+{
+	struct dat_dev_ia_list *p = arg;
+	u32 max = min_t(u32, p->max, MAX_INFOS);
+	DAT_PROVIDER_INFO **infos;
+	DAT_COUNT num = 0;
+	int ret = 0;
+
+	if (p->info_size < sizeof(struct dat_dev_ia_info))
+		return -EINVAL;
+	if (p->info_size > PAGE_SIZE)
+		return -E2BIG;
+	infos = alloc_infos(max);
+	if (!infos)
+		return -ENOMEM;
+	p->result = dat_registry_list_providers(max, &num, infos);
+	p->num = num;
+	if (!p->result)
+		ret = copy_infos(p, infos);
+	kvfree(infos);
+	return ret;
+}
 
 static DAT_RETURN open_kernel_ia(struct dat_dev_ia_open *p, struct dat_uia *ia,
 				 struct dat_uevd *evd, DAT_IA_HANDLE *kia,
@@ -55,7 +116,7 @@ int dat_ioctl_ia_open(struct dat_file *file, void *arg)
 	if (!p->async_evd_qlen || p->async_evd_qlen > INT_MAX)
 		return 0;
 
-	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	p->result = dat_no_memory();
 	ia = dat_uobj_alloc(file, sizeof(*ia), DAT_HANDLE_TYPE_IA, NULL,
 			    GFP_KERNEL);
 	if (!ia)
@@ -110,39 +171,31 @@ static bool has_cnos(const struct dat_uia *ia)
 }
 
 /* dat_ia_close() */
-int dat_ioctl_ia_close(struct dat_file *file, void *arg)
+DAT_RETURN dat_ioctl_ia_close(struct dat_uobj *uobj, void *arg)
 {
 	struct dat_dev_ia_close *p = arg;
-	struct dat_uobj *uobj, *other;
+	struct dat_uia *ia = to_uia(uobj);
+	struct dat_uobj *other;
 	unsigned long index;
+	DAT_RETURN ret;
 
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	uobj = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
-	if (!uobj)
-		return 0;
 	/* The kernel API has no CNOs, so a graceful close has to check them here. */
-	if (p->flags == DAT_CLOSE_GRACEFUL_FLAG && has_cnos(to_uia(uobj))) {
-		p->result = DAT_ERROR(DAT_INVALID_STATE,
-				      DAT_INVALID_STATE_IA_IN_USE);
-		goto put;
-	}
-	p->result = dat_ia_close(uobj->khandle, p->flags);
-	if (p->result)
-		goto put;
+	if (p->flags == DAT_CLOSE_GRACEFUL_FLAG && has_cnos(ia))
+		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+	ret = dat_ia_close(uobj->khandle, p->flags);
+	if (ret)
+		return ret;
 
-	dat_for_each_uobj(file, index, other) {
-		if (other->type == DAT_HANDLE_TYPE_EVD &&
-		    other->ia == to_uia(uobj))
+	dat_for_each_uobj(uobj->file, index, other) {
+		if (other->type == DAT_HANDLE_TYPE_EVD && other->ia == ia)
 			dat_uevd_kill(to_uevd(other));
-		if (other->type == DAT_UOBJ_CNO && other->ia == to_uia(uobj))
+		if (other->type == DAT_UOBJ_CNO && other->ia == ia)
 			dat_ucno_kill(to_ucno(other));
 		dat_uobj_put(other);
 	}
-	to_uia(uobj)->async_evd = NULL;
-	dat_uobj_remove_all(file, to_uia(uobj));
-put:
-	dat_uobj_put(uobj);
-	return 0;
+	ia->async_evd = NULL;
+	dat_uobj_remove_all(uobj->file, ia);
+	return DAT_SUCCESS;
 }
 
 static u32 extensions(const DAT_PROVIDER_ATTR *attr)
@@ -166,60 +219,47 @@ static u32 extensions(const DAT_PROVIDER_ATTR *attr)
 	return bits;
 }
 
-static void fill_ia_query(struct dat_dev_ia_query *p, const DAT_IA_ATTR *ia,
-			  const DAT_PROVIDER_ATTR *pr)
+/* Attributes that are copied as they are */
+#define IA_FIELDS(FIELD)						\
+	FIELD(max_lmr_virtual_address) FIELD(max_rmr_target_address)	\
+	FIELD(hardware_version_major) FIELD(hardware_version_minor)	\
+	FIELD(firmware_version_major) FIELD(firmware_version_minor)	\
+	FIELD(max_eps) FIELD(max_dto_per_ep) FIELD(max_evds) FIELD(max_evd_qlen) \
+	FIELD(max_rdma_read_per_ep_in) FIELD(max_rdma_read_per_ep_out)	\
+	FIELD(max_iov_segments_per_dto) FIELD(max_iov_segments_per_rdma_read) \
+	FIELD(max_iov_segments_per_rdma_write) FIELD(max_lmrs) FIELD(max_pzs) \
+	FIELD(max_message_size) FIELD(max_rdma_size) FIELD(max_rmrs)	\
+	FIELD(max_rdma_read_in) FIELD(max_rdma_read_out)		\
+	FIELD(max_srqs) FIELD(max_ep_per_srq) FIELD(max_recv_per_srq)
+
+#define PROVIDER_FIELDS(FIELD)						\
+	FIELD(provider_version_major) FIELD(provider_version_minor)	\
+	FIELD(completion_flags_supported) FIELD(max_private_data_size)	\
+	FIELD(optimal_buffer_alignment) FIELD(lmr_sync_req)		\
+	FIELD(dat_qos_supported) FIELD(ep_creator) FIELD(srq_supported)	\
+	FIELD(srq_watermarks_supported) FIELD(srq_ep_pz_difference_supported) \
+	FIELD(srq_info_supported) FIELD(ep_recv_info_supported)		\
+	FIELD(dto_async_return_guaranteed) FIELD(rdma_write_for_rdma_read_req)
+
+static void ia_attr_to_user(const DAT_IA_ATTR *ia, const DAT_PROVIDER_ATTR *pr,
+			    struct dat_dev_ia_query *p)
 {
 	const DAT_BOOLEAN *merging = &pr->evd_stream_merging_supported[0][0];
 	unsigned int i;
 
+#define FIELD(_name)	p->_name = ia->_name;
+	IA_FIELDS(FIELD)
+#undef FIELD
+#define FIELD(_name)	p->_name = pr->_name;
+	PROVIDER_FIELDS(FIELD)
+#undef FIELD
 	memcpy(p->adapter_name, ia->adapter_name, sizeof(p->adapter_name));
 	memcpy(p->vendor_name, ia->vendor_name, sizeof(p->vendor_name));
-	dat_uaddr_to_user(ia->ia_address_ptr, &p->ia_address);
-	p->max_lmr_virtual_address = ia->max_lmr_virtual_address;
-	p->max_rmr_target_address = ia->max_rmr_target_address;
+	dat_addr_to_user(ia->ia_address_ptr, &p->ia_address);
 	p->evd_merging = 0;
 	for (i = 0; i < 36; i++)
 		if (merging[i])
 			p->evd_merging |= BIT_ULL(i);
-	p->hardware_version_major = ia->hardware_version_major;
-	p->hardware_version_minor = ia->hardware_version_minor;
-	p->firmware_version_major = ia->firmware_version_major;
-	p->firmware_version_minor = ia->firmware_version_minor;
-	p->max_eps = ia->max_eps;
-	p->max_dto_per_ep = ia->max_dto_per_ep;
-	p->max_rdma_read_per_ep_in = ia->max_rdma_read_per_ep_in;
-	p->max_rdma_read_per_ep_out = ia->max_rdma_read_per_ep_out;
-	p->max_evds = ia->max_evds;
-	p->max_evd_qlen = ia->max_evd_qlen;
-	p->max_iov_segments_per_dto = ia->max_iov_segments_per_dto;
-	p->max_lmrs = ia->max_lmrs;
-	p->max_pzs = ia->max_pzs;
-	p->max_message_size = ia->max_message_size;
-	p->max_rdma_size = ia->max_rdma_size;
-	p->max_rmrs = ia->max_rmrs;
-	p->max_iov_segments_per_rdma_read = ia->max_iov_segments_per_rdma_read;
-	p->max_iov_segments_per_rdma_write =
-		ia->max_iov_segments_per_rdma_write;
-	p->max_rdma_read_in = ia->max_rdma_read_in;
-	p->max_rdma_read_out = ia->max_rdma_read_out;
-	p->provider_version_major = pr->provider_version_major;
-	p->provider_version_minor = pr->provider_version_minor;
-	p->completion_flags_supported = pr->completion_flags_supported;
-	p->max_private_data_size = pr->max_private_data_size;
-	p->optimal_buffer_alignment = pr->optimal_buffer_alignment;
-	p->lmr_sync_req = pr->lmr_sync_req;
-	p->max_srqs = ia->max_srqs;
-	p->max_ep_per_srq = ia->max_ep_per_srq;
-	p->max_recv_per_srq = ia->max_recv_per_srq;
-	p->dat_qos_supported = pr->dat_qos_supported;
-	p->ep_creator = pr->ep_creator;
-	p->srq_supported = pr->srq_supported;
-	p->srq_watermarks_supported = pr->srq_watermarks_supported;
-	p->srq_ep_pz_difference_supported = pr->srq_ep_pz_difference_supported;
-	p->srq_info_supported = pr->srq_info_supported;
-	p->ep_recv_info_supported = pr->ep_recv_info_supported;
-	p->dto_async_return_guaranteed = pr->dto_async_return_guaranteed;
-	p->rdma_write_for_rdma_read_req = pr->rdma_write_for_rdma_read_req;
 	p->extensions = extensions(pr);
 }
 
@@ -248,7 +288,7 @@ int dat_ioctl_ia_query(struct dat_file *file, void *arg)
 				 provider_attr);
 	if (!p->result) {
 		p->async_evd = dat_uobj_user_handle(async_evd);
-		fill_ia_query(p, ia_attr, provider_attr);
+		ia_attr_to_user(ia_attr, provider_attr, p);
 		/* Limit for memory of a process. */
 		p->max_lmr_block_size = to_uia(uobj)->max_lmr;
 	}

@@ -3,14 +3,14 @@
  * uobj.c - table of handles of an open file
  *
  * Maps user handles to objects and counts references. Ioctls call it in process
- * context, upcalls in softirq. Handles are allocated cyclically from 2^31 values, so that
- * a freed handle is not reused soon.
+ * context, upcalls in softirq. Handles are allocated cyclically from 2^31 values, so
+ * that a freed handle is not reused soon. The ioctls for handles of any type are at the
+ * end.
  */
 #include <linux/slab.h>
 
 #include "charge.h"
 #include "file.h"
-#include "limits.h"
 
 /* Memory of one handle in the xarray, whose nodes have 64 slots. */
 #define HANDLE_BYTES	64
@@ -117,7 +117,7 @@ void dat_uobj_publish(struct dat_uobj *uobj, DAT_HANDLE khandle)
 	xa_lock_bh(&file->objects);
 	/* The reserved slot exists, so the store allocates no memory. */
 	__xa_store(&file->objects, uobj->handle, uobj, GFP_ATOMIC);
-	dat_lookup_cache_add(&file->recent, uobj->handle, uobj);
+	dat_lookup_cache_add(&file->cache, uobj->handle, uobj);
 	xa_unlock_bh(&file->objects);
 }
 
@@ -134,20 +134,62 @@ void dat_uobj_unreserve(struct dat_uobj *uobj)
 	dat_uobj_put(uobj);
 }
 
-static struct dat_uobj *peek_any(struct dat_file *file, u32 handle)
+/**
+ * dat_uobj_create - allocate an object and reserve its handle
+ * @ia: the object's IA
+ * @size: bytes of the structure that begins with a &struct dat_uobj
+ * @type: type of the object
+ * @gfp: allocation flags
+ *
+ * Context: depends on @gfp.
+ * Return: the object, for dat_uobj_finalize(), or NULL.
+ */
+void *dat_uobj_create(struct dat_uia *ia, size_t size, DAT_HANDLE_TYPE type,
+		      gfp_t gfp)
 {
-	struct dat_uobj *uobj = dat_lookup_cache_find(&file->recent, handle);
+	struct dat_uobj *uobj = dat_uobj_alloc(ia->uobj.file, size, type, ia, gfp);
+
+	if (uobj && dat_uobj_reserve(uobj, gfp)) {
+		dat_uobj_put(uobj);
+		uobj = NULL;
+	}
+	return uobj;
+}
+
+/**
+ * dat_uobj_finalize - publish a created object, or free it after a failure
+ * @uobj: the object; its khandle is set if @result is DAT_SUCCESS
+ * @result: what the kernel API returned
+ * @handle: out, if @result is DAT_SUCCESS: the user handle
+ *
+ * Context: process, may sleep.
+ * Return: @result.
+ */
+DAT_RETURN dat_uobj_finalize(struct dat_uobj *uobj, DAT_RETURN result, u32 *handle)
+{
+	if (result) {
+		dat_uobj_unreserve(uobj);
+		return result;
+	}
+	*handle = uobj->handle;
+	dat_uobj_publish(uobj, uobj->khandle);
+	return DAT_SUCCESS;
+}
+
+static struct dat_uobj *lookup_any(struct dat_file *file, u32 handle)
+{
+	struct dat_uobj *uobj = dat_lookup_cache_find(&file->cache, handle);
 
 	if (likely(uobj && uobj->handle == handle))
 		return uobj;
 	uobj = xa_load(&file->objects, handle);
 	if (uobj)
-		dat_lookup_cache_refill(&file->recent, &file->objects, handle, uobj);
+		dat_lookup_cache_refill(&file->cache, &file->objects, handle, uobj);
 	return uobj;
 }
 
 /**
- * dat_uobj_peek - look a handle up
+ * dat_uobj_lookup - look a handle up
  * @file: the file
  * @handle: user handle, as passed by the process
  * @type: required type
@@ -156,10 +198,10 @@ static struct dat_uobj *peek_any(struct dat_file *file, u32 handle)
  * memory of the object.
  * Return: the object, or NULL.
  */
-struct dat_uobj *dat_uobj_peek(struct dat_file *file, u32 handle,
-			       DAT_HANDLE_TYPE type)
+struct dat_uobj *dat_uobj_lookup(struct dat_file *file, u32 handle,
+				 DAT_HANDLE_TYPE type)
 {
-	struct dat_uobj *uobj = peek_any(file, handle);
+	struct dat_uobj *uobj = lookup_any(file, handle);
 
 	return uobj && uobj->type == type ? uobj : NULL;
 }
@@ -177,7 +219,7 @@ struct dat_uobj *dat_uobj_get_any(struct dat_file *file, u32 handle)
 	struct dat_uobj *uobj;
 
 	rcu_read_lock();
-	uobj = peek_any(file, handle);
+	uobj = lookup_any(file, handle);
 	if (uobj && !kref_get_unless_zero(&uobj->ref))
 		uobj = NULL;
 	rcu_read_unlock();
@@ -241,7 +283,7 @@ void dat_uobj_put(struct dat_uobj *uobj)
  * mostly uses the same nodes of the xarray. Keeping the slot avoids freeing and
  * allocating these nodes.
  */
-static bool withdraw(struct dat_uobj *uobj)
+static bool erase(struct dat_uobj *uobj)
 {
 	struct dat_file *file = uobj->file;
 	XA_STATE(xas, &file->objects, uobj->handle);
@@ -255,7 +297,7 @@ static bool withdraw(struct dat_uobj *uobj)
 		if (file->kept_handle)
 			__xa_erase(&file->objects, file->kept_handle);
 		file->kept_handle = uobj->handle;
-		dat_lookup_cache_remove(&file->recent, uobj->handle, uobj);
+		dat_lookup_cache_remove(&file->cache, uobj->handle, uobj);
 	}
 	xas_unlock_bh(&xas);
 	return found;
@@ -270,7 +312,7 @@ static bool withdraw(struct dat_uobj *uobj)
  */
 void dat_uobj_remove(struct dat_uobj *uobj)
 {
-	if (!withdraw(uobj))
+	if (!erase(uobj))
 		return;
 	atomic_dec(&uobj->file->num_objects);
 	dat_uobj_put(uobj);
@@ -314,7 +356,7 @@ DAT_HANDLE dat_uobj_khandle(struct dat_file *file, u32 handle,
 	if (!handle)
 		return DAT_HANDLE_NULL;
 	rcu_read_lock();
-	uobj = dat_uobj_peek(file, handle, type);
+	uobj = dat_uobj_lookup(file, handle, type);
 	if (uobj)
 		khandle = uobj->khandle;
 	rcu_read_unlock();
@@ -335,4 +377,25 @@ u32 dat_uobj_user_handle(DAT_HANDLE khandle)
 	if (!khandle || dat_get_consumer_context(khandle, &context))
 		return 0;
 	return context.as_64;
+}
+
+/* dat_get_handle_type() */
+DAT_RETURN dat_ioctl_handle_query(struct dat_uobj *uobj, void *arg)
+{
+	struct dat_dev_handle_query *p = arg;
+
+	p->type = uobj->type;
+	return DAT_SUCCESS;
+}
+
+/* dat_set_consumer_context(), dat_get_consumer_context() */
+DAT_RETURN dat_ioctl_context(struct dat_uobj *uobj, void *arg)
+{
+	struct dat_dev_context *p = arg;
+
+	if (p->set)
+		WRITE_ONCE(uobj->context, p->context);
+	else
+		p->context = READ_ONCE(uobj->context);
+	return DAT_SUCCESS;
 }

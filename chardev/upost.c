@@ -141,7 +141,7 @@ static bool has_one_segment(const struct dat_dev_dto *dto)
 	}
 }
 
-static int post_and_tell(struct dat_file *file, struct dat_dev_post *p,
+static int post_and_return_context(struct dat_file *file, struct dat_dev_post *p,
 			 struct dat_dev_dto *dto, DAT_LMR_TRIPLET *segments,
 			 void __user *udto)
 {
@@ -167,7 +167,7 @@ static noinline int post_many_segments(struct dat_file *file,
 	if (copy_from_user(segments, u64_to_user_ptr(dto->segments),
 			   dto->num_segments * sizeof(segments[0])))
 		return -EFAULT;
-	return post_and_tell(file, p, dto, segments, udto);
+	return post_and_return_context(file, p, dto, segments, udto);
 }
 
 /* A constant size avoids the checks of copy_from_user() for a variable size. */
@@ -205,7 +205,7 @@ static int copy_and_post(struct dat_file *file, struct dat_dev_post *p,
 	    copy_from_user(&segment, u64_to_user_ptr(dto.segments),
 			   sizeof(segment)))
 		return -EFAULT;
-	return post_and_tell(file, p, &dto, &segment, udto);
+	return post_and_return_context(file, p, &dto, &segment, udto);
 }
 
 /* dat_ep_post_*(), dat_srq_post_recv(), dat_rmr_bind() */

@@ -12,7 +12,7 @@
 
 #include "charge.h"
 #include "compat.h"
-#include "uring.h"
+#include "uevd.h"
 
 static void uring_release(struct kref *ref)
 {

@@ -182,7 +182,7 @@ static void an_ep_that_comes_along_gets_a_handle(struct kunit *test)
 
 	kevent.event_data.cr_arrival_event_data.cr_handle = &khandle;
 	fake.local_ep = &ep;
-	fake.made_ep = 99;
+	fake.published_ep = 99;
 	cr = dat_uobj_get(&file, deliver(DAT_CONNECTION_REQUEST_EVENT)->cr,
 			  DAT_HANDLE_TYPE_CR);
 	KUNIT_ASSERT_NOT_NULL(test, cr);

@@ -12,10 +12,8 @@
 #include "fake.h"
 
 #include "../../../chardev/charge.h"
-#include "../../../chardev/limits.h"
 #include "../../../chardev/ucno.h"
 #include "../../../chardev/usp.h"
-#include "../../../chardev/ustats.h"
 #include "../../../kdapl/base/account.h"
 #include "../../../kdapl/base/stats.h"
 #include "../../../kdapl/base/user.h"
@@ -432,10 +430,10 @@ u32 dat_usp_handle(struct dat_uevd *evd, u64 conn_qual)
 	return fake.sp;
 }
 
-u32 dat_uep_made(struct dat_file *file, struct dat_uia *ia,
-		 DAT_EP_HANDLE khandle)
+u32 dat_uep_publish(struct dat_file *file, struct dat_uia *ia,
+		    DAT_EP_HANDLE khandle)
 {
-	return fake.made_ep;
+	return fake.published_ep;
 }
 
 void dat_ucr_remove_ep(struct dat_ucr *cr)
@@ -449,9 +447,15 @@ void dat_ucno_trigger(struct dat_ucno *cno, u32 evd)
 	fake.trigger = evd;
 }
 
-void dat_ucno_unuse(struct dat_ucno *cno, bool is_end)
+struct dat_ucno *dat_ucno_attach(struct dat_file *file, u32 handle,
+				 const struct dat_uia *ia)
 {
-	fake.unuses++;
+	return NULL;
+}
+
+void dat_ucno_detach(struct dat_ucno *cno, bool is_end)
+{
+	fake.detaches++;
 }
 
 MODULE_DESCRIPTION("kdapl: tests of what needs no device");

@@ -60,11 +60,11 @@ struct dat_workq_ops;
  * @revoked: context of the last dat_context_revoked()
  * @rejects: calls of dat_cr_reject_no_room()
  * @local_ep: EP of every request, or NULL
- * @made_ep: return value of dat_uep_made()
+ * @published_ep: return value of dat_uep_publish()
  * @sp: return value of dat_usp_handle()
  * @triggers: calls of dat_ucno_trigger()
  * @trigger: EVD passed to the last of them
- * @unuses: calls of dat_ucno_unuse()
+ * @detaches: calls of dat_ucno_detach()
  * @losses: calls of dat_ustats_overflow()
  * @charged: bytes charged by dat_charge() and not yet uncharged
  * @events: connection events, from dat_ep_connect_event() and dat_ep_disconnected()
@@ -101,11 +101,11 @@ struct fake {
 	DAT_RMR_CONTEXT revoked;
 	unsigned int rejects;
 	DAT_EP_HANDLE local_ep;
-	u32 made_ep;
+	u32 published_ep;
 	u32 sp;
 	unsigned int triggers;
 	u32 trigger;
-	unsigned int unuses;
+	unsigned int detaches;
 	unsigned int losses;
 	long charged;
 	DAT_EVENT_NUMBER events[FAKE_MAX_EVENTS];

@@ -19,7 +19,7 @@ static void (*between_batches)(void);
 	} while (0)
 
 #include "../../../chardev/uevd.c"
-#include "../../../chardev/uevd_wait.c"
+#include "../../../chardev/uevd_ioctl.c"
 #include "../../../chardev/uring.c"
 
 #define RING_SIZE	4
@@ -329,7 +329,7 @@ static void each_event_triggers_the_cno(struct kunit *test)
 	push(5);
 	KUNIT_EXPECT_EQ(test, 3, fake.triggers);
 	dat_uevd_set_cno(evd, NULL, false);
-	KUNIT_EXPECT_EQ(test, 1, fake.unuses);
+	KUNIT_EXPECT_EQ(test, 1, fake.detaches);
 }
 
 static void events_that_wait_trigger_a_cno_that_comes_late(struct kunit *test)
@@ -346,10 +346,10 @@ static void events_that_wait_trigger_a_cno_that_comes_late(struct kunit *test)
 	dat_uevd_set_state(evd, DAT_DEV_EVD_DISABLED, 0);
 	KUNIT_EXPECT_EQ(test, 2, fake.triggers);
 	dat_uevd_kill(evd);
-	KUNIT_EXPECT_EQ(test, 1, fake.unuses);
+	KUNIT_EXPECT_EQ(test, 1, fake.detaches);
 	/* An EVD that has been freed takes no CNO. */
 	dat_uevd_set_cno(evd, cno, false);
-	KUNIT_EXPECT_EQ(test, 2, fake.unuses);
+	KUNIT_EXPECT_EQ(test, 2, fake.detaches);
 	KUNIT_EXPECT_NULL(test, evd->cno);
 }
 

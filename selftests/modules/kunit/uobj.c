@@ -56,14 +56,14 @@ static u32 make(struct kunit *test, struct dat_file *in, DAT_HANDLE_TYPE type)
 static bool is_found(struct dat_file *in, u32 handle, DAT_HANDLE_TYPE type)
 {
 	struct dat_uobj *uobj = dat_uobj_get(in, handle, type);
-	bool peeked;
+	bool looked_up;
 
 	if (uobj)
 		dat_uobj_put(uobj);
 	rcu_read_lock();
-	peeked = dat_uobj_peek(in, handle, type);
+	looked_up = dat_uobj_lookup(in, handle, type);
 	rcu_read_unlock();
-	return uobj || peeked;
+	return uobj || looked_up;
 }
 
 static void take_away(struct dat_file *from, u32 handle)

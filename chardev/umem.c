@@ -1,20 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ulmr.c - ioctls of LMRs, except dat_lmr_sync_*() (ulmr_sync.c)
+ * umem.c - ioctls of PZs, LMRs and RMRs, except binding an RMR (upost.c)
  *
- * Pins memory (pin.c), joins shared regions (ushare.c) and registers them through the
- * kernel API. Process context; freeing an LMR unpins its memory.
+ * For an LMR pins memory (pin.c), joins shared regions (ushare.c) and registers them
+ * through the kernel API. Process context; freeing an LMR unpins its memory.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
 
 #include <dat/dat_ib_extensions.h>
 
 #include "charge.h"
+#include "file.h"
 #include "pin.h"
-#include "ushare.h"
-#include "usimple.h"
+
+/* dat_pz_create() */
+DAT_RETURN dat_ioctl_pz_create(struct dat_uobj *ia, void *arg)
+{
+	struct dat_dev_pz_create *p = arg;
+	struct dat_uobj *pz = dat_uobj_create(to_uia(ia), sizeof(*pz),
+					      DAT_HANDLE_TYPE_PZ, GFP_KERNEL);
+
+	if (!pz)
+		return dat_no_memory();
+	return dat_uobj_finalize(pz, dat_pz_create(ia->khandle, &pz->khandle), &p->pz);
+}
+
+/* dat_pz_query() */
+DAT_RETURN dat_ioctl_pz_query(DAT_HANDLE khandle, void *arg)
+{
+	struct dat_dev_pz_create *p = arg;
+	DAT_PZ_PARAM param;
+	DAT_RETURN ret = dat_pz_query(khandle, DAT_PZ_FIELD_ALL, &param);
+
+	if (!ret)
+		p->ia = dat_uobj_user_handle(param.ia_handle);
+	return ret;
+}
 
 /**
  * struct dat_ulmr - an LMR of a process
@@ -66,8 +91,7 @@ static DAT_RETURN pin_error(int err)
 	switch (err) {
 	case -ENOMEM:
 	case -EDQUOT:
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
+		return dat_no_memory();
 	case -EINTR:
 		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 	default:
@@ -98,7 +122,7 @@ static DAT_RETURN check_create(const struct dat_dev_lmr_create *p)
 
 static DAT_RETURN kcreate(struct dat_dev_lmr_create *p, struct dat_ulmr *lmr,
 			  DAT_PZ_HANDLE kpz, DAT_MEM_TYPE type,
-			  DAT_REGION_DESCRIPTION desc, DAT_LMR_HANDLE *khandle)
+			  DAT_REGION_DESCRIPTION desc)
 {
 	bool zero_based = p->privileges & DAT_DEV_PRIV_ZERO_BASED;
 
@@ -108,14 +132,13 @@ static DAT_RETURN kcreate(struct dat_dev_lmr_create *p, struct dat_ulmr *lmr,
 			       p->length, kpz,
 			       p->privileges & ~DAT_DEV_PRIV_ZERO_BASED,
 			       zero_based ? DAT_VA_TYPE_ZB : DAT_VA_TYPE_VA,
-			       DAT_MEM_OPTIMIZE_DONT_CARE, khandle,
+			       DAT_MEM_OPTIMIZE_DONT_CARE, &lmr->uobj.khandle,
 			       &p->lmr_context, &p->rmr_context,
 			       &p->registered_size, &p->registered_address);
 }
 
 static DAT_RETURN create_over_lmr(struct dat_dev_lmr_create *p,
-				  struct dat_ulmr *lmr, DAT_PZ_HANDLE kpz,
-				  DAT_LMR_HANDLE *khandle)
+				  struct dat_ulmr *lmr, DAT_PZ_HANDLE kpz)
 {
 	DAT_REGION_DESCRIPTION desc = {};
 	struct dat_uobj *base = dat_uobj_get(lmr->uobj.file, p->base,
@@ -125,7 +148,7 @@ static DAT_RETURN create_over_lmr(struct dat_dev_lmr_create *p,
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 	lmr->base = to_ulmr(base);
 	desc.for_lmr_handle = base->khandle;
-	return kcreate(p, lmr, kpz, DAT_MEM_TYPE_LMR, desc, khandle);
+	return kcreate(p, lmr, kpz, DAT_MEM_TYPE_LMR, desc);
 }
 
 static bool charge_table(struct dat_ulmr *lmr)
@@ -157,8 +180,7 @@ static void uncharge(struct dat_platform_region *region)
 }
 
 static DAT_RETURN create_over_memory(struct dat_dev_lmr_create *p,
-				     struct dat_ulmr *lmr, DAT_PZ_HANDLE kpz,
-				     DAT_LMR_HANDLE *khandle)
+				     struct dat_ulmr *lmr, DAT_PZ_HANDLE kpz)
 {
 	struct pinned_region region = {
 		.platform.first_offset = offset_in_page(p->address),
@@ -182,11 +204,11 @@ static DAT_RETURN create_over_memory(struct dat_dev_lmr_create *p,
 	if (!charge_table(lmr))
 		return pin_error(-ENOMEM);
 	region.platform.table = &lmr->pin.table.sgt;
-	return kcreate(p, lmr, kpz, DAT_MEM_TYPE_PLATFORM, desc, khandle);
+	return kcreate(p, lmr, kpz, DAT_MEM_TYPE_PLATFORM, desc);
 }
 
-static DAT_RETURN create(struct dat_dev_lmr_create *p, struct dat_ulmr *lmr,
-			 DAT_PZ_HANDLE kpz, DAT_LMR_HANDLE *khandle)
+static DAT_RETURN create_lmr(struct dat_dev_lmr_create *p, struct dat_ulmr *lmr,
+			     DAT_PZ_HANDLE kpz)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
 
@@ -196,21 +218,33 @@ static DAT_RETURN create(struct dat_dev_lmr_create *p, struct dat_ulmr *lmr,
 	lmr->length = p->length;
 	memcpy(lmr->cookie, p->cookie, sizeof(lmr->cookie));
 	if (p->mem_type == DAT_DEV_MEM_LMR)
-		return create_over_lmr(p, lmr, kpz, khandle);
+		return create_over_lmr(p, lmr, kpz);
 	if (p->mem_type == DAT_DEV_MEM_SHARED)
 		ret = dat_ushare_get(p, &lmr->share);
-	return ret ?: create_over_memory(p, lmr, kpz, khandle);
+	return ret ?: create_over_memory(p, lmr, kpz);
+}
+
+static DAT_RETURN create_on_ia(struct dat_uobj *ia, struct dat_dev_lmr_create *p)
+{
+	DAT_RETURN ret = check_create(p);
+	struct dat_ulmr *lmr;
+	DAT_PZ_HANDLE kpz;
+
+	if (ret)
+		return ret;
+	kpz = dat_uobj_khandle(ia->file, p->pz, DAT_HANDLE_TYPE_PZ);
+	lmr = dat_uobj_create(to_uia(ia), sizeof(*lmr), DAT_HANDLE_TYPE_LMR,
+			      GFP_KERNEL);
+	if (!lmr)
+		return dat_no_memory();
+	return dat_uobj_finalize(&lmr->uobj, create_lmr(p, lmr, kpz), &p->lmr);
 }
 
 /* dat_lmr_create() */
 int dat_ioctl_lmr_create(struct dat_file *file, void *arg)
 {
 	struct dat_dev_lmr_create *p = arg;
-	DAT_LMR_HANDLE khandle;
-	struct dat_ulmr *lmr;
 	struct dat_uobj *ia;
-	DAT_PZ_HANDLE kpz;
-	int ret = 0;
 
 	if (p->base && p->mem_type != DAT_DEV_MEM_LMR)
 		return -EOPNOTSUPP;
@@ -218,64 +252,129 @@ int dat_ioctl_lmr_create(struct dat_file *file, void *arg)
 	ia = dat_uobj_get(file, p->ia, DAT_HANDLE_TYPE_IA);
 	if (!ia)
 		return 0;
-	p->result = check_create(p);
-	if (p->result)
-		goto put_ia;
-	kpz = dat_uobj_khandle(file, p->pz, DAT_HANDLE_TYPE_PZ);
-	p->result = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	lmr = dat_usimple_alloc(file, sizeof(*lmr), DAT_HANDLE_TYPE_LMR,
-				to_uia(ia));
-	if (!lmr)
-		goto put_ia;
-	p->result = create(p, lmr, kpz, &khandle);
-	if (!p->result)
-		p->lmr = lmr->uobj.handle;
-	dat_usimple_finish(&lmr->uobj, p->result, khandle);
-	/* Nothing has been done yet: restart the call after the signal handler. */
-	if (DAT_GET_TYPE(p->result) == DAT_INTERRUPTED_CALL &&
-	    signal_pending(current))
-		ret = -ERESTARTNOINTR;
-put_ia:
+	p->result = create_on_ia(ia, p);
 	dat_uobj_put(ia);
-	return ret;
-}
-
-/* dat_lmr_query() */
-int dat_ioctl_lmr_query(struct dat_file *file, void *arg)
-{
-	struct dat_dev_lmr_create *p = arg;
-	struct dat_ulmr *lmr;
-	struct dat_uobj *uobj;
-	DAT_LMR_PARAM param;
-
-	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
-	uobj = dat_uobj_get(file, p->lmr, DAT_HANDLE_TYPE_LMR);
-	if (!uobj)
-		return 0;
-	lmr = to_ulmr(uobj);
-	p->result = dat_lmr_query(uobj->khandle, DAT_LMR_FIELD_ALL, &param);
-	if (!p->result) {
-		p->ia = uobj->ia->uobj.handle;
-		p->pz = dat_uobj_user_handle(param.pz_handle);
-		p->mem_type = lmr->mem_type;
-		p->privileges = param.mem_priv;
-		if (param.va_type == DAT_VA_TYPE_ZB)
-			p->privileges |= DAT_DEV_PRIV_ZERO_BASED;
-		p->address = lmr->address;
-		p->length = lmr->length;
-		p->base = lmr->base ? lmr->base->uobj.handle : 0;
-		p->lmr_context = param.lmr_context;
-		p->rmr_context = param.rmr_context;
-		p->registered_address = param.registered_address;
-		p->registered_size = param.registered_size;
-		memcpy(p->cookie, lmr->cookie, sizeof(p->cookie));
-	}
-	dat_uobj_put(uobj);
+	/* Nothing has been done yet: restart the call after the signal handler. */
+	if (DAT_GET_TYPE(p->result) == DAT_INTERRUPTED_CALL && signal_pending(current))
+		return -ERESTARTNOINTR;
 	return 0;
 }
 
-/* dat_lmr_free() */
-int dat_ioctl_lmr_free(struct dat_file *file, void *arg)
+/* dat_lmr_query() */
+DAT_RETURN dat_ioctl_lmr_query(struct dat_uobj *uobj, void *arg)
 {
-	return dat_usimple_free(file, arg, DAT_HANDLE_TYPE_LMR, dat_lmr_free);
+	struct dat_dev_lmr_create *p = arg;
+	struct dat_ulmr *lmr = to_ulmr(uobj);
+	DAT_LMR_PARAM param;
+	DAT_RETURN ret;
+
+	ret = dat_lmr_query(uobj->khandle, DAT_LMR_FIELD_ALL, &param);
+	if (ret)
+		return ret;
+	p->ia = uobj->ia->uobj.handle;
+	p->pz = dat_uobj_user_handle(param.pz_handle);
+	p->mem_type = lmr->mem_type;
+	p->privileges = param.mem_priv;
+	if (param.va_type == DAT_VA_TYPE_ZB)
+		p->privileges |= DAT_DEV_PRIV_ZERO_BASED;
+	p->address = lmr->address;
+	p->length = lmr->length;
+	p->base = lmr->base ? lmr->base->uobj.handle : 0;
+	p->lmr_context = param.lmr_context;
+	p->rmr_context = param.rmr_context;
+	p->registered_address = param.registered_address;
+	p->registered_size = param.registered_size;
+	memcpy(p->cookie, lmr->cookie, sizeof(p->cookie));
+	return DAT_SUCCESS;
+}
+
+/* Segments that a sync copies from the process at once. */
+#define SYNC_BATCH	64
+
+static DAT_RETURN sync_batch(struct dat_dev_lmr_sync *p, DAT_IA_HANDLE kia,
+			     const DAT_LMR_TRIPLET *segments, u64 num)
+{
+	if (p->direction == DAT_DEV_SYNC_READ)
+		return dat_lmr_sync_rdma_read(kia, segments, num);
+	return dat_lmr_sync_rdma_write(kia, segments, num);
+}
+
+/* dat_lmr_sync_rdma_read(), dat_lmr_sync_rdma_write() */
+int dat_ioctl_lmr_sync(struct dat_file *file, void *arg)
+{
+	const struct dat_dev_segment __user *usegments;
+	struct dat_dev_lmr_sync *p = arg;
+	DAT_LMR_TRIPLET *segments;
+	DAT_IA_HANDLE kia;
+	u64 done = 0;
+	int ret = 0;
+
+	/* A process's segment has the layout of the kernel's triplet. */
+	BUILD_BUG_ON(sizeof(*segments) != sizeof(*usegments));
+	kia = dat_uobj_khandle(file, p->ia, DAT_HANDLE_TYPE_IA);
+	usegments = u64_to_user_ptr(p->segments);
+	segments = kmalloc_array(SYNC_BATCH, sizeof(*segments), GFP_KERNEL);
+	if (!segments)
+		return -ENOMEM;
+	do {
+		u64 num = min_t(u64, p->num_segments - done, SYNC_BATCH);
+
+		if (copy_from_user(segments, usegments + done,
+				   num * sizeof(*segments))) {
+			ret = -EFAULT;
+			break;
+		}
+		p->result = sync_batch(p, kia, segments, num);
+		done += num;
+		cond_resched();
+	} while (!p->result && done < p->num_segments &&
+		 !fatal_signal_pending(current));
+	kfree(segments);
+	return ret;
+}
+
+static DAT_RETURN create_rmr(struct dat_uobj *pz, struct dat_dev_rmr_create *p,
+			     DAT_RETURN (*create)(DAT_PZ_HANDLE, DAT_RMR_HANDLE *))
+{
+	struct dat_uobj *rmr = dat_uobj_create(pz->ia, sizeof(*rmr),
+					       DAT_HANDLE_TYPE_RMR, GFP_KERNEL);
+
+	if (!rmr)
+		return dat_no_memory();
+	return dat_uobj_finalize(rmr, create(pz->khandle, &rmr->khandle), &p->rmr);
+}
+
+/* dat_rmr_create() */
+DAT_RETURN dat_ioctl_rmr_create(struct dat_uobj *pz, void *arg)
+{
+	return create_rmr(pz, arg, dat_rmr_create);
+}
+
+/* dat_rmr_create_for_ep() */
+DAT_RETURN dat_ioctl_rmr_create_for_ep(struct dat_uobj *pz, void *arg)
+{
+	return create_rmr(pz, arg, dat_rmr_create_for_ep);
+}
+
+/* dat_rmr_query() */
+DAT_RETURN dat_ioctl_rmr_query(DAT_HANDLE khandle, void *arg)
+{
+	struct dat_dev_rmr_create *p = arg;
+	DAT_RMR_PARAM param;
+	DAT_RETURN ret = dat_rmr_query(khandle, DAT_RMR_FIELD_ALL, &param);
+
+	if (ret)
+		return ret;
+	p->pz = dat_uobj_user_handle(param.pz_handle);
+	p->ia = dat_uobj_user_handle(param.ia_handle);
+	p->privileges = param.mem_priv;
+	if (param.va_type == DAT_VA_TYPE_ZB)
+		p->privileges |= DAT_DEV_PRIV_ZERO_BASED;
+	if (param.rmr_scope == DAT_RMR_SCOPE_EP)
+		p->privileges |= DAT_DEV_PRIV_FOR_EP;
+	p->segment.virtual_address = param.lmr_triplet.virtual_address;
+	p->segment.length = param.lmr_triplet.segment_length;
+	p->segment.lmr_context = param.lmr_triplet.lmr_context;
+	p->rmr_context = param.rmr_context;
+	return DAT_SUCCESS;
 }
