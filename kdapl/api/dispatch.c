@@ -78,8 +78,10 @@ EXPORT_SYMBOL_GPL(dat_##name);
 
 /* Fields that the provider does not set are 0. */
 #define DAT_QUERY(name, type, param, ...)				\
-	DAT_CALL(name, type,						\
-		 !(param) || memset(param, 0, sizeof(*(param))), ##__VA_ARGS__)
+	DEFINE_CALL(name, DAT_##type##_HANDLE, DAT_HANDLE_TYPE_##type,	\
+		if (param)						\
+			memset(param, 0, sizeof(*(param)));		\
+		ret = EXT_CALL(name, ##__VA_ARGS__), ##__VA_ARGS__)
 
 #define DAT_CREATE(name, type, new_type, new_handle, valid, ...)	\
 	DEFINE_CALL(name, DAT_##type##_HANDLE, DAT_HANDLE_TYPE_##type,	\

@@ -283,7 +283,7 @@ static DAT_RETURN sp_create(DAT_IA_HANDLE ia_handle, struct sp_param *param,
 		ret = rsp_get_ep(sp, param->ep_handle);
 	if (ret)
 		goto retire;
-	/* Once it listens, a consumer can free it at any time: listen last. */
+	/* A consumer can free a service point that listens at any time: listen last. */
 	if (param->type == DAT_HANDLE_TYPE_CSP)
 		ret = listen_as_socket(sp, param);
 	else
