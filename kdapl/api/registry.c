@@ -210,7 +210,7 @@ static int module_event(struct notifier_block *nb, unsigned long event,
 	list_for_each_entry_safe(reg, next, &registrations, node) {
 		if (reg->owner != module)
 			continue;
-		pr_warn("kdapl: IA %s went without notice\n",
+		pr_warn("kdapl: the module of IA %s did not remove its provider\n",
 			reg->info.ia_name);
 		list_del(&reg->node);
 		dat_registration_put(reg);

@@ -281,7 +281,7 @@ static int dev_add(struct ib_device *ibdev)
 
 	err = query_max_message(ibdev, &dev->max_message);
 	if (err) {
-		pr_warn("kdapl: %s does not tell of its ports, not used: error %d\n",
+		pr_warn("kdapl: %s is not used, its ports cannot be queried: error %d\n",
 			dev_name(&ibdev->dev), err);
 		kfree(dev);
 		return err;
