@@ -46,7 +46,7 @@ static bool connection_event_to_user(struct dat_uevd *evd,
 	rcu_read_lock();
 	event->handle = dat_uobj_user_handle(data->ep_handle);
 	uobj = dat_uobj_lookup(evd->uobj.file, event->handle,
-			     DAT_HANDLE_TYPE_EP);
+			       DAT_HANDLE_TYPE_EP);
 	if (uobj && data->private_data_size) {
 		struct dat_uep *ep = to_uep(uobj);
 		u32 len = min_t(u32, data->private_data_size,
@@ -102,8 +102,7 @@ static bool publish_ep(struct dat_uevd *evd, DAT_CR_HANDLE kcr,
 	    !param.local_ep_handle ||
 	    dat_uobj_user_handle(param.local_ep_handle))
 		return true;
-	cr->ep = dat_uep_publish(evd->uobj.file, evd->uobj.ia,
-			      param.local_ep_handle);
+	cr->ep = dat_uep_publish(evd->uobj.ia, param.local_ep_handle);
 	return cr->ep;
 }
 

@@ -149,8 +149,7 @@ DAT_HANDLE dat_uobj_khandle(struct dat_file *file, u32 handle,
 u32 dat_uobj_user_handle(DAT_HANDLE khandle);
 
 /* uep.c */
-u32 dat_uep_publish(struct dat_file *file, struct dat_uia *ia,
-		    DAT_EP_HANDLE khandle);
+u32 dat_uep_publish(struct dat_uia *ia, DAT_EP_HANDLE khandle);
 
 /* ustats.c */
 void dat_ustats_ioctl(unsigned int nr, int err, DAT_RETURN result);

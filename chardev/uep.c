@@ -9,15 +9,13 @@
 
 /**
  * dat_uep_publish - publish an EP that the kernel created for a request
- * @file: the file
  * @ia: the IA of the EP
  * @khandle: the EP, which has no user handle
  *
  * The EP has no queues yet. Context: process or softirq.
  * Return: the user handle; 0 without memory or beyond a limit.
  */
-u32 dat_uep_publish(struct dat_file *file, struct dat_uia *ia,
-		    DAT_EP_HANDLE khandle)
+u32 dat_uep_publish(struct dat_uia *ia, DAT_EP_HANDLE khandle)
 {
 	struct dat_uep *ep = dat_uobj_create(ia, sizeof(*ep), DAT_HANDLE_TYPE_EP,
 					     GFP_ATOMIC);

@@ -16,11 +16,6 @@
 /* Upper limit of segments in one work request, for every device. */
 #define MAX_SEGMENTS	32
 
-static DAT_RETURN bad_count(void)
-{
-	return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-}
-
 static DAT_RETURN post_dto(DAT_EP_HANDLE kep, struct dat_dev_dto *dto,
 			   DAT_LMR_TRIPLET *segments)
 {
@@ -142,12 +137,12 @@ static bool has_one_segment(const struct dat_dev_dto *dto)
 }
 
 static int post_and_return_context(struct dat_file *file, struct dat_dev_post *p,
-			 struct dat_dev_dto *dto, DAT_LMR_TRIPLET *segments,
-			 void __user *udto)
+				   struct dat_dev_dto *dto,
+				   DAT_LMR_TRIPLET *segments, void __user *udto)
 {
 	struct dat_dev_dto __user *uarg = udto;
 
-	/* Check that the context can be copied out before anything is bound. */
+	/* Check that the context can be written before anything is bound. */
 	if (dto->opcode == DAT_DEV_RMR_BIND && put_user(0, &uarg->rmr_context))
 		return -EFAULT;
 	p->result = post_one(file, dto, segments);
@@ -178,7 +173,7 @@ static int copy_dto(struct dat_dev_dto *dto, void __user *udto, u32 size)
 	return copy_struct_from_user(dto, sizeof(*dto), udto, size);
 }
 
-/* Copies one DTO in, posts it, and copies out what it returns. */
+/* Copies one DTO from the process, posts it, and copies the context to the process. */
 static int copy_and_post(struct dat_file *file, struct dat_dev_post *p,
 			 void __user *udto)
 {
@@ -195,7 +190,7 @@ static int copy_and_post(struct dat_file *file, struct dat_dev_post *p,
 	if (dto.opcode > DAT_DEV_CMP_SWAP ||
 	    (dto.opcode == DAT_DEV_SRQ_RECV && dto.flags))
 		return -EOPNOTSUPP;
-	p->result = bad_count();
+	p->result = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (dto.num_segments > MAX_SEGMENTS ||
 	    (has_one_segment(&dto) && dto.num_segments != 1))
 		return 0;

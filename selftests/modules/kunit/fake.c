@@ -430,8 +430,7 @@ u32 dat_usp_handle(struct dat_uevd *evd, u64 conn_qual)
 	return fake.sp;
 }
 
-u32 dat_uep_publish(struct dat_file *file, struct dat_uia *ia,
-		    DAT_EP_HANDLE khandle)
+u32 dat_uep_publish(struct dat_uia *ia, DAT_EP_HANDLE khandle)
 {
 	return fake.published_ep;
 }
