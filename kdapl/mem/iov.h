@@ -2,7 +2,7 @@
 /*
  * iov.h - checks the segments of a DTO against the LMRs
  *
- * The fast path is inline because each DTO runs it; iov.c has the slow path.
+ * The fast path is inline because each DTO runs it; lmr_find.c has the slow path.
  */
 #ifndef _KDAPL_IOV_H
 #define _KDAPL_IOV_H
@@ -25,7 +25,7 @@ struct dat_iov {
 	DAT_MEM_PRIV_FLAGS privilege;
 };
 
-/* iov.c */
+/* lmr_find.c */
 DAT_RETURN dat_iov_check_all(struct dat_ia *ia, const struct dat_pz *pz,
 			     const struct dat_iov *iov, DAT_COUNT max_num,
 			     DAT_SEG_LENGTH max_length, u32 *lengthp);

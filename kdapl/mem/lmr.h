@@ -191,9 +191,6 @@ void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key);
 struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context);
 struct dat_lmr *dat_lmr_find_range(struct dat_ia *ia, const struct dat_pz *pz,
 				   const DAT_LMR_TRIPLET *segment);
-DAT_RETURN dat_lmr_check(struct dat_ia *ia, const struct dat_pz *pz,
-			 const DAT_LMR_TRIPLET *segment,
-			 DAT_MEM_PRIV_FLAGS privilege);
 
 /* The owner may change the low 8 bits of a key; the other bits are unique. */
 static inline unsigned long dat_key_index(u32 key)
@@ -237,14 +234,14 @@ static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 address,
 }
 
 /**
- * dat_lmr_allows - fast path of dat_lmr_check()
+ * dat_lmr_allows - may a DTO use this memory?
  * @ia: the IA
  * @pz: PZ of the EP
  * @segment: the memory
  * @privilege: DAT_MEM_PRIV_LOCAL_READ_FLAG or DAT_MEM_PRIV_LOCAL_WRITE_FLAG
  *
- * Context: as dat_lmr_check().
- * Return: true if a DTO may use the memory; false if dat_lmr_check() must decide.
+ * Context: as dat_lmr_find().
+ * Return: true if it may; false if dat_iov_check_all() must decide.
  */
 static inline bool dat_lmr_allows(const struct dat_ia *ia,
 				  const struct dat_pz *pz,

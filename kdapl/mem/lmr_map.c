@@ -171,15 +171,12 @@ DAT_RETURN dat_lmr_map(struct dat_lmr *lmr)
 	ret = dat_lmr_is_mapped(lmr) ? map_bus_memory(lmr) : map_pages(lmr);
 	if (ret)
 		return ret;
-	if (make_index(lmr)) {
-		if (!dat_lmr_is_mapped(lmr))
-			unmap_pages(lmr);
-		free_table(lmr);
-		return no_memory();
-	}
 	lmr->mapped = lmr;
 	atomic_set(&lmr->mappings, 1);
-	return DAT_SUCCESS;
+	if (!make_index(lmr))
+		return DAT_SUCCESS;
+	dat_lmr_unmap(lmr);
+	return no_memory();
 }
 
 /**

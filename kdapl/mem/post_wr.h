@@ -2,7 +2,7 @@
 /*
  * post_wr.h - the only callers of ib_post_*() in the engine
  *
- * A work request may contain a segment of a consumer on two conditions: iov.c has
+ * A work request may contain a segment of a consumer on two conditions: lmr_find.c has
  * looked up its context, and its length is not 0, because some devices read a length of
  * 0 as 2 GiB. Kernels with debugging check the length here for every request, just
  * before the device receives it. Callers are in any context.

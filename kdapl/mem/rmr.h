@@ -2,8 +2,8 @@
 /*
  * rmr.h - remote memory regions
  *
- * Declares struct dat_rmr and its two windows. rmr.c creates and frees it, rmr_window.c
- * owns the states of the windows, and rmr_find.c the lookup by rmr_context.
+ * Declares struct dat_rmr and its two windows. rmr.c creates, looks up and frees it;
+ * rmr_window.c owns the states of the windows.
  */
 #ifndef _KDAPL_RMR_H
 #define _KDAPL_RMR_H
@@ -109,8 +109,6 @@ void dat_rmr_revoke(struct dat_rmr *rmr, DAT_RMR_CONTEXT context);
 
 /* rmr.c */
 void dat_rmr_wait_for_repair(struct dat_lmr *lmr);
-
-/* rmr_find.c */
 void dat_context_revoked(struct dat_ia *ia, DAT_RMR_CONTEXT context);
 DAT_RETURN dat_remote_check(struct dat_ia *ia, const struct dat_pz *pz,
 			    const DAT_RMR_TRIPLET *triplet,

@@ -301,7 +301,7 @@ static DAT_RETURN check(struct dat_ia *in, struct dat_pz *of, u64 address,
 	bool allowed;
 
 	rcu_read_lock();
-	ret = dat_lmr_check(in, of, &segment, privilege);
+	ret = check_segment(in, of, &segment, privilege);
 	allowed = dat_lmr_allows(in, of, &segment, privilege);
 	rcu_read_unlock();
 	/* All LMRs here are in the lookup cache. */
