@@ -137,8 +137,7 @@ static DAT_RETURN register_memory(struct dat_fmr *fmr, struct dat_ep *ep,
 		return post_nop(ep, post);
 	post->bind = dat_fmr_idle(fmr);
 	if (post->bind == DAT_FRMR_NONE)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY_REGION);
+		return dat_no_mr();
 	slot = &fmr->slots[post->bind];
 	ret = dat_fmr_map(fmr, slot, mem);
 	if (ret)

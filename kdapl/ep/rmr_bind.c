@@ -82,12 +82,6 @@ static DAT_RETURN find_lmr(struct dat_rmr *rmr, const struct dat_ep *ep,
 	return check_privileges(lmr, bind->privileges);
 }
 
-static DAT_RETURN no_window(void)
-{
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-			 DAT_RESOURCE_MEMORY_REGION);
-}
-
 /*
  * Posts the bind @new, the unbind @old, or both. rmr->pair.lock is held.
  *
@@ -178,7 +172,7 @@ static DAT_RETURN map_window(struct dat_window *w, const struct dat_lmr *lmr,
 	case -EINVAL:
 		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	default:
-		return no_window();
+		return dat_no_mr();
 	}
 }
 
@@ -195,7 +189,7 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
 	/* Only on the same send queue is this bind ordered behind the previous one. */
 	if (rmr->windows[0].frmr.ep && rmr->windows[0].frmr.ep != &ep->obj)
-		return no_window();
+		return dat_no_mr();
 	/* A QP in the error state executes nothing, so the windows remain. */
 	if (flushed) {
 		*context = 0;
@@ -205,7 +199,7 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 	if (lmr) {
 		new = dat_frmr_idle(&rmr->pair);
 		if (new == DAT_FRMR_NONE)
-			return no_window();
+			return dat_no_mr();
 		w = &rmr->windows[new];
 		if (!use_lmr(lmr, bind->triplet))
 			return DAT_ERROR(DAT_INVALID_PARAMETER,

@@ -155,12 +155,6 @@ void dat_fmr_revoke(struct dat_lmr *lmr, DAT_RMR_CONTEXT context)
 	spin_unlock_bh(&fmr->pair.lock);
 }
 
-static DAT_RETURN no_mr(void)
-{
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-			 DAT_RESOURCE_MEMORY_REGION);
-}
-
 /* A device may support only pages smaller than PAGE_SIZE. */
 static u64 pages_of_device(const struct ib_device *ibdev, u32 num_pages)
 {
@@ -264,7 +258,7 @@ static DAT_RETURN fmr_create(struct dat_lmr *lmr, u32 max_pages, u32 list_len)
 	ret = dat_frmr_create(&fmr->pair, sizeof(*fmr) + DAT_BYTES_HANDLE +
 			      DAT_FRMR_PAIR * (size_t)max_pages * DAT_BYTES_SG);
 	if (!ret && !slots_alloc(fmr))
-		ret = no_mr();
+		ret = dat_no_mr();
 	ret = ret ?: dat_object_publish(&lmr->obj);
 	if (ret) {
 		dat_object_shutdown(&lmr->obj);
@@ -282,7 +276,7 @@ static DAT_RETURN fmr_allocate(struct dat_ia *ia, DAT_PZ_HANDLE pz_handle,
 	DAT_RETURN ret;
 
 	if (list_len > dat_dev_max_pages(ibdev))
-		return no_mr();
+		return dat_no_mr();
 	lmr = dat_lmr_new(ia, pz_handle, sizeof(struct dat_fmr), &fmr_ops, &ret);
 	if (!lmr)
 		return ret;

@@ -183,8 +183,7 @@ DAT_RETURN dat_fmr_map(struct dat_fmr *fmr, struct dat_fmr_slot *slot,
 	return DAT_SUCCESS;
 
 no_resources:
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-			 DAT_RESOURCE_MEMORY_REGION);
+	return dat_no_mr();
 }
 
 /**

@@ -14,6 +14,7 @@
 #include "base/workqueue.h"
 #include "dev/device.h"
 #include "mem/frmr.h"
+#include "mem/lmr.h"
 
 /* Registrations of an MR. The key that the MR is allocated with is never used. */
 #define KEYS		255
@@ -232,13 +233,11 @@ DAT_RETURN dat_frmr_create(struct dat_frmr_pair *pair, size_t bytes)
 {
 	bytes += NUM_MRS * dat_bytes_mr(pair->list_len);
 	if (!dat_object_charge(pair->obj, bytes))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
+		return dat_no_memory();
 	if (!dat_object_charge_hca(pair->obj, DAT_HCA_OBJECT, NUM_MRS) ||
 	    !frmr_alloc(pair, pair->frmr[0]) ||
 	    !frmr_alloc(pair, pair->frmr[1]))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY_REGION);
+		return dat_no_mr();
 	return DAT_SUCCESS;
 }
 

@@ -59,11 +59,9 @@ static DAT_RETURN lmr_charge(struct dat_lmr *lmr)
 	if (!lmr->is_lent && lmr->mapped == lmr)
 		bytes += (u64)lmr->sgt.orig_nents * DAT_BYTES_SG;
 	if (bytes > LONG_MAX || !dat_object_charge(&lmr->obj, bytes))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
+		return dat_no_memory();
 	if (!dat_object_charge_hca(&lmr->obj, DAT_HCA_OBJECT, 1))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY_REGION);
+		return dat_no_mr();
 	return DAT_SUCCESS;
 }
 
@@ -77,8 +75,7 @@ static DAT_RETURN register_error(const struct dat_lmr *lmr, int err)
 	case -EINTR:
 		return DAT_ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
 	default:
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY_REGION);
+		return dat_no_mr();
 	}
 }
 
@@ -135,7 +132,7 @@ struct dat_lmr *dat_lmr_new(struct dat_ia *ia, DAT_PZ_HANDLE pz, size_t size,
 		return NULL;
 	if (obj->ia != ia || !dat_object_use_get(obj))
 		goto put;
-	*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	*ret = dat_no_memory();
 	lmr = kzalloc(size, GFP_KERNEL_ACCOUNT);
 	if (!lmr)
 		goto unuse;
@@ -172,7 +169,7 @@ static DAT_RETURN lmr_publish(struct dat_lmr *lmr)
 		return DAT_SUCCESS;
 	dat_object_claim(&lmr->obj);
 	dat_object_retire(&lmr->obj);
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	return dat_no_memory();
 }
 
 #define OPTIMIZE_FLAGS	(DAT_MEM_OPTIMIZE_IA | \
@@ -341,8 +338,7 @@ static DAT_RETURN reserved_create(struct dat_ia *ia)
 	DAT_RETURN ret;
 
 	if (!lmr)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
+		return dat_no_memory();
 	dat_object_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, &ia->owner,
 			&reserved_ops);
 	lmr->obj.implicit = true;

@@ -134,6 +134,19 @@ static inline bool dat_lmr_priv_agree(DAT_MEM_PRIV_FLAGS privileges)
 	       privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
 }
 
+/* The kernel has no memory, or the consumer refuses the charge for it. */
+static inline DAT_RETURN dat_no_memory(void)
+{
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
+/* No MR of the device is free, or none can hold the memory. */
+static inline DAT_RETURN dat_no_mr(void)
+{
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+			 DAT_RESOURCE_MEMORY_REGION);
+}
+
 #define DAT_MEM_PRIV_REMOTE_FLAGS \
 	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG | \
 	 DAT_IB_MEM_PRIV_REMOTE_ATOMIC)
@@ -188,7 +201,6 @@ int dat_lmr_insert(struct dat_lmr *lmr);
 void dat_lmr_remove(struct dat_lmr *lmr);
 int dat_lmr_insert_key(struct dat_lmr *lmr, u32 key);
 void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key);
-struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context);
 struct dat_lmr *dat_lmr_find_range(struct dat_ia *ia, const struct dat_pz *pz,
 				   const DAT_LMR_TRIPLET *segment);
 
@@ -203,8 +215,8 @@ static inline unsigned long dat_key_index(u32 key)
  * @ia: the IA
  * @context: context from the consumer; any value
  *
- * Context: as dat_lmr_find().
- * Return: the LMR, or NULL; then dat_lmr_find() may still find it.
+ * Context: as dat_lmr_find_range().
+ * Return: the LMR, or NULL; the table may still have it.
  */
 static inline struct dat_lmr *dat_lmr_find_cached(const struct dat_ia *ia,
 						  DAT_LMR_CONTEXT context)
@@ -240,7 +252,7 @@ static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 address,
  * @segment: the memory
  * @privilege: DAT_MEM_PRIV_LOCAL_READ_FLAG or DAT_MEM_PRIV_LOCAL_WRITE_FLAG
  *
- * Context: as dat_lmr_find().
+ * Context: as dat_lmr_find_range().
  * Return: true if it may; false if dat_iov_check_all() must decide.
  */
 static inline bool dat_lmr_allows(const struct dat_ia *ia,

@@ -227,8 +227,7 @@ DAT_RETURN dat_lmr_describe(struct dat_lmr *lmr)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
 	/* The length of a triplet has 32 bits. A process may use several triplets. */
 	if (lmr->length > U32_MAX && !lmr->user_mm)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY_REGION);
+		return dat_no_mr();
 	if (dat_lmr_is_mapped(lmr) && !bus_memory_exists(lmr))
 		return bad_region();
 	if (!is_supported(lmr))
@@ -366,8 +365,7 @@ struct page **dat_lmr_pages(const struct dat_lmr *lmr, unsigned int num,
 	}
 	pages = kvmalloc_array(num, sizeof(*pages), GFP_KERNEL_ACCOUNT);
 	if (!pages) {
-		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
+		*ret = dat_no_memory();
 		return NULL;
 	}
 	if (find_pages(lmr, pages, num))

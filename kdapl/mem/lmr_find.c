@@ -184,16 +184,7 @@ void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key)
 	xa_unlock_bh(&ia->lmrs);
 }
 
-/**
- * dat_lmr_find - look up an LMR by its context
- * @ia: the IA
- * @context: context from the consumer; any value
- *
- * Context: any; in an RCU read-side section that protects the memory of the LMR. Only
- * dat_object_use_get() prevents its free.
- * Return: the LMR, or NULL.
- */
-struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context)
+static struct dat_lmr *lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context)
 {
 	struct dat_lmr *lmr = dat_lmr_find_cached(ia, context);
 	unsigned long index = dat_key_index(context);
@@ -213,13 +204,14 @@ struct dat_lmr *dat_lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context)
  * @pz: PZ of the LMR, or NULL for any
  * @segment: the range, with the context of the LMR
  *
- * Context: as dat_lmr_find().
+ * Context: any; in an RCU read-side section that protects the memory of the LMR. Only
+ * dat_object_use_get() prevents its free.
  * Return: the LMR, or NULL.
  */
 struct dat_lmr *dat_lmr_find_range(struct dat_ia *ia, const struct dat_pz *pz,
 				   const DAT_LMR_TRIPLET *segment)
 {
-	struct dat_lmr *lmr = dat_lmr_find(ia, segment->lmr_context);
+	struct dat_lmr *lmr = lmr_find(ia, segment->lmr_context);
 
 	while (lmr && ((pz && lmr->pz != pz) ||
 		       !dat_lmr_covers(lmr, segment->virtual_address,
@@ -270,7 +262,7 @@ static DAT_RETURN check_segment(struct dat_ia *ia, const struct dat_pz *pz,
 	const struct dat_lmr *lmr;
 	DAT_RETURN ret;
 
-	lmr = dat_lmr_find(ia, segment->lmr_context);
+	lmr = lmr_find(ia, segment->lmr_context);
 	if (unlikely(!lmr))
 		return protection_violation(privilege ==
 					    DAT_MEM_PRIV_LOCAL_WRITE_FLAG);

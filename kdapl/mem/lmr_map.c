@@ -13,15 +13,10 @@
 #include "dev/ia.h"
 #include "mem/lmr.h"
 
-static DAT_RETURN no_memory(void)
-{
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-}
-
 static DAT_RETURN map_bus_memory(struct dat_lmr *lmr)
 {
 	if (sg_alloc_table(&lmr->sgt, 1, GFP_KERNEL_ACCOUNT))
-		return no_memory();
+		return dat_no_memory();
 	sg_dma_address(lmr->sgt.sgl) = lmr->start;
 	sg_dma_len(lmr->sgt.sgl) = lmr->length;
 	return DAT_SUCCESS;
@@ -45,7 +40,7 @@ static DAT_RETURN make_table(struct dat_lmr *lmr)
 
 	/* Scatterlists count entries in an int. */
 	if (num > INT_MAX)
-		return no_memory();
+		return dat_no_memory();
 	pages = dat_lmr_pages(lmr, num, &ret);
 	if (!pages)
 		return ret;
@@ -55,7 +50,7 @@ static DAT_RETURN make_table(struct dat_lmr *lmr)
 						ib_dma_max_seg_size(ibdev),
 						GFP_KERNEL_ACCOUNT);
 	dat_lmr_put_pages(lmr, pages);
-	return err ? no_memory() : DAT_SUCCESS;
+	return err ? dat_no_memory() : DAT_SUCCESS;
 }
 
 static void free_table(struct dat_lmr *lmr)
@@ -79,7 +74,7 @@ static DAT_RETURN map_pages(struct dat_lmr *lmr)
 	if (ib_dma_map_sgtable_attrs(dat_ia_ibdev(lmr->obj.ia), &lmr->sgt,
 				     lmr->dma_dir, 0)) {
 		free_table(lmr);
-		return no_memory();
+		return dat_no_memory();
 	}
 	return DAT_SUCCESS;
 }
@@ -176,7 +171,7 @@ DAT_RETURN dat_lmr_map(struct dat_lmr *lmr)
 	if (!make_index(lmr))
 		return DAT_SUCCESS;
 	dat_lmr_unmap(lmr);
-	return no_memory();
+	return dat_no_memory();
 }
 
 /**

@@ -238,12 +238,6 @@ static u64 page_size_for(const struct ib_device *ibdev, u64 length)
 	return 0;
 }
 
-static DAT_RETURN too_long(void)
-{
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-			 DAT_RESOURCE_MEMORY_REGION);
-}
-
 static DAT_RETURN hint(struct dat_ia *ia, DAT_MEM_TYPE type, DAT_VLEN length,
 		       DAT_MEM_OPTIMIZE_FLAGS optimization,
 		       DAT_VLEN *preferred_length, DAT_VADDR *alignment)
@@ -257,13 +251,13 @@ static DAT_RETURN hint(struct dat_ia *ia, DAT_MEM_TYPE type, DAT_VLEN length,
 		return DAT_SUCCESS;
 	}
 	if (length > div64_u64(U32_MAX, unit))
-		return too_long();
+		return dat_no_mr();
 	size = page_size_for(dat_ia_ibdev(ia), length * unit);
 	/* Nothing is registered, so the device has no pages to look up. */
 	if (type == DAT_MEM_TYPE_BYPASS)
 		size = 1;
 	if (!size)
-		return too_long();
+		return dat_no_mr();
 	/*
 	 * Without alignment the region takes one page more. That is harmless, unless
 	 * its length needs all pages of the list and therefore pages larger than

@@ -118,8 +118,7 @@ static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope,
 	rmr = kzalloc(sizeof(*rmr), GFP_KERNEL_ACCOUNT);
 	if (!rmr) {
 		dat_object_use_put(pz_obj);
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				DAT_RESOURCE_MEMORY);
+		ret = dat_no_memory();
 		goto leave;
 	}
 	dat_object_init(&rmr->obj, DAT_HANDLE_TYPE_RMR, pz_obj->owner, &rmr_ops);

@@ -48,7 +48,7 @@ static struct dat_lmr *found(struct dat_ia *in, u32 key)
 	struct dat_lmr *it;
 
 	rcu_read_lock();
-	it = dat_lmr_find(in, key);
+	it = lmr_find(in, key);
 	rcu_read_unlock();
 	return it;
 }
