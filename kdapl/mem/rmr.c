@@ -103,7 +103,6 @@ static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope,
 	struct dat_rmr *rmr;
 	DAT_RETURN ret;
 
-	might_sleep();
 	if (!rmr_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	pz_obj = dat_object_get_live(pz_handle, DAT_HANDLE_TYPE_PZ,
@@ -161,6 +160,7 @@ leave:
 DAT_RETURN kdapl_rmr_create(DAT_PZ_HANDLE pz_handle,
 			    DAT_RMR_HANDLE *rmr_handle)
 {
+	might_sleep();
 	return rmr_create(pz_handle, DAT_RMR_SCOPE_PZ, rmr_handle);
 }
 
@@ -182,6 +182,7 @@ DAT_RETURN kdapl_rmr_create(DAT_PZ_HANDLE pz_handle,
 DAT_RETURN kdapl_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
 				   DAT_RMR_HANDLE *rmr_handle)
 {
+	might_sleep();
 	return rmr_create(pz_handle, DAT_RMR_SCOPE_EP, rmr_handle);
 }
 

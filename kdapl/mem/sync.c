@@ -159,7 +159,6 @@ static DAT_RETURN sync_segments(DAT_IA_HANDLE ia_handle,
 	DAT_RETURN ret;
 	DAT_VLEN i;
 
-	might_sleep();
 	if (num && !segs)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	obj = dat_object_get_live(ia_handle, DAT_HANDLE_TYPE_IA,
@@ -197,6 +196,7 @@ DAT_RETURN kdapl_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
 				    const DAT_LMR_TRIPLET *local_segments,
 				    DAT_VLEN num_segments)
 {
+	might_sleep();
 	return sync_segments(ia_handle, local_segments, num_segments,
 			     DMA_TO_DEVICE);
 }
@@ -223,6 +223,7 @@ DAT_RETURN kdapl_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
 				     const DAT_LMR_TRIPLET *local_segments,
 				     DAT_VLEN num_segments)
 {
+	might_sleep();
 	return sync_segments(ia_handle, local_segments, num_segments,
 			     DMA_FROM_DEVICE);
 }
