@@ -94,13 +94,13 @@ void dat_limits_init(void)
 }
 
 /**
- * dat_limit - return the current value of a limit
+ * dat_limit_value - return the current value of a limit
  * @which: the limit
  *
  * Context: any.
  * Return: the limit, in the unit of @which.
  */
-unsigned long dat_limit(enum dat_limit which)
+unsigned long dat_limit_value(enum dat_limit which)
 {
 	return READ_ONCE(limits[which]);
 }
@@ -178,10 +178,10 @@ static bool add(atomic_long_t *counter, long bytes, unsigned long limit)
 static bool charge_both(struct dat_ucharge *charge, size_t bytes)
 {
 	unsigned long most = charge->is_privileged ? LONG_MAX :
-				     dat_limit(DAT_LIMIT_USER_BYTES);
+				     dat_limit_value(DAT_LIMIT_USER_BYTES);
 
 	if (bytes > LONG_MAX / 2 ||
-	    !add(&charge->bytes, bytes, dat_limit(DAT_LIMIT_FILE_BYTES)))
+	    !add(&charge->bytes, bytes, dat_limit_value(DAT_LIMIT_FILE_BYTES)))
 		return false;
 	if (add(&charge->user->bytes, bytes, most))
 		return true;

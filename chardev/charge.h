@@ -40,7 +40,7 @@ struct dat_ucharge {
 	bool is_privileged;
 };
 
-unsigned long dat_limit(enum dat_limit which);
+unsigned long dat_limit_value(enum dat_limit which);
 void dat_limits_init(void);
 struct dat_ucharge *dat_ucharge_open(void);
 void dat_ucharge_get(struct dat_ucharge *charge);

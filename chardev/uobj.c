@@ -84,7 +84,7 @@ int dat_uobj_reserve(struct dat_uobj *uobj, gfp_t gfp)
 	int ret;
 
 	if (atomic_inc_return(&file->num_objects) >
-	    dat_limit(DAT_LIMIT_OBJECTS)) {
+	    dat_limit_value(DAT_LIMIT_OBJECTS)) {
 		atomic_dec(&file->num_objects);
 		return -ENOSPC;
 	}

@@ -109,10 +109,10 @@ static void every_type_has_a_name_of_its_own(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL_MSG(test, name, "type %u", i);
 		KUNIT_ASSERT_EQ(test, 0, strncmp(name, "DAT_", 4));
 		for (j = 0; j < i; j++)
-			KUNIT_ASSERT_STRNEQ(test, name, type_names[j]);
+			KUNIT_ASSERT_STRNEQ(test, name, type_name(j << 16));
 	}
 	KUNIT_EXPECT_STREQ(test, "DAT_PROVIDER_NOT_FOUND",
-			   type_names[DAT_NAME_NOT_FOUND >> 16]);
+			   type_name(DAT_NAME_NOT_FOUND));
 }
 
 static void every_subtype_has_a_name_of_its_own(struct kunit *test)
@@ -128,7 +128,7 @@ static void every_subtype_has_a_name_of_its_own(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL_MSG(test, name, "subtype %u", i);
 		KUNIT_ASSERT_EQ(test, 0, strncmp(name, "DAT_", 4));
 		for (j = 0; j < i; j++)
-			KUNIT_ASSERT_STRNEQ(test, name, subtype_names[j]);
+			KUNIT_ASSERT_STRNEQ(test, name, subtype_name(j << 16));
 	}
 }
 

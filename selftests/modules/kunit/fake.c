@@ -394,7 +394,7 @@ void dat_object_uncharge_hca(struct dat_object *obj)
 
 /* Other functions of chardev/ */
 
-unsigned long dat_limit(enum dat_limit which)
+unsigned long dat_limit_value(enum dat_limit which)
 {
 	return 65536;
 }
