@@ -129,7 +129,8 @@ static const struct dat_ioctl_op dat_ioctl_ops[] = {
 	/* Loading a provider may take long. Until it finishes, no IA can be closed. */
 	ON_FILE(IA_OPEN, ia_open, async_ring_entries, ia_open, .rwsem = RWSEM_NONE),
 	ON_UOBJ(IA_CLOSE, ia_close, flags, ia_close, ia, IA, .rwsem = RWSEM_WRITE),
-	ON_FILE(IA_QUERY, ia_query, rdma_write_for_rdma_read_req, ia_query),
+	ON_FILE(IA_QUERY, ia_query, rdma_write_for_rdma_read_req, ia_query,
+		RESERVED(ia_query)),
 	ON_UOBJ(PZ_CREATE, pz_create, pz, pz_create, ia, IA),
 	ON_KHANDLE(PZ_QUERY, pz_create, pz, pz_query, pz, PZ),
 	FREE(PZ_FREE, pz_free, PZ),

@@ -356,6 +356,7 @@ TEST_F(format, eopnotsupp_a_reserved_field_is_not_zero)
 		RESERVED(EVD_SET, evd_set),
 		RESERVED(CNO_FREE, free),
 		RESERVED(IA_LIST, ia_list),
+		RESERVED(IA_QUERY, ia_query),
 	};
 #undef RESERVED
 	unsigned int i, j, bit;
