@@ -366,7 +366,7 @@ TEST_F(user, two_processes_share_its_limit)
 	EXPECT_EQ('y', c);
 	second = charged_bytes(pids[1]);
 	EXPECT_LE(0, second);
-	/* What the first has freed since is no longer charged to it. */
+	/* The first may have freed memory meanwhile. */
 	EXPECT_GE(16 * MB, charged_bytes(pids[0]) + second);
 	/* Another user has a limit of its own; and root has none. */
 	ASSERT_TRUE(set("max_user_bytes", 0));
