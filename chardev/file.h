@@ -169,7 +169,7 @@ void dat_ushare_put(struct dat_ushare *share);
 	for ((index) = 0; ((uobj) = dat_uobj_next(file, &(index)));	\
 	     (index)++)
 
-static inline DAT_RETURN dat_no_memory(void)
+static inline DAT_RETURN dat_uobj_no_memory(void)
 {
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 }

@@ -122,7 +122,7 @@ DAT_RETURN dat_ioctl_cno_create(struct dat_uobj *ia, void *arg)
 					       GFP_KERNEL);
 
 	if (!cno)
-		return dat_no_memory();
+		return dat_uobj_no_memory();
 	spin_lock_init(&cno->lock);
 	init_waitqueue_head(&cno->wq);
 	return dat_uobj_finalize(&cno->uobj, DAT_SUCCESS, &p->cno);

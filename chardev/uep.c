@@ -86,7 +86,7 @@ DAT_RETURN dat_ioctl_ep_create(struct dat_uobj *ia, void *arg)
 					     DAT_HANDLE_TYPE_EP, GFP_KERNEL);
 
 	if (!ep)
-		return dat_no_memory();
+		return dat_uobj_no_memory();
 	return dat_uobj_finalize(&ep->uobj, create_ep(ia, p, &ep->uobj.khandle),
 				 &p->ep);
 }
@@ -278,7 +278,7 @@ DAT_RETURN dat_ioctl_srq_create(struct dat_uobj *ia, void *arg)
 	srq = dat_uobj_create(to_uia(ia), sizeof(*srq), DAT_HANDLE_TYPE_SRQ,
 			      GFP_KERNEL);
 	if (!srq)
-		return dat_no_memory();
+		return dat_uobj_no_memory();
 	/* The event contains the SRQ's handle: set the mark after it is published. */
 	if (low_watermark > 0 && low_watermark <= attr.max_recv_dtos)
 		attr.low_watermark = DAT_SRQ_LW_DEFAULT;

@@ -11,7 +11,7 @@ static DAT_RETURN no_room(int err)
 {
 	return err == -ENOSPC ? DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 					  DAT_RESOURCE_TEVD) :
-				dat_no_memory();
+				dat_uobj_no_memory();
 }
 
 static bool is_qlen_valid(u32 qlen)

@@ -116,7 +116,7 @@ int dat_ioctl_ia_open(struct dat_file *file, void *arg)
 	if (!p->async_evd_qlen || p->async_evd_qlen > INT_MAX)
 		return 0;
 
-	p->result = dat_no_memory();
+	p->result = dat_uobj_no_memory();
 	ia = dat_uobj_alloc(file, sizeof(*ia), DAT_HANDLE_TYPE_IA, NULL,
 			    GFP_KERNEL);
 	if (!ia)

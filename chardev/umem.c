@@ -25,7 +25,7 @@ DAT_RETURN dat_ioctl_pz_create(struct dat_uobj *ia, void *arg)
 					      DAT_HANDLE_TYPE_PZ, GFP_KERNEL);
 
 	if (!pz)
-		return dat_no_memory();
+		return dat_uobj_no_memory();
 	return dat_uobj_finalize(pz, dat_pz_create(ia->khandle, &pz->khandle), &p->pz);
 }
 
@@ -91,7 +91,7 @@ static DAT_RETURN pin_error(int err)
 	switch (err) {
 	case -ENOMEM:
 	case -EDQUOT:
-		return dat_no_memory();
+		return dat_uobj_no_memory();
 	case -EINTR:
 		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 	default:
@@ -236,7 +236,7 @@ static DAT_RETURN create_on_ia(struct dat_uobj *ia, struct dat_dev_lmr_create *p
 	lmr = dat_uobj_create(to_uia(ia), sizeof(*lmr), DAT_HANDLE_TYPE_LMR,
 			      GFP_KERNEL);
 	if (!lmr)
-		return dat_no_memory();
+		return dat_uobj_no_memory();
 	return dat_uobj_finalize(&lmr->uobj, create_lmr(p, lmr, kpz), &p->lmr);
 }
 
@@ -340,7 +340,7 @@ static DAT_RETURN create_rmr(struct dat_uobj *pz, struct dat_dev_rmr_create *p,
 					       DAT_HANDLE_TYPE_RMR, GFP_KERNEL);
 
 	if (!rmr)
-		return dat_no_memory();
+		return dat_uobj_no_memory();
 	return dat_uobj_finalize(rmr, create(pz->khandle, &rmr->khandle), &p->rmr);
 }
 

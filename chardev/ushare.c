@@ -152,7 +152,7 @@ static struct dat_ushare *join(struct dat_ushare *new, DAT_RETURN *ret)
 	if (!share) {
 		share = new;
 	} else if (IS_ERR(share)) {
-		*ret = dat_no_memory();
+		*ret = dat_uobj_no_memory();
 		share = NULL;
 	} else if (!is_same_memory(share, new)) {
 		*ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
@@ -181,7 +181,7 @@ DAT_RETURN dat_ushare_get(const struct dat_dev_lmr_create *p,
 	DAT_RETURN ret;
 
 	if (!share)
-		return dat_no_memory();
+		return dat_uobj_no_memory();
 	share->key.uid = current_euid();
 	share->length = p->length;
 	memcpy(share->key.cookie, p->cookie, sizeof(share->key.cookie));

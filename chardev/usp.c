@@ -68,7 +68,7 @@ static DAT_RETURN create_on_evd(struct sp_args *c, DAT_HANDLE_TYPE type,
 
 	sp = dat_uobj_create(to_uia(c->ia), sizeof(*sp), type, GFP_KERNEL);
 	if (!sp)
-		return dat_no_memory();
+		return dat_uobj_no_memory();
 	kref_get(&evd->uobj.ref);
 	sp->evd = evd;
 	sp->conn_qual = conn_qual;
