@@ -260,8 +260,8 @@ bool dat_object_claim(struct dat_object *obj)
  * dat_object_shutdown - return an object's device resources, once
  * @obj: the object
  *
- * Context: process, may sleep; dat_ia_get_live() serialises callers for the same IA
- * against the removal of the device.
+ * Context: process, may sleep; the caller holds a live reference to the IA, or has
+ * quiesced it.
  */
 void dat_object_shutdown(struct dat_object *obj)
 {
