@@ -25,8 +25,8 @@ our_files() {
 # Prints the exported calls: those in the table calls.def, those that dispatch.c defines
 # by the same macro, and all others
 exported_calls() {
-	sed -nE 's/^(DAT_CALL_ANY|DAT_CALL|DAT_QUERY|DAT_CREATE|DAT_FREE|DEFINE_CALL)\(([a-z0-9_]+),.*/dat_\2/p' \
-		kdapl/base/calls.def kdapl/api/dispatch.c
+	local row='DAT_(CALL|CALL_ANY|QUERY|CREATE|FREE)|DEFINE_CALL'
+	sed -nE "s/^($row)\(([a-z0-9_]+),.*/dat_\3/p" kdapl/base/calls.def kdapl/api/dispatch.c
 	our_files 'kdapl/*.c' 'chardev/*.c' |
 		xargs sed -nE 's/^EXPORT_SYMBOL(_GPL)?\((dat_[a-z0-9_]*)\);/\2/p'
 }

@@ -35,7 +35,8 @@ lines() {
 		object=/${file#"$dir"/}
 		cp "${object%.gcda}.gcno" "${file%.gcda}.gcno"
 	done < <(find "$dir" -name '*.gcda' -print0)
-	in_root "$root" bash -O extglob -c "$(declare -f all_gcov); all_gcov '$dir'" >"$tmp/counts" ||
+	in_root "$root" bash -O extglob -c "$(declare -f all_gcov); all_gcov '$dir'" \
+		>"$tmp/counts" ||
 		die "gcov: $(cat "$dir/complaint") ($archive may be of another build)"
 	awk '
 		# Each kernel has its own tree of links to the sources. Since 6.13 paths

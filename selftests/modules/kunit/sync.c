@@ -236,13 +236,13 @@ static void every_segment_counts(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
 			kdapl_lmr_sync_rdma_read(&ia.obj, segs,
-					       ARRAY_SIZE(segs)));
+						 ARRAY_SIZE(segs)));
 	KUNIT_EXPECT_EQ(test, 2, num_done);
 	expect_done(test, 0, DEVICE, 0x900005, 7, DMA_TO_DEVICE);
 	expect_done(test, 1, DEVICE, 0x300fff, 1, DMA_TO_DEVICE);
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
 			kdapl_lmr_sync_rdma_write(&ia.obj, segs,
-						ARRAY_SIZE(segs)));
+						  ARRAY_SIZE(segs)));
 	KUNIT_EXPECT_EQ(test, 4, num_done);
 	expect_done(test, 2, CPU, 0x900005, 7, DMA_FROM_DEVICE);
 	expect_done(test, 3, CPU, 0x300fff, 1, DMA_FROM_DEVICE);
