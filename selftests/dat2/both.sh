@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Debian's dtestx, and peer, between our provider and libdaplofa, which is the other one,
-# on the same device. dtest and dtestcm ask the server for the name of its IA and open
-# that one, whatever they are told: they cannot have one provider at each end.
+# on the same device. The clients of dtest and dtestcm receive the name of the server's IA
+# and open that IA, despite their option -P. So both ends would have the same provider.
 
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/programs.sh"
