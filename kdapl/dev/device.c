@@ -45,6 +45,10 @@ static bool parse_port(const char *rest, u32 num_ports, u32 *port)
 	       *port <= num_ports;
 }
 
+/*
+ * Not dev_name(): a change of the name frees the old one. ib_device.name is an array, of
+ * which a reader may see parts of both names.
+ */
 static struct dat_dev *find_dev(const char *name, u32 *port)
 {
 	struct dat_dev *dev;
@@ -52,8 +56,8 @@ static struct dat_dev *find_dev(const char *name, u32 *port)
 
 	lockdep_assert_held(&dat_devs_lock);
 	list_for_each_entry(dev, &dat_devs, node) {
-		len = strlen(dev_name(&dev->ibdev->dev));
-		if (!strncmp(name, dev_name(&dev->ibdev->dev), len) &&
+		len = strlen(dev->ibdev->name);
+		if (!strncmp(name, dev->ibdev->name, len) &&
 		    parse_port(name + len, dev->ibdev->phys_port_cnt, port))
 			return dev;
 	}
@@ -62,7 +66,9 @@ static struct dat_dev *find_dev(const char *name, u32 *port)
 
 static bool is_offered(const struct dat_dev *dev, u32 port, struct net *net)
 {
+	/* A device can have ports of raw Ethernet beside those of RoCE. */
 	return port <= DAT_MAX_PORTS && !test_bit(port, dev->withdrawn) &&
+	       !rdma_protocol_raw_packet(dev->ibdev, port) &&
 	       rdma_dev_access_netns(dev->ibdev, net);
 }
 
@@ -138,7 +144,7 @@ void dat_dev_offer(const char *name, bool offer)
  */
 void dat_dev_ia_name(const struct dat_dev *dev, u32 port, char *name)
 {
-	const char *dev_is = dev_name(&dev->ibdev->dev);
+	const char *dev_is = dev->ibdev->name;
 
 	if (dev->ibdev->phys_port_cnt == 1)
 		strscpy(name, dev_is, DAT_NAME_MAX_LENGTH);
@@ -220,12 +226,45 @@ void dat_dev_del_ia(struct dat_dev *dev, struct dat_ia *ia)
 	mutex_unlock(&dev->lock);
 }
 
+/*
+ * Not at each query of an IA: it would take the RTNL, and rxe and siw write to the kernel
+ * log at each query if the speed of a port is unknown.
+ */
+static int query_port(struct dat_dev *dev, u32 port, struct ib_port_attr *attr)
+{
+	int err = ib_query_port(dev->ibdev, port, attr);
+
+	if (!err && port <= DAT_MAX_PORTS)
+		WRITE_ONCE(dev->mtu[port], attr->active_mtu);
+	return err;
+}
+
+/* The longest message never changes. */
+static int query_ports(struct dat_dev *dev)
+{
+	struct ib_port_attr attr;
+	u32 port;
+	int err;
+
+	dev->max_message = U32_MAX;
+	rdma_for_each_port(dev->ibdev, port) {
+		err = query_port(dev, port, &attr);
+		if (err)
+			return err;
+		dev->max_message = min(dev->max_message, attr.max_msg_sz);
+	}
+	return 0;
+}
+
 static void dev_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	struct dat_dev *dev =
 		container_of(handler, struct dat_dev, event_handler);
+	struct ib_port_attr attr;
 	struct dat_ia *ia;
 
+	if (event->event == IB_EVENT_PORT_ACTIVE)
+		query_port(dev, event->element.port_num, &attr);
 	if (event->event != IB_EVENT_DEVICE_FATAL)
 		return;
 
@@ -238,55 +277,37 @@ static void dev_event(struct ib_event_handler *handler, struct ib_event *event)
 
 static struct ib_client dat_client;
 
-/*
- * The limit never changes, and each query would take the RTNL. In addition rxe and siw
- * write to the kernel log at each query if the speed of a port is unknown.
- */
-static int query_max_message(struct ib_device *ibdev, u32 *max)
-{
-	struct ib_port_attr attr;
-	u32 port;
-	int err;
-
-	*max = U32_MAX;
-	rdma_for_each_port(ibdev, port) {
-		err = ib_query_port(ibdev, port, &attr);
-		if (err)
-			return err;
-		*max = min(*max, attr.max_msg_sz);
-	}
-	return 0;
-}
-
 static int dev_add(struct ib_device *ibdev)
 {
+	const char *refusal = dat_dev_refusal(ibdev);
 	struct dat_dev *dev;
 	int err;
 
-	/* RMRs need fast registrations; log once that the device is not used. */
-	if (!dat_dev_max_pages(ibdev)) {
-		pr_info("kdapl: %s has no fast registrations, not used\n",
-			dev_name(&ibdev->dev));
+	if (refusal) {
+		pr_info("kdapl: %s is not used: %s\n", ibdev->name, refusal);
 		return -EOPNOTSUPP;
 	}
+	if (dat_dev_quirks(ibdev) & DAT_QUIRK_UNKNOWN_DRIVER)
+		pr_info("kdapl: %s has a driver that kdapl does not know; large pages, fences and large regions are not used\n",
+			ibdev->name);
 
 	/* Warn: the consumer relies on privileges that this device does not enforce. */
 	if (dat_dev_quirks(ibdev) & DAT_QUIRK_UNCHECKED_READS)
 		pr_info("kdapl: %s does not check whether a peer may read\n",
-			dev_name(&ibdev->dev));
+			ibdev->name);
 
 	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	if (!dev)
 		return -ENOMEM;
 
-	err = query_max_message(ibdev, &dev->max_message);
+	dev->ibdev = ibdev;
+	err = query_ports(dev);
 	if (err) {
 		pr_warn("kdapl: %s is not used, its ports cannot be queried: error %d\n",
-			dev_name(&ibdev->dev), err);
+			ibdev->name, err);
 		kfree(dev);
 		return err;
 	}
-	dev->ibdev = ibdev;
 	dev->needs_sync = dat_dev_needs_sync(ibdev);
 	kref_init(&dev->ref);
 	mutex_init(&dev->lock);
@@ -307,7 +328,8 @@ static struct dat_ia *dev_take_ia(struct dat_dev *dev)
 	struct dat_ia *ia;
 
 	mutex_lock(&dev->lock);
-	dev->removed = true;
+	/* Searches for an address read it without the lock. */
+	WRITE_ONCE(dev->removed, true);
 	ia = list_first_entry_or_null(&dev->ias, struct dat_ia, dev_node);
 	if (ia) {
 		list_del_init(&ia->dev_node);

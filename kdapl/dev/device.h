@@ -3,7 +3,7 @@
  * device.h - the RDMA devices of the host, as interface adapters
  *
  * Declares struct dat_dev, which device.c owns, and the capabilities and driver defects
- * of a device, which quirks.c reports.
+ * of a device, which drivers.c reports.
  */
 #ifndef _KDAPL_DEVICE_H
 #define _KDAPL_DEVICE_H
@@ -15,6 +15,8 @@
 #include <rdma/ib_verbs.h>
 
 #include <dat/dat_ib_extensions.h>
+
+#include "base/error.h"
 
 struct dat_ia;
 struct net;
@@ -33,6 +35,7 @@ struct net;
  * @withdrawn: ports that are not offered; protected by the lock of the list
  * @needs_sync: result of dat_dev_needs_sync()
  * @max_message: size of the longest message on any port, in bytes
+ * @mtu: MTU of each port when it became active, enum ib_mtu
  * @event_handler: receives events that concern the device as a whole
  */
 struct dat_dev {
@@ -45,6 +48,7 @@ struct dat_dev {
 	DECLARE_BITMAP(withdrawn, DAT_MAX_PORTS + 1);
 	bool needs_sync;
 	u32 max_message;
+	u8 mtu[DAT_MAX_PORTS + 1];
 	struct ib_event_handler event_handler;
 };
 
@@ -56,8 +60,8 @@ struct dat_dev {
  * @DAT_QUIRK_SIGNAL_ALL: the driver releases the memory of a request at its completion
  *	only if the request is signalled
  * @DAT_QUIRK_UNCHECKED_READS: peers can read all registered memory
- * @DAT_QUIRK_UNORDERED: requests may complete out of order, and some twice; kdapl
- *	signals every request
+ * @DAT_QUIRK_UNORDERED: requests and receives may complete out of order, and some
+ *	twice; kdapl signals every request
  * @DAT_QUIRK_LARGE_PAGES_SLEEP: ib_map_mr_sg() may sleep, except for pages of
  *	dat_dev_page_size()
  * @DAT_QUIRK_PIECES: the capacity of an MR is a number of pieces of any length, not a
@@ -75,6 +79,22 @@ struct dat_dev {
  *	before it answers the peer; a QP that has failed does not answer
  * @DAT_QUIRK_MISSED_EVENTS: a completion that arrives while a CQ is being armed may
  *	neither be reported as missed nor raise an event
+ * @DAT_QUIRK_PAGE_SIZE_ONLY: a page list has pages of PAGE_SIZE, whatever else the device
+ *	reports
+ * @DAT_QUIRK_READ_PAST_LIST: the driver reads past the end of a page list
+ * @DAT_QUIRK_LIST_POW2: the memory of a page list is right only for a power of two
+ * @DAT_QUIRK_NO_SRQ: the device reports SRQs that the kernel cannot use
+ * @DAT_QUIRK_NO_ATOMIC_REQUESTS: the device answers atomic operations and cannot
+ *	request them
+ * @DAT_QUIRK_READ_ONE_SEGMENT: an RDMA read has exactly one segment, even of 0 bytes
+ * @DAT_QUIRK_NO_LATE_POSTS: a QP in the error state flushes no request that is posted
+ *	later; kdapl posts none, and signals all, because no later completion would follow
+ *	unsignalled requests
+ * @DAT_QUIRK_NO_ATOMIC_MEMORY: the device reports atomic operations, and its fast
+ *	registrations do not permit them to peers
+ * @DAT_QUIRK_FALSE_LAST_WQE: the driver also reports the last WQE when a QP fails
+ * @DAT_QUIRK_NO_RELAXED_REG: a fast registration cannot ask for relaxed ordering
+ * @DAT_QUIRK_UNKNOWN_DRIVER: the driver has no row in drivers.c
  */
 enum dat_quirk {
 	DAT_QUIRK_INVALIDATE_FIRST	= BIT(0),
@@ -92,16 +112,56 @@ enum dat_quirk {
 	DAT_QUIRK_LATE_WRITES		= BIT(12),
 	DAT_QUIRK_MISSED_EVENTS		= BIT(13),
 	DAT_QUIRK_LATE_ANSWERS		= BIT(14),
+	DAT_QUIRK_PAGE_SIZE_ONLY	= BIT(15),
+	DAT_QUIRK_READ_PAST_LIST	= BIT(16),
+	DAT_QUIRK_LIST_POW2		= BIT(17),
+	DAT_QUIRK_NO_SRQ		= BIT(18),
+	DAT_QUIRK_NO_ATOMIC_REQUESTS	= BIT(19),
+	DAT_QUIRK_READ_ONE_SEGMENT	= BIT(20),
+	DAT_QUIRK_NO_LATE_POSTS		= BIT(21),
+	DAT_QUIRK_UNKNOWN_DRIVER	= BIT(22),
+	DAT_QUIRK_NO_ATOMIC_MEMORY	= BIT(23),
+	DAT_QUIRK_FALSE_LAST_WQE	= BIT(24),
+	DAT_QUIRK_NO_RELAXED_REG	= BIT(25),
+};
+
+/**
+ * enum dat_fence - requests that can have IB_SEND_FENCE
+ * @DAT_FENCE_SEND: Sends
+ * @DAT_FENCE_WRITE: RDMA writes
+ * @DAT_FENCE_ATOMIC: atomic operations
+ * @DAT_FENCE_INV: invalidations
+ * @DAT_FENCE_REG: registrations
+ *
+ * A read needs no fence: a peer answers reads in the order in which they were posted.
+ */
+enum dat_fence {
+	DAT_FENCE_SEND		= BIT(0),
+	DAT_FENCE_WRITE		= BIT(1),
+	DAT_FENCE_ATOMIC	= BIT(2),
+	DAT_FENCE_INV		= BIT(3),
+	DAT_FENCE_REG		= BIT(4),
 };
 
 /* Maximum number of pages of one fast registration: of a window, and of an LMR. */
 #define DAT_MAX_FRWR_PAGES	511
 #define DAT_MAX_LMR_PAGES	65535
 
+int dat_dev_model_init(void);
+u32 dat_dev_quirks(const struct ib_device *ibdev);
+
 /* Can peers do atomic operations on memory that is registered with the device? */
 static inline bool dat_dev_has_atomics(const struct ib_device *ibdev)
 {
-	return ibdev->attrs.atomic_cap != IB_ATOMIC_NONE;
+	return ibdev->attrs.atomic_cap != IB_ATOMIC_NONE &&
+	       !(dat_dev_quirks(ibdev) & DAT_QUIRK_NO_ATOMIC_MEMORY);
+}
+
+/* Can the device request atomic operations of a peer? */
+static inline bool dat_dev_requests_atomics(const struct ib_device *ibdev)
+{
+	return ibdev->attrs.atomic_cap != IB_ATOMIC_NONE &&
+	       !(dat_dev_quirks(ibdev) & DAT_QUIRK_NO_ATOMIC_REQUESTS);
 }
 
 /* Can the device let peers use memory with these privileges? */
@@ -135,10 +195,19 @@ DAT_COUNT dat_dev_list(struct net *net, DAT_PROVIDER_INFO *list[],
 void dat_dev_put(struct dat_dev *dev);
 bool dat_dev_add_ia(struct dat_dev *dev, struct dat_ia *ia);
 void dat_dev_del_ia(struct dat_dev *dev, struct dat_ia *ia);
-u32 dat_dev_quirks(const struct ib_device *ibdev);
+const char *dat_dev_refusal(const struct ib_device *ibdev);
+u32 dat_dev_no_fence(const struct ib_device *ibdev);
+
+/* Bytes of data that a request carries at most */
+#define DAT_MAX_INLINE		64
+u32 dat_dev_max_inline(const struct ib_device *ibdev, u32 segments);
+u64 dat_dev_page_sizes(const struct ib_device *ibdev);
 u64 dat_dev_max_user_mr(const struct ib_device *ibdev);
+bool dat_dev_user_mr_fits(const struct ib_device *ibdev, u64 start, u64 iova);
 bool dat_dev_keeps_pages(const struct ib_device *ibdev);
 int dat_dev_max_send_sge(const struct ib_device *ibdev);
+u32 dat_dev_max_cqe(const struct ib_device *ibdev);
+int dat_dev_reg_access(const struct ib_device *ibdev, int access);
 u32 dat_dev_max_pages(const struct ib_device *ibdev);
 u32 dat_dev_max_lmr_pages(const struct ib_device *ibdev);
 u32 dat_dev_page_size(const struct ib_device *ibdev);
