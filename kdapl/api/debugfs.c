@@ -87,6 +87,9 @@ void dat_debugfs_init(void)
 	debugfs_create_file("counters", 0400, dir, NULL, &counters_fops);
 	debugfs_create_file("objects", 0400, dir, NULL, &objects_fops);
 	dat_chardev_debugfs(dir);
+#ifdef _KDAPL_FAIL_H
+	dat_fail_init(dir);
+#endif
 }
 
 /**

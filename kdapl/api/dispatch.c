@@ -95,7 +95,7 @@ EXPORT_SYMBOL_GPL(dat_##name);
 				dat_ext_drop(new);			\
 			else						\
 				dat_ext_add(new, *(new_handle),		\
-					    DAT_HANDLE_TYPE_##new_type, ext->ia); \
+					    DAT_HANDLE_TYPE_##new_type, ext); \
 		}, ##__VA_ARGS__)
 
 #define DAT_FREE(name, type, valid, ...)				\

@@ -14,7 +14,7 @@
 #include "api/ext.h"
 
 static DEFINE_HASHTABLE(ext_table, 8);
-/* Protects the table, and @hidden of its entries. */
+/* Protects the table, and @hidden and @closed of its entries. */
 static DEFINE_SPINLOCK(ext_lock);
 
 static void ext_release_rcu(struct rcu_head *rcu)
@@ -34,6 +34,8 @@ static void ext_release(struct kref *ref)
 {
 	struct dat_ext *ext = container_of(ref, struct dat_ext, ref);
 
+	if (ext->ia)
+		kref_put(&ext->ia->ref, ext_release);
 	call_rcu(&ext->rcu, ext_release_rcu);
 }
 
@@ -141,26 +143,46 @@ static void ext_unlink(struct dat_ext *ext)
 }
 
 /**
+ * dat_ext_set_parent - set the IA of an entry
+ * @ext: the entry; its IA is not set yet
+ * @parent: entry of an object of the same IA, referenced
+ *
+ * Context: any.
+ */
+void dat_ext_set_parent(struct dat_ext *ext, struct dat_ext *parent)
+{
+	ext->ia = parent->ia ?: parent;
+	kref_get(&ext->ia->ref);
+}
+
+/**
  * dat_ext_add - add a handle to the table
  * @ext: the entry
  * @handle: the handle
  * @type: type of its object
- * @ia: handle of its IA
+ * @parent: entry of an object of the same IA, referenced; NULL for an IA
  *
  * A provider may free an object without a call and return its handle again. The new entry
- * then replaces the old one.
+ * then replaces the old one. If another thread has closed the IA meanwhile, the object is
+ * gone, and its handle is not added.
  *
  * Context: any.
  */
 void dat_ext_add(struct dat_ext *ext, DAT_HANDLE handle, DAT_HANDLE_TYPE type,
-		 DAT_IA_HANDLE ia)
+		 struct dat_ext *parent)
 {
 	struct dat_ext *old;
 
 	ext->handle = handle;
 	ext->type = type;
-	ext->ia = ia;
+	if (parent && !ext->ia)
+		dat_ext_set_parent(ext, parent);
 	spin_lock_bh(&ext_lock);
+	if (ext->ia && ext->ia->closed) {
+		spin_unlock_bh(&ext_lock);
+		dat_ext_drop(ext);
+		return;
+	}
 	old = ext_lookup(handle);
 	if (old)
 		ext_unlink(old);
@@ -239,8 +261,9 @@ void dat_ext_remove_all(struct dat_ext *ia)
 	int bucket;
 
 	spin_lock_bh(&ext_lock);
+	ia->closed = true;
 	hash_for_each_safe(ext_table, bucket, tmp, ext, node)
-		if (ext->reg == ia->reg && ext->ia == ia->handle)
+		if (ext == ia || ext->ia == ia)
 			ext_unlink(ext);
 	spin_unlock_bh(&ext_lock);
 }

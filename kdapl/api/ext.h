@@ -15,6 +15,8 @@
 
 #include <dat/dat_registry.h>
 
+#include "base/error.h"
+
 /**
  * struct dat_registration - an IA of an external provider
  * @node: in the list of registrations
@@ -41,7 +43,8 @@ struct dat_registration {
  * @handle: the handle
  * @type: type of its object
  * @hidden: the object is being freed; look-ups fail
- * @ia: handle of its IA
+ * @ia: entry of its IA, referenced; NULL for an IA
+ * @closed: for an IA: closed; nothing is added for it any more
  * @reg: its provider, referenced
  * @upcall: for an EVD: the consumer's upcall
  * @takes_requests: for an EVD: connection requests arrive here
@@ -54,7 +57,8 @@ struct dat_ext {
 	DAT_HANDLE handle;
 	DAT_HANDLE_TYPE type;
 	bool hidden;
-	DAT_IA_HANDLE ia;
+	struct dat_ext *ia;
+	bool closed;
 	struct dat_registration *reg;
 	DAT_UPCALL_OBJECT upcall;
 	bool takes_requests;
@@ -76,8 +80,9 @@ void dat_ext_put(struct dat_ext *ext);
 bool dat_ext_is_same(const struct dat_ext *ext, DAT_HANDLE handle,
 		     DAT_HANDLE_TYPE type);
 struct dat_ext *dat_ext_alloc(struct dat_registration *reg, gfp_t gfp);
+void dat_ext_set_parent(struct dat_ext *ext, struct dat_ext *parent);
 void dat_ext_add(struct dat_ext *ext, DAT_HANDLE handle, DAT_HANDLE_TYPE type,
-		 DAT_IA_HANDLE ia);
+		 struct dat_ext *parent);
 void dat_ext_drop(struct dat_ext *ext);
 bool dat_ext_hide(struct dat_ext *ext);
 void dat_ext_unhide(struct dat_ext *ext);

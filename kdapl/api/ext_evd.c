@@ -39,7 +39,7 @@ static void add_request(struct dat_ext *evd, const DAT_EVENT *event,
 	if (event->event_number != DAT_CONNECTION_REQUEST_EVENT)
 		keep_spare(evd, new);
 	else if (new)
-		dat_ext_add(new, cr->cr_handle, DAT_HANDLE_TYPE_CR, evd->ia);
+		dat_ext_add(new, cr->cr_handle, DAT_HANDLE_TYPE_CR, evd);
 	else
 		pr_warn_ratelimited("kdapl: a connection request of %s cannot be answered\n",
 				    evd->reg->info.ia_name);
@@ -107,7 +107,7 @@ DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 		}
 	}
 	/* An upcall may run before the provider's function returns. */
-	evd->ia = ia_handle;
+	dat_ext_set_parent(evd, ia);
 	if (upcall)
 		evd->upcall = *upcall;
 	ours.instance_data = evd;
@@ -117,7 +117,7 @@ DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 	if (ret)
 		dat_ext_drop(evd);
 	else
-		dat_ext_add(evd, *evd_handle, DAT_HANDLE_TYPE_EVD, ia_handle);
+		dat_ext_add(evd, *evd_handle, DAT_HANDLE_TYPE_EVD, ia);
 put_ia:
 	dat_ext_put(ia);
 	return ret;
@@ -185,7 +185,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	evd = dat_ext_if_unknown(ret, evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (!evd)
 		return ret;
-	ret = DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+	ret = DAT_QUEUE_EMPTY;
 	if (evd->takes_requests) {
 		new = take_spare(evd);
 		if (!new)

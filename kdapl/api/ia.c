@@ -99,6 +99,7 @@ static DAT_RETURN ia_publish(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE a
 	if (!dat_object_charge_hca(&ia->obj, DAT_HCA_HANDLE, 1))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
 	dat_dev_ia_name(ia->dev, ia->port, ia->owner.name);
+	dat_ia_named_init(ia);
 	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	if (dat_addr_find(ia))
 		goto uncharge;

@@ -8,14 +8,13 @@
 #include <linux/kernel.h>
 #include <linux/limits.h>
 
-#include <dat/dat_ib_extensions.h>
-
 #include "base/calls.h"
 #include "base/compat.h"
 #include "dev/addr.h"
 #include "dev/device.h"
 #include "dev/ia.h"
 #include "ep/ep.h"
+#include "mem/regqp.h"
 #include "queue/evd.h"
 #include "queue/srq.h"
 
@@ -46,12 +45,14 @@ static void fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	/* If the look-up fails, the previous address remains. */
 	dat_addr_find(ia);
 	attr->ia_address_ptr = (DAT_SOCK_ADDR *)dat_addr(ia);
-	attr->max_eps = dat_limit(dev->max_qp);
+	/* Memory cannot be registered without the QPs of a PZ. */
+	attr->max_eps = max(dat_limit(dev->max_qp) -
+			    dat_regqp_num_qps(ibdev, ia->port), 0);
 	attr->max_dto_per_ep = dat_ep_max_dtos(ibdev);
 	attr->max_rdma_read_per_ep_in = dat_limit(dev->max_qp_rd_atom);
 	attr->max_rdma_read_per_ep_out = dat_limit(dev->max_qp_init_rd_atom);
 	attr->max_evds = dat_limit(dev->max_cq);
-	attr->max_evd_qlen = min(dat_limit(dev->max_cqe), DAT_MAX_EVD_QLEN);
+	attr->max_evd_qlen = min_t(u32, dat_dev_max_cqe(ibdev), DAT_MAX_EVD_QLEN);
 	attr->max_iov_segments_per_dto = min(max_sge, dat_limit(dev->max_recv_sge));
 	attr->max_lmrs = dat_limit(dev->max_mr);
 	attr->max_lmr_block_size =
@@ -77,24 +78,8 @@ static void fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
 	attr->zb_supported = DAT_TRUE;
 	attr->reserved_lmr_supported = DAT_TRUE;
-}
-
-/* In this order: a device that lacks an extension also lacks all that follow it. */
-static DAT_NAMED_ATTR extensions[] = {
-	{ DAT_IB_ATTR_IMMED_DATA, "TRUE" },
-	{ DAT_IB_ATTR_FETCH_AND_ADD, "TRUE" },
-	{ DAT_IB_ATTR_CMP_AND_SWAP, "TRUE" },
-};
-
-static void fill_extensions(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
-{
-	attr->provider_specific_attr = extensions;
-	if (rdma_protocol_iwarp(dat_ia_ibdev(ia), ia->port))
-		attr->num_provider_specific_attr = 0;
-	else if (dat_dev_has_atomics(dat_ia_ibdev(ia)))
-		attr->num_provider_specific_attr = ARRAY_SIZE(extensions);
-	else
-		attr->num_provider_specific_attr = 1;
+	dat_ia_named_refresh(ia);
+	attr->transport_attr = dat_ia_named_transport(ia, &attr->num_transport_attr);
 }
 
 static void fill_provider_attr(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
@@ -117,9 +102,11 @@ static void fill_provider_attr(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->completion_flags_supported =
 		DAT_COMPLETION_SUPPRESS_FLAG |
 		DAT_COMPLETION_UNSIGNALLED_FLAG |
-		DAT_COMPLETION_BARRIER_FENCE_FLAG |
-		DAT_COMPLETION_EVD_THRESHOLD_FLAG |
-		DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG;
+		DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+	if (!(dat_dev_no_fence(dat_ia_ibdev(ia)) & DAT_FENCE_SEND))
+		attr->completion_flags_supported |=
+			DAT_COMPLETION_BARRIER_FENCE_FLAG |
+			DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG;
 	if (!(dat_dev_quirks(dat_ia_ibdev(ia)) & DAT_QUIRK_NO_SOLICITED))
 		attr->completion_flags_supported |=
 			DAT_COMPLETION_SOLICITED_WAIT_FLAG;
@@ -150,7 +137,9 @@ static void fill_provider_attr(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	/* Every device that kdapl offers as an IA has fast registrations. */
 	attr->fmr_supported = DAT_TRUE;
 	attr->lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ;
-	fill_extensions(ia, attr);
+	dat_ia_named_refresh(ia);
+	attr->num_provider_specific_attr = ia->named.num;
+	attr->provider_specific_attr = ia->named.attrs;
 }
 
 /**

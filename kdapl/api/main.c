@@ -24,6 +24,9 @@ static int __init kdapl_init(void)
 {
 	int ret;
 
+	ret = dat_dev_model_init();
+	if (ret)
+		return ret;
 	ret = dat_workqueue_init();
 	if (ret)
 		return ret;

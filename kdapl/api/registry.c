@@ -302,11 +302,12 @@ static DAT_RETURN open_held(struct dat_registration *reg, DAT_COUNT qlen,
 					  ia);
 	if (ret)
 		goto drop;
-	dat_ext_add(ia_obj, *ia, DAT_HANDLE_TYPE_IA, *ia);
 	if (given)
 		dat_ext_drop(evd_obj);
 	else
-		dat_ext_add(evd_obj, *async_evd, DAT_HANDLE_TYPE_EVD, *ia);
+		dat_ext_add(evd_obj, *async_evd, DAT_HANDLE_TYPE_EVD, ia_obj);
+	/* Last: from now on a caller that guesses the handle can close the IA. */
+	dat_ext_add(ia_obj, *ia, DAT_HANDLE_TYPE_IA, NULL);
 	return DAT_SUCCESS;
 
 drop:

@@ -9,7 +9,7 @@
 #ifndef _KDAPL_CALLS_H
 #define _KDAPL_CALLS_H
 
-#include <dat/kdat.h>
+#include "base/error.h"
 
 #define DAT_DECLARE(name, ...)	extern __typeof__(dat_##name) kdapl_##name;
 

@@ -38,6 +38,11 @@
 #define DAT_SOFTIRQS_NEST	(IS_ENABLED(CONFIG_PREEMPT_RT) && \
 				 LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0))
 
+/* ionic is in Linux since 6.18. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define DAT_HAS_IONIC
+#endif
+
 /**
  * dat_limit - a limit of struct ib_device_attr, as a count
  * @limit: as the driver reports it: int in Linux 6.x, u32 in Linux 7.3

@@ -53,7 +53,7 @@ DAT_RETURN kdapl_set_consumer_context(DAT_HANDLE dat_handle,
 	rcu_read_lock();
 	obj = dat_object_lookup_any(dat_handle);
 	if (obj)
-		obj->context = context;
+		WRITE_ONCE(obj->context.as_64, context.as_64);
 	rcu_read_unlock();
 	return obj ? DAT_SUCCESS :
 		DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
@@ -79,7 +79,7 @@ DAT_RETURN kdapl_get_consumer_context(DAT_HANDLE dat_handle,
 	rcu_read_lock();
 	obj = dat_object_lookup_any(dat_handle);
 	if (obj)
-		*context = obj->context;
+		context->as_64 = READ_ONCE(obj->context.as_64);
 	rcu_read_unlock();
 	return obj ? DAT_SUCCESS :
 		DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);

@@ -12,7 +12,7 @@
 #include <linux/list.h>
 #include <linux/spinlock.h>
 
-#include <dat/kdat.h>
+#include <dat/kdat_linux.h>
 
 #include "base/user.h"
 

@@ -7,7 +7,7 @@
 #include <linux/export.h>
 #include <linux/kernel.h>
 
-#include <dat/kdat.h>
+#include "base/error.h"
 
 static const char *type_name(DAT_UINT32 type)
 {

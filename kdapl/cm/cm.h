@@ -34,6 +34,7 @@ struct dat_ep;
  * @cr: for an RSP: its request, referenced, once DAT_RSP_SPENT is set
  * @addr: local address and port
  * @flags: for a PSP: whether consumer or provider creates the EPs
+ * @reports: for a PSP: requests that work items have to report
  * @ep: for an RSP: its EP, used and referenced
  * @ep_is_ours: for an RSP: @ep comes from dat_ep_provide()
  * @comm: for a CSP: kind of socket
@@ -47,6 +48,7 @@ struct dat_sp {
 	struct dat_cr *cr;
 	struct sockaddr_storage addr;
 	DAT_PSP_FLAGS flags;
+	atomic_t reports;
 	struct dat_ep *ep;
 	bool ep_is_ours;
 	DAT_COMM comm;

@@ -52,7 +52,9 @@ static void failed(struct dat_ep *ep, DAT_EVENT_NUMBER number)
 {
 	if (ep->passive)
 		number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
-	ep->linger_owed = false;
+	/* A change of the peer's address makes a connected peer unreachable, for rdma_cm. */
+	if (BIT(dat_ep_state(ep)) & ESTABLISHING)
+		ep->linger_owed = false;
 	cancel_delayed_work(&ep->timeout_work);
 	dat_ep_disconnected(ep, ESTABLISHING, number);
 }
@@ -80,6 +82,7 @@ static void accepted_by_peer(struct dat_ep *ep, struct rdma_cm_id *id,
 static void ended(struct dat_ep *ep, DAT_EVENT_NUMBER if_connecting)
 {
 	failed(ep, if_connecting);
+	ep->linger_owed = false;
 	dat_ep_disconnected(ep, EP_IN(CONNECTED) | EP_IN(DISCONNECT_PENDING),
 			    DAT_CONNECTION_EVENT_DISCONNECTED);
 }
@@ -146,6 +149,13 @@ static DAT_EVENT_NUMBER failed_request(int err)
 	}
 }
 
+/* Lets a work item of the user do the next step. Once the EP is DISCONNECTED, none does. */
+static void queue_step(struct dat_ep *ep, void (*step)(struct dat_ep *ep))
+{
+	ep->connect_step = step;
+	queue_work(dat_wq(&ep->obj), &ep->connect_work);
+}
+
 static void request(struct dat_ep *ep, struct rdma_cm_id *id)
 {
 	int ret;
@@ -153,13 +163,41 @@ static void request(struct dat_ep *ep, struct rdma_cm_id *id)
 	if (!is_connecting(ep))
 		return;
 	ret = rdma_connect_locked(id, &ep->conn);
-	if (ret == -EADDRINUSE && ep->iwarp &&
-	    ep->port_tries++ < DAT_PORT_TRIES) {
-		ep->connect_again = dat_ep_connect_again;
-		queue_work(dat_wq(&ep->obj), &ep->again_work);
-	} else if (ret) {
+	if (ret == -EADDRINUSE && ep->iwarp && ep->port_tries++ < DAT_PORT_TRIES)
+		queue_step(ep, dat_ep_connect_again);
+	else if (ret)
 		failed(ep, failed_request(ret));
-	}
+}
+
+/*
+ * All that destroy the id cancel this work first. The lock of the handler is held as in a
+ * handler, so that none runs meanwhile.
+ */
+static void request_unhurried(struct dat_ep *ep)
+{
+	struct rdma_cm_id *id;
+
+	mutex_lock(&ep->mutex);
+	id = is_connecting(ep) ? ep->cm_id : NULL;
+	if (id)
+		rdma_lock_handler(id);
+	mutex_unlock(&ep->mutex);
+	if (!id)
+		return;
+	request(ep, id);
+	rdma_unlock_handler(id);
+}
+
+/*
+ * A driver of iWARP may wait until TCP is connected. Handlers run in the only worker of
+ * rdma_cm, where the connections of all users would wait with it.
+ */
+static void route_resolved(struct dat_ep *ep, struct rdma_cm_id *id)
+{
+	if (!ep->iwarp)
+		request(ep, id);
+	else if (is_connecting(ep))
+		queue_step(ep, request_unhurried);
 }
 
 static void connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
@@ -170,7 +208,7 @@ static void connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
 		resolve_route(ep, id);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		request(ep, id);
+		route_resolved(ep, id);
 		break;
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
 		accepted_by_peer(ep, id, event);

@@ -94,7 +94,6 @@ static int cr_accept_locked(struct dat_cr *cr, struct dat_ep *ep,
 
 	memcpy(ep->out_data, data, data_size);
 	ep->passive = true;
-	ep->heard = false;
 	ep->conn = (struct rdma_conn_param){
 		.private_data = ep->out_data,
 		.private_data_len = data_size,
@@ -119,6 +118,7 @@ static int cr_accept_locked(struct dat_cr *cr, struct dat_ep *ep,
 	return ret;
 }
 
+/* If the call succeeds it has returned the uses of the EP by the caller and by the CR. */
 static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep,
 			    const void *data, u8 data_size)
 {
@@ -136,6 +136,13 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep,
 	WRITE_ONCE(ep->cm_id, cr->id);
 	rdma_lock_handler(cr->id);
 	ret = cr_accept_locked(cr, ep, data, data_size);
+	/*
+	 * An upcall may free the EP as soon as the handler reports an event. The free waits
+	 * for the mutex.
+	 */
+	dat_object_use_put(&ep->obj);
+	if (cr->ep)
+		dat_object_use_put(&ep->obj);
 	rdma_unlock_handler(cr->id);
 	cr->id = NULL;
 	/* A peer that has disappeared is not an error of the call: post an event. */
@@ -213,17 +220,14 @@ DAT_RETURN kdapl_cr_accept(DAT_CR_HANDLE cr_handle,
 	if (!ret) {
 		ret = cr_accept(cr, to_ep(ep_obj), private_data,
 				private_data_size);
-		dat_object_use_put(ep_obj);
+		if (ret)
+			dat_object_use_put(ep_obj);
 		dat_object_put(ep_obj);
 	}
-	if (ret) {
+	if (ret)
 		atomic_set(&obj->users, 0);
-		goto leave;
-	}
-	/* From here the consumer may free the EP. */
-	if (cr->ep)
-		dat_object_use_put(&cr->ep->obj);
-	dat_object_retire(obj);
+	else
+		dat_object_retire(obj);
 leave:
 	dat_object_put_live(obj);
 	return ret;

@@ -177,6 +177,8 @@ static void report_work(struct work_struct *work)
 	}
 	if (entry == DAT_IA_GOT)
 		dat_ia_put_live(ia);
+	if (atomic_dec_and_test(&sp->reports))
+		wake_up_var(&sp->reports);
 	dat_object_put(&sp->obj);
 	dat_object_put(&cr->obj);
 }
@@ -231,6 +233,7 @@ bool dat_cr_report(struct dat_cr *cr, struct dat_sp *sp)
 	kref_get(&cr->obj.ref);
 	kref_get(&sp->obj.ref);
 	cr->sp = sp;
+	atomic_inc(&sp->reports);
 	if (is_one_shot(sp)) {
 		kref_get(&cr->obj.ref);
 		/* Pairs with dat_rsp_finish(), which may take over from here. */

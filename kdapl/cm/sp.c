@@ -10,6 +10,7 @@
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include <rdma/ib_addr.h>
 
 #include "base/account.h"
@@ -434,17 +435,31 @@ DAT_RETURN kdapl_psp_query(DAT_PSP_HANDLE psp_handle,
  * kdapl_psp_free - stop listening, and free the PSP
  * @psp_handle: the PSP
  *
- * The consumer can still answer requests that have arrived. Specification:
- * dat_psp_free().
+ * The consumer can still answer requests that have arrived. Their events are queued when
+ * the call returns; in an upcall the call does not wait for those of a PSP with
+ * DAT_PSP_PROVIDER_FLAG. Specification: dat_psp_free().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
  */
 DAT_RETURN kdapl_psp_free(DAT_PSP_HANDLE psp_handle)
 {
+	struct dat_object *obj;
+	DAT_RETURN ret;
+
 	might_sleep();
-	return dat_object_free(psp_handle, DAT_HANDLE_TYPE_PSP,
-			       DAT_INVALID_HANDLE_PSP, DAT_NO_SUBTYPE);
+	obj = dat_object_get(psp_handle, DAT_HANDLE_TYPE_PSP);
+	ret = dat_object_free(psp_handle, DAT_HANDLE_TYPE_PSP,
+			      DAT_INVALID_HANDLE_PSP, DAT_NO_SUBTYPE);
+	/*
+	 * A work item may wait until the IA is no longer quiesced. So wait without a live
+	 * reference, and not in an upcall: a task that quiesces the IA waits for both.
+	 */
+	if (!ret && obj && !dat_evd_in_upcall())
+		wait_var_event(&to_sp(obj)->reports, !atomic_read(&to_sp(obj)->reports));
+	if (obj)
+		dat_object_put(obj);
+	return ret;
 }
 
 /**

@@ -13,12 +13,14 @@
 #include <linux/mm.h>
 #include <linux/netdevice.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
 #include <rdma/rdma_cm.h>
 
 #include "dev/addr.h"
+#include "dev/device.h"
 #include "dev/ia.h"
 
 /* Spare room for addresses that appear between counting and collecting. */
@@ -148,19 +150,32 @@ static void collect(struct net *net, struct candidates *c)
 	rcu_read_unlock();
 }
 
+/*
+ * A process decides how many addresses its network namespace has. It must be possible to
+ * kill it, and to remove the device, meanwhile.
+ */
+static bool must_stop(const struct dat_ia *ia)
+{
+	return fatal_signal_pending(current) || READ_ONCE(ia->dev->removed);
+}
+
 /* Collect all addresses, in as many passes as needed. Return 0 or -ENOMEM. */
-static int collect_all(struct net *net, struct candidates *c)
+static int collect_all(const struct dat_ia *ia, struct candidates *c)
 {
 	*c = (struct candidates){};
 	for (;;) {
-		collect(net, c);
+		collect(ia->net, c);
 		if (c->num <= c->max)
 			return 0;
 		kvfree(c->list);
-		c->max = c->num + SPARE_CANDIDATES;
-		c->list = kvcalloc(c->max, sizeof(*c->list), GFP_KERNEL);
+		c->list = NULL;
+		if (must_stop(ia))
+			return -ENOMEM;
+		c->max = c->num + c->num / 4 + SPARE_CANDIDATES;
+		c->list = kvcalloc(c->max, sizeof(*c->list), GFP_KERNEL_ACCOUNT);
 		if (!c->list)
 			return -ENOMEM;
+		cond_resched();
 	}
 }
 
@@ -221,18 +236,18 @@ static bool is_settled(const struct candidates *c, unsigned int found)
 	return true;
 }
 
-/* Return 0, even if the IA has no address; -ENOMEM. */
+/* Return 0, even if the IA has no address; -ENOMEM, also if it has to stop. */
 static int search(struct dat_ia *ia)
 {
 	struct candidates c;
 	unsigned int i;
 	int ret;
 
-	ret = collect_all(ia->net, &c);
+	ret = collect_all(ia, &c);
 	if (ret)
 		return ret;
 	for (i = 0; i < c.num; i++) {
-		ret = addr_leads_to(ia, &c.list[i].addr);
+		ret = must_stop(ia) ? -ENOMEM : addr_leads_to(ia, &c.list[i].addr);
 		/*
 		 * Stop at -ENOMEM: peers may know the address that could not be
 		 * checked.
@@ -275,7 +290,8 @@ const struct sockaddr_storage *dat_addr(struct dat_ia *ia)
  * An address that is still valid remains the IA's, even if the port has others.
  *
  * Context: process, may sleep.
- * Return: 0, even if the IA has no address; -ENOMEM, then nothing has changed.
+ * Return: 0, even if the IA has no address; -ENOMEM, then nothing has changed, also if the
+ * device is being removed or the process killed meanwhile.
  */
 int dat_addr_find(struct dat_ia *ia)
 {

@@ -7,6 +7,7 @@
  */
 #include <linux/dma-map-ops.h>
 #include <linux/gfp.h>
+#include <linux/pci.h>
 
 #include "dev/device.h"
 
@@ -28,6 +29,12 @@ static bool probe_needs_sync(struct ib_device *ibdev)
 	return needed;
 }
 
+/* The IOMMU bounces the pages that memory for such a device covers in part. */
+static bool is_untrusted(struct device *dev)
+{
+	return dev_is_pci(dev) && to_pci_dev(dev)->untrusted;
+}
+
 /**
  * dat_dev_needs_sync - must consumers synchronise memory that peers read and write?
  * @ibdev: the device
@@ -37,6 +44,7 @@ static bool probe_needs_sync(struct ib_device *ibdev)
  * - Caches are not coherent with the device.
  * - All mappings are bounced (swiotlb=force, confidential guests).
  * - Mappings of memory that the device cannot address are bounced.
+ * - The device is at an external port, so that pages are bounced that memory covers in part.
  * - The probe fails.
  *
  * Context: process, may sleep.
@@ -47,5 +55,5 @@ bool dat_dev_needs_sync(struct ib_device *ibdev)
 	if (ib_uses_virt_dma(ibdev))
 		return false;
 	return dma_addressing_limited(ibdev->dma_device) ||
-	       probe_needs_sync(ibdev);
+	       is_untrusted(ibdev->dma_device) || probe_needs_sync(ibdev);
 }

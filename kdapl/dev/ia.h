@@ -58,6 +58,26 @@ enum dat_ia_get_result {
 	DAT_IA_DEFERRED,	/* the work will run again */
 };
 
+#define DAT_IA_NAMED_ATTRS	13
+
+/**
+ * struct dat_ia_named - the named attributes of an IA
+ * @attrs: all that there are
+ * @num: the first of @attrs, which the IA has
+ * @device: name of the device
+ * @node_guid: GUID of the device
+ * @gid: GID of the port
+ * @port: number of the port
+ */
+struct dat_ia_named {
+	DAT_NAMED_ATTR attrs[DAT_IA_NAMED_ATTRS];
+	DAT_COUNT num;
+	char device[IB_DEVICE_NAME_MAX];
+	char node_guid[20];
+	char gid[40];
+	char port[12];
+};
+
 /**
  * struct dat_ia - an open IA
  * @obj: head
@@ -81,11 +101,13 @@ enum dat_ia_get_result {
  * @live_wq: calls wait here for dat_ia_resume(); dat_ia_quiesce() waits for calls
  * @deferred: works that wait for dat_ia_resume()
  * @pinners: tasks with a live reference that may wait for a page of their process
+ * @watched_mm: an mm that can have interval notifiers; only compared
  * @lmrs: LMRs by the index part of their lmr_context
  * @lmr_cache: lookup cache of @lmrs
  * @kept_lmr: the index in @lmrs that was released last; its slot stays reserved
  * @reserved_lmr: the LMR that covers all memory; NULL until the consumer requests it
  * @rmrs: RMRs by the index parts of their windows' contexts
+ * @named: named attributes
  * @dev_node: in dev->ias
  */
 struct dat_ia {
@@ -108,11 +130,13 @@ struct dat_ia {
 	wait_queue_head_t live_wq;
 	struct list_head deferred;
 	struct list_head pinners;
+	const struct mm_struct *watched_mm;
 	struct xarray lmrs;
 	struct dat_lookup_cache lmr_cache;
 	unsigned long kept_lmr;
 	struct xarray rmrs;
 	struct dat_lmr *reserved_lmr;
+	struct dat_ia_named named;
 	struct list_head dev_node;
 };
 
@@ -156,6 +180,10 @@ void dat_object_put_live(struct dat_object *obj);
 DAT_RETURN dat_object_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 			   DAT_RETURN_SUBTYPE bad_handle,
 			   DAT_RETURN_SUBTYPE in_use);
+
+void dat_ia_named_init(struct dat_ia *ia);
+void dat_ia_named_refresh(struct dat_ia *ia);
+DAT_NAMED_ATTR *dat_ia_named_transport(struct dat_ia *ia, DAT_COUNT *num);
 
 void dat_ia_unplug(struct dat_ia *ia);
 void dat_ia_async_event(struct dat_ia *ia, DAT_EVENT_NUMBER number,

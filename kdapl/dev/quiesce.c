@@ -20,6 +20,19 @@
 #include "dev/quiesce.h"
 #include "dev/ia.h"
 
+/* Takes a live reference, unless there is none: dat_ia_quiesce() has succeeded. */
+static bool live_inc(struct dat_ia *ia)
+{
+	if (!refcount_inc_not_zero(&ia->num_live))
+		return false;
+	/*
+	 * The increment does not order later loads. Pairs with smp_wmb() in
+	 * dat_ia_resume(): the holder sees ia->unplugged.
+	 */
+	smp_acquire__after_ctrl_dep();
+	return true;
+}
+
 /*
  * Takes a live reference, even after the removal of the device. Sleeps. Returns false if
  * the IA is being closed.
@@ -37,12 +50,18 @@ static bool ia_get_open(struct dat_ia *ia)
 		 * reference may wait for one.
 		 */
 		if ((state == DAT_IA_OPEN || ia->ops->in_upcall()) &&
-		    refcount_inc_not_zero(&ia->num_live))
+		    live_inc(ia))
 			return true;
 		if (state == DAT_IA_CLOSING)
 			return false;
+		/*
+		 * dat_ia_resume() may have run, and the next dat_ia_quiesce() begun, before
+		 * this thread does. A call that holds a reference may then wait for an
+		 * upcall, so the upcall must not wait for the end of that quiesce.
+		 */
 		wait_event(ia->live_wq,
-			   READ_ONCE(ia->live_state) != DAT_IA_UNPLUGGING);
+			   READ_ONCE(ia->live_state) != DAT_IA_UNPLUGGING ||
+			   (ia->ops->in_upcall() && refcount_read(&ia->num_live)));
 	}
 }
 
@@ -60,7 +79,7 @@ bool dat_ia_tryget_live(struct dat_ia *ia)
 {
 	/* Pairs with dat_ia_resume(). */
 	if (smp_load_acquire(&ia->live_state) != DAT_IA_OPEN ||
-	    !refcount_inc_not_zero(&ia->num_live))
+	    !live_inc(ia))
 		return false;
 	if (!ia->unplugged)
 		return true;
@@ -90,7 +109,7 @@ enum dat_ia_get_result dat_ia_get_or_defer(struct dat_ia *ia,
 		/* Pairs with dat_ia_resume(). */
 		switch (smp_load_acquire(&ia->live_state)) {
 		case DAT_IA_OPEN:
-			if (refcount_inc_not_zero(&ia->num_live))
+			if (live_inc(ia))
 				return DAT_IA_GOT;
 			break;
 		case DAT_IA_CLOSING:
@@ -246,6 +265,8 @@ void dat_ia_kill(struct dat_ia *ia)
  */
 void dat_ia_resume(struct dat_ia *ia)
 {
+	/* Pairs with live_inc(). */
+	smp_wmb();
 	refcount_set(&ia->num_live, 1);
 	/* A thread that sees DAT_IA_OPEN also sees the new count. */
 	smp_store_release(&ia->live_state, DAT_IA_OPEN);

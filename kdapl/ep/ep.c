@@ -26,7 +26,7 @@ static const struct dat_ep_parts no_parts;
  * dat_ep_drain - process all completions of an EP, even if events are lost
  * @ep: the EP
  *
- * Context: process.
+ * Context: process, may sleep.
  */
 void dat_ep_drain(struct dat_ep *ep)
 {
@@ -84,7 +84,7 @@ static void ep_shutdown(struct dat_object *obj)
 	if (id)
 		dat_linger(id, ep->obj.owner->user, &ep->linger_owed,
 			   ep->dreq_owed);
-	WRITE_ONCE(ep->state, DAT_EP_STATE_DISCONNECTED);
+	dat_ep_move(ep, ~0U, DAT_EP_STATE_DISCONNECTED);
 	mutex_unlock(&ep->mutex);
 
 	/* From here no handler and no work item can end the connection. */
@@ -400,8 +400,8 @@ DAT_RETURN kdapl_ep_query(DAT_EP_HANDLE ep_handle,
 		ep_param->local_port_qual = dat_addr_port(&addr->src_addr);
 		ep->remote_addr = addr->dst_addr;
 	}
-	mutex_unlock(&ep->mutex);
 	ep_param->remote_port_qual = dat_addr_port(&ep->remote_addr);
+	mutex_unlock(&ep->mutex);
 	ep_param->remote_ia_address_ptr = (DAT_SOCK_ADDR *)&ep->remote_addr;
 	dat_object_put_live(obj);
 	return DAT_SUCCESS;

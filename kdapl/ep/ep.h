@@ -111,9 +111,10 @@ struct dat_ep_parts {
  *	ended
  * @qp_failed: kdapl has moved the QP to the error state
  * @flushing: the connection has ended: all receives notify, solicited or not
- * @again_work: calls @connect_again
- * @connect_again: tries to connect from another local port; set by dat_ep_connect()
- * @port_tries: attempts by @connect_again
+ * @connect_work: calls @connect_step
+ * @connect_step: requests the connection, or tries from another local port; it may wait for
+ *	TCP, and uses @cm_id without @mutex
+ * @port_tries: attempts from another local port
  * @tos: type of service of the connection
  * @drain_work: completes a graceful disconnect
  * @settle_work: reports the end of a connection when its queues are flushed
@@ -128,15 +129,21 @@ struct dat_ep_parts {
  * @watching: the EVDs of DTOs process completions at once, for @idle_wq
  * @dreq_owed: @dreq_work has yet to run; under @mutex
  * @late_answers: DAT_QUIRK_LATE_ANSWERS
+ * @no_late_posts: DAT_QUIRK_NO_LATE_POSTS
  * @timeout_work: ends an attempt to connect
  * @drain_deadline: when @drain_work gives up, in jiffies
  * @linger_owed: the peer may still consider itself connected, so the id must linger
  *	until the peer is notified; changes under the handler lock of @cm_id
  * @passive: the EP connects by accepting
+ * @no_reads: the peer serves neither RDMA Reads nor atomic operations
  * @heard: the peer has sent data while the EP was COMPLETION_PENDING
  * @iwarp: the transport is iWARP, which connects and disconnects QPs itself
- * @has_atomics: the device has atomic operations
+ * @has_atomics: peers can do atomic operations on memory of the EP
+ * @requests_atomics: the device can request atomic operations
  * @fences_reads: an RDMA read may have a fence
+ * @reads_one_sge: an RDMA read has one segment, even of 0 bytes
+ * @no_fence: requests on which the device ignores a fence, enum dat_fence
+ * @max_inline: bytes of a request that carries its data; 0 if none does
  * @all_memory_lkey: lkey that gives requests on @qp access to all of memory
  * @comm: the consumer's value, for dat_ep_query()
  * @conn: parameters of the connection
@@ -173,8 +180,8 @@ struct dat_ep {
 
 	struct delayed_work error_work;
 	struct work_struct notify_work;
-	struct work_struct again_work;
-	void (*connect_again)(struct dat_ep *ep);
+	struct work_struct connect_work;
+	void (*connect_step)(struct dat_ep *ep);
 	struct delayed_work drain_work;
 	struct delayed_work settle_work;
 	struct delayed_work dreq_work;
@@ -186,6 +193,7 @@ struct dat_ep {
 	unsigned long watching;
 	bool dreq_owed;
 	bool late_answers;
+	bool no_late_posts;
 	struct delayed_work timeout_work;
 	unsigned long drain_deadline;
 
@@ -196,10 +204,15 @@ struct dat_ep {
 	u8 port_tries;
 	u8 tos;
 	bool passive;
+	bool no_reads;
 	bool heard;
 	bool iwarp;
 	bool has_atomics;
+	bool requests_atomics;
 	bool fences_reads;
+	bool reads_one_sge;
+	u8 no_fence;
+	u32 max_inline;
 	u32 all_memory_lkey;
 	DAT_COMM comm;
 	struct rdma_conn_param conn;
@@ -213,6 +226,12 @@ struct dat_ep {
 static inline struct dat_ep *to_ep(struct dat_object *obj)
 {
 	return container_of(obj, struct dat_ep, obj);
+}
+
+/* Has the EP credits for RDMA Reads and atomic operations? */
+static inline bool dat_ep_may_read(const struct dat_ep *ep)
+{
+	return ep->attr.max_rdma_read_out && !READ_ONCE(ep->no_reads);
 }
 
 /* On iWARP TCP reports the end to the peer, so the id need not linger. */
@@ -238,6 +257,8 @@ DAT_RETURN dat_ep_get_pz(struct dat_ia *ia, DAT_PZ_HANDLE handle,
 /* ep_attr.c */
 DAT_RETURN dat_ep_attr_check(struct dat_ia *ia, const DAT_EP_ATTR *wanted,
 			     DAT_EP_ATTR *attr);
+u32 dat_ep_max_wrs(const struct dat_ep_parts *p);
+u32 dat_ep_min_wrs(const struct ib_device *ibdev, const DAT_EP_ATTR *attr);
 u32 dat_ep_max_dtos(const struct ib_device *ibdev);
 DAT_RETURN dat_comm_check(const DAT_COMM *comm);
 DAT_RETURN dat_ep_get_recv_evd(struct dat_ia *ia, struct dat_ep_parts *p,
@@ -330,6 +351,7 @@ bool dat_watermarks_exceeded(struct dat_ep *ep);
 /* ep_qp.c */
 DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p);
 void dat_ep_qp_start(struct dat_ep *ep);
+void dat_ep_qp_stop(struct dat_ep *ep);
 bool dat_ep_is_idle(const struct dat_ep *ep);
 void dat_ep_qp_destroy(struct dat_ep *ep);
 int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id);

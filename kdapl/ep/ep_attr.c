@@ -14,6 +14,7 @@
 #include "dev/device.h"
 #include "dev/ia.h"
 #include "ep/ep.h"
+#include "mem/pz.h"
 #include "queue/evd.h"
 #include "queue/srq.h"
 
@@ -21,26 +22,76 @@
 #define DEFAULT_IOV	4
 #define DEFAULT_READS	4
 
-/* Drivers allocate queues without charging the user, so limit their size. */
-#define MAX_DTOS	16384
+/*
+ * A bind needs an invalidation and a registration. A request that carries the fence of an
+ * invalidation comes in addition, one for a registration takes the place of an invalidation.
+ */
+static u32 wrs_per_bind(const struct ib_device *ibdev)
+{
+	return dat_dev_no_fence(ibdev) & DAT_FENCE_INV ? 3 : 2;
+}
+
+/* All work requests may complete on one EVD. */
+static u32 max_wrs(const struct ib_device *ibdev)
+{
+	return min_t(u32, dat_limit(ibdev->attrs.max_qp_wr), dat_dev_max_cqe(ibdev));
+}
+
+/*
+ * All requests may be binds, as far as the device has room. A graceful disconnect needs one
+ * more than all requests.
+ */
+static u32 wrs_to_bind(const struct ib_device *ibdev, const DAT_EP_ATTR *attr)
+{
+	u64 wanted = (u64)wrs_per_bind(ibdev) * attr->max_request_dtos + 1;
+
+	return min_t(u64, wanted, max_wrs(ibdev));
+}
+
+/**
+ * dat_ep_min_wrs - the least number of work requests for the requests of an EP
+ * @ibdev: the device
+ * @attr: attributes of the EP
+ *
+ * One request may be a bind.
+ *
+ * Context: any.
+ * Return: the number.
+ */
+u32 dat_ep_min_wrs(const struct ib_device *ibdev, const DAT_EP_ATTR *attr)
+{
+	return min(attr->max_request_dtos + wrs_per_bind(ibdev), wrs_to_bind(ibdev, attr));
+}
+
+/**
+ * dat_ep_max_wrs - the number of work requests for the requests of an EP
+ * @p: parts of the EP, with PZ and EVDs
+ *
+ * Without binds there is room for one at a time, without fence.
+ *
+ * Context: any.
+ * Return: the number, also of completions if all fail.
+ */
+u32 dat_ep_max_wrs(const struct dat_ep_parts *p)
+{
+	u32 most = wrs_to_bind(p->pz->pd->device, &p->attr);
+
+	return p->request_evd->binds ? most :
+				       min(most, p->attr.max_request_dtos + DAT_EVD_FEW_BINDS);
+}
 
 /**
  * dat_ep_max_dtos - the number of DTOs that an EP can have outstanding
  * @ibdev: the device
  *
  * Context: any.
- * Return: the limit, for requests and for receives each.
+ * Return: the limit, for requests and for receives each. One of the requests may be a bind.
  */
 u32 dat_ep_max_dtos(const struct ib_device *ibdev)
 {
-	/*
-	 * A bind needs two work requests, a graceful disconnect one, and all of
-	 * them may complete on one EVD.
-	 */
-	int entries = min(dat_limit(ibdev->attrs.max_qp_wr),
-			  dat_limit(ibdev->attrs.max_cqe));
+	u32 max = max_wrs(ibdev), spare = wrs_per_bind(ibdev);
 
-	return clamp((entries - 1) / 2, 0, MAX_DTOS);
+	return max > spare ? min_t(u32, max - spare, DAT_MAX_EVD_QLEN) : 0;
 }
 
 /* Picks @wanted, or @preset if @wanted is 0; false if the result is not in 1..@max. */
@@ -229,12 +280,6 @@ static void drop_event(DAT_PVOID instance_data, const DAT_EVENT *event,
 {
 }
 
-/* A bind needs two work requests, a graceful disconnect one. */
-static u32 request_completions(const DAT_EP_ATTR *attr)
-{
-	return 2 * attr->max_request_dtos + 1;
-}
-
 /* Completions must leave the CQ even if the consumer passed no EVD: drop their events. */
 static DAT_RETURN make_private_evd(struct dat_ia *ia, DAT_COUNT qlen,
 				   u32 completions, struct dat_evd **evdp)
@@ -304,7 +349,7 @@ DAT_RETURN dat_ep_get_request_evd(struct dat_ia *ia, struct dat_ep_parts *p,
 			       DAT_INVALID_HANDLE_EVD_REQUEST,
 			       &p->request_evd);
 	return make_private_evd(ia, p->attr.max_request_dtos,
-				request_completions(&p->attr),
+				wrs_to_bind(dat_ia_ibdev(ia), &p->attr),
 				&p->request_evd);
 }
 
@@ -408,9 +453,8 @@ static u32 beyond(const struct dat_evd *evd, u32 completions,
 static u32 requests_beyond(const struct dat_ep_parts *p,
 			   const struct dat_ep_parts *than)
 {
-	return beyond(p->request_evd, request_completions(&p->attr),
-		      than->pz ? than->request_evd : NULL,
-		      request_completions(&than->attr));
+	return beyond(p->request_evd, dat_ep_max_wrs(p), than->pz ? than->request_evd : NULL,
+		      than->pz ? dat_ep_max_wrs(than) : 0);
 }
 
 static u32 receives_beyond(const struct dat_ep_parts *p,

@@ -28,13 +28,14 @@
  * for a full EVD. After SETTLE_TIMEOUT missing completions count as lost.
  */
 #define SETTLE_INTERVAL	msecs_to_jiffies(20)
-#define SETTLE_TIMEOUT	(2 * HZ)
+#define SETTLE_TIMEOUT	(30 * HZ)
 
 /*
  * DAT_QUIRK_LATE_ANSWERS: the QP stays alive for ANSWER_DELAY, so that it answers the
- * peer. The DREQ is sent DREQ_DELAY later, so that it does not overtake the answer.
+ * peer: a processor of a virtual machine may stand still for tens of milliseconds. The
+ * DREQ is sent DREQ_DELAY later, so that it does not overtake the answer.
  */
-#define ANSWER_DELAY	(msecs_to_jiffies(2) + 1)
+#define ANSWER_DELAY	msecs_to_jiffies(50)
 #define DREQ_DELAY	msecs_to_jiffies(100)
 
 /**
@@ -47,11 +48,13 @@ void dat_ep_fail_qp(struct dat_ep *ep)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
+	if (ep->no_late_posts)
+		dat_ep_qp_stop(ep);
 	if (!ib_modify_qp(ep->qp, &attr, IB_QP_STATE))
 		WRITE_ONCE(ep->qp_failed, true);
 	else
 		pr_warn_ratelimited("kdapl: %s: QP %u cannot be stopped\n",
-				    dev_name(&ep->qp->device->dev),
+				    ep->qp->device->name,
 				    ep->qp->qp_num);
 }
 
@@ -151,6 +154,13 @@ void dat_ep_drained(struct dat_object *obj)
 	wake_up_all(&ep->idle_wq);
 }
 
+/* Is an end to be reported? Then has_settled() sees its deadline. */
+static bool is_ending(const struct dat_ep *ep)
+{
+	/* Pairs with ep_settle(). */
+	return smp_load_acquire(&ep->ending);
+}
+
 /* Have all requests completed, or can no more complete? */
 static bool has_settled(struct dat_ep *ep)
 {
@@ -176,7 +186,7 @@ static void report_end(struct dat_ep *ep)
 	dat_ep_poll_stop(ep);
 	dat_ep_connect_event(ep, number);
 	spin_lock_bh(&ep->state_lock);
-	ep->ending = false;
+	WRITE_ONCE(ep->ending, false);
 	spin_unlock_bh(&ep->state_lock);
 	wake_up_all(&ep->idle_wq);
 }
@@ -195,7 +205,7 @@ static void ep_settle_work(struct work_struct *work)
 	struct dat_ep *ep = container_of(to_delayed_work(work), struct dat_ep,
 					 settle_work);
 
-	if (READ_ONCE(ep->ending) && !try_report_end(ep))
+	if (is_ending(ep) && !try_report_end(ep))
 		queue_delayed_work(dat_wq(&ep->obj), &ep->settle_work,
 				   SETTLE_INTERVAL);
 }
@@ -212,7 +222,7 @@ static void ep_settle_work(struct work_struct *work)
  */
 void dat_ep_wait_disconnected(struct dat_ep *ep)
 {
-	while (READ_ONCE(ep->ending)) {
+	while (is_ending(ep)) {
 		if (!try_report_end(ep))
 			wait_event_timeout(ep->idle_wq, !READ_ONCE(ep->ending) ||
 					   dat_ep_is_idle(ep),
@@ -230,11 +240,12 @@ void dat_ep_wait_disconnected(struct dat_ep *ep)
 static void ep_settle(struct dat_ep *ep, DAT_EVENT_NUMBER number,
 		      bool may_be_broken)
 {
+	spin_lock_bh(&ep->state_lock);
 	ep->end_may_be_broken = may_be_broken;
 	ep->settle_deadline = jiffies + SETTLE_TIMEOUT;
-	spin_lock_bh(&ep->state_lock);
 	ep->end_number = number;
-	ep->ending = true;
+	/* Pairs with is_ending(). */
+	smp_store_release(&ep->ending, true);
 	spin_unlock_bh(&ep->state_lock);
 	if (ep->iwarp) {
 		report_end(ep);
@@ -278,9 +289,13 @@ static void ep_disconnect(struct dat_ep *ep, unsigned int from,
 			  DAT_EVENT_NUMBER number)
 {
 	bool breaks = number == DAT_CONNECTION_EVENT_BROKEN;
+	bool connecting;
 
 	mutex_lock(&ep->mutex);
-	if (ep->qp && dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED)) {
+	/* Only another call that holds the mutex can make it connect. */
+	connecting = ep->qp && dat_ep_move(ep, from & EP_IN(ACTIVE_CONNECTION_PENDING),
+					   DAT_EP_STATE_DISCONNECTED);
+	if (connecting || (ep->qp && dat_ep_move(ep, from, DAT_EP_STATE_DISCONNECTED))) {
 		dat_ep_begin_flush(ep);
 		dat_ep_fail_qp(ep);
 		ep_settle(ep, number, false);
@@ -288,7 +303,13 @@ static void ep_disconnect(struct dat_ep *ep, unsigned int from,
 			ep->dreq_owed = true;
 			queue_delayed_work(dat_wq(&ep->obj), &ep->dreq_work,
 					   DREQ_DELAY);
-		} else if (ep->cm_id) {
+		} else if (ep->cm_id && !connecting) {
+			/*
+			 * An id that connects has nothing to disconnect: its handler ends
+			 * what comes of it. Meanwhile rdma_cm may free the connection of
+			 * iWARP that rdma_disconnect() would wait for (cma.c,
+			 * cma_connect_iw()).
+			 */
 			rdma_disconnect(ep->cm_id);
 		}
 	}
@@ -344,11 +365,11 @@ void dat_ep_progress(struct dat_object *obj, unsigned int waited)
 	usleep_range(1000, 1500);
 }
 
-static void ep_again_work(struct work_struct *work)
+static void ep_connect_work(struct work_struct *work)
 {
-	struct dat_ep *ep = container_of(work, struct dat_ep, again_work);
+	struct dat_ep *ep = container_of(work, struct dat_ep, connect_work);
 
-	ep->connect_again(ep);
+	ep->connect_step(ep);
 }
 
 static void ep_error_work(struct work_struct *work)
@@ -438,10 +459,9 @@ static void ep_timeout_work(struct work_struct *work)
 	mutex_unlock(&ep->mutex);
 	if (!id)
 		return;
-	/*
-	 * From here no handler answers the peer. On iWARP this waits until the attempt to
-	 * connect has timed out.
-	 */
+	/* On iWARP this waits until the attempt to connect has timed out. */
+	cancel_work_sync(&ep->connect_work);
+	/* From here no handler answers the peer. */
 	rdma_destroy_id(id);
 	/* Pairs with ep_reset(): the handlers no longer access the QP. */
 	smp_store_release(&ep->old_id, NULL);
@@ -461,7 +481,7 @@ void dat_ep_disconnect_init(struct dat_ep *ep)
 	init_waitqueue_head(&ep->idle_wq);
 	INIT_DELAYED_WORK(&ep->error_work, ep_error_work);
 	INIT_WORK(&ep->notify_work, ep_notify_work);
-	INIT_WORK(&ep->again_work, ep_again_work);
+	INIT_WORK(&ep->connect_work, ep_connect_work);
 	INIT_DELAYED_WORK(&ep->drain_work, ep_drain_work);
 	INIT_DELAYED_WORK(&ep->settle_work, ep_settle_work);
 	INIT_DELAYED_WORK(&ep->dreq_work, ep_dreq_work);
@@ -478,7 +498,7 @@ void dat_ep_disconnect_cancel(struct dat_ep *ep)
 {
 	cancel_delayed_work_sync(&ep->error_work);
 	cancel_work_sync(&ep->notify_work);
-	cancel_work_sync(&ep->again_work);
+	cancel_work_sync(&ep->connect_work);
 	cancel_delayed_work_sync(&ep->drain_work);
 	cancel_delayed_work_sync(&ep->settle_work);
 	cancel_delayed_work_sync(&ep->dreq_work);

@@ -63,22 +63,8 @@ static const struct {
 	DAT_EP_PARAM_MASK bit;
 	size_t offset;
 } attrs[] = {
-#define A(name, field)	{ ATTR(name), offsetof(DAT_EP_ATTR, field) }
-	A(SERVICE_TYPE, service_type),
-	A(MAX_MESSAGE_SIZE, max_message_size),
-	A(MAX_RDMA_SIZE, max_rdma_size),
-	A(QOS, qos),
-	A(RECV_COMPLETION_FLAGS, recv_completion_flags),
-	A(REQUEST_COMPLETION_FLAGS, request_completion_flags),
-	A(MAX_RECV_DTOS, max_recv_dtos),
-	A(MAX_REQUEST_DTOS, max_request_dtos),
-	A(MAX_RECV_IOV, max_recv_iov),
-	A(MAX_REQUEST_IOV, max_request_iov),
-	A(MAX_RDMA_READ_IN, max_rdma_read_in),
-	A(MAX_RDMA_READ_OUT, max_rdma_read_out),
-	A(MAX_RDMA_READ_IOV, max_rdma_read_iov),
-	A(MAX_RDMA_WRITE_IOV, max_rdma_write_iov),
-#undef A
+#define EP_ATTR(bit, field, kind)	{ ATTR(bit), offsetof(DAT_EP_ATTR, field) },
+#include "dat_attrs.def"
 };
 
 /* merge_attr() copies each field as a u32. */

@@ -22,6 +22,9 @@
 #include "queue/evd.h"
 #include "queue/srq.h"
 
+/* Work requests for which every device has room. */
+#define LONG_QUEUE		4096U
+
 /* A QP in the error state flushes at once. After this, completions count as lost. */
 #define FLUSH_TIMEOUT		(5 * HZ)
 
@@ -46,6 +49,8 @@ static void qp_event(struct ib_event *event, void *context)
 		dat_ep_break_soon(ep);
 		break;
 	case IB_EVENT_QP_LAST_WQE_REACHED:
+		if (dat_dev_quirks(event->device) & DAT_QUIRK_FALSE_LAST_WQE)
+			break;
 		WRITE_ONCE(ep->srq_ep.last_wqe, true);
 		wake_up_all(&ep->idle_wq);
 		if (ep->srq && ep->srq->forgetful)
@@ -81,48 +86,81 @@ static int qp_to_init(struct dat_ep *ep, struct ib_qp *qp)
  * Caches the properties of the device that posts depend on. A consumer may post after the
  * removal of the device, so a post must not follow a pointer to the device.
  */
-static void cache_caps(struct dat_ep *ep, const struct ib_qp *qp)
+static void cache_caps(struct dat_ep *ep, const struct ib_qp *qp, u32 max_inline)
 {
+	ep->max_inline = max_inline;
 	ep->iwarp = rdma_protocol_iwarp(qp->device, ep->obj.ia->port);
 	ep->has_atomics = dat_dev_has_atomics(qp->device);
+	ep->requests_atomics = dat_dev_requests_atomics(qp->device);
 	ep->fences_reads = !(dat_dev_quirks(qp->device) &
 			     DAT_QUIRK_NO_READ_FENCE);
+	ep->reads_one_sge = ep->iwarp || dat_dev_quirks(qp->device) &
+					 DAT_QUIRK_READ_ONE_SEGMENT;
+	ep->no_fence = dat_dev_no_fence(qp->device);
 	ep->all_memory_lkey = qp->pd->local_dma_lkey;
 }
 
-static struct ib_qp *qp_make(struct dat_ep *ep, const struct dat_ep_parts *p)
+static u32 max_send_sge(const DAT_EP_ATTR *attr)
 {
+	return max3(attr->max_request_iov, attr->max_rdma_read_iov, attr->max_rdma_write_iov);
+}
+
+/*
+ * Bytes of data in a request. Memory that has to be synchronised with the device is not copied:
+ * the CPU may have another copy than the device.
+ */
+static u32 qp_max_inline(const struct dat_ep_parts *p)
+{
+	if (p->pz->obj.ia->dev->needs_sync)
+		return 0;
+	return dat_dev_max_inline(p->pz->pd->device, max_send_sge(&p->attr));
+}
+
+/*
+ * A device may report more work requests than it has room for, depending on their segments.
+ * If all requests as binds do not fit in a long queue, the least number may. @wrs is the
+ * number that fit.
+ */
+static struct ib_qp *qp_make(struct dat_ep *ep, const struct dat_ep_parts *p, u32 *wrs)
+{
+	u32 least = dat_ep_min_wrs(p->pz->pd->device, &p->attr);
 	const DAT_EP_ATTR *attr = &p->attr;
+	u32 max_inline = qp_max_inline(p);
 	struct ib_qp_init_attr init = {
 		.event_handler = qp_event,
 		.qp_context = ep,
 		.send_cq = p->request_evd->cq,
 		.recv_cq = p->recv_evd->cq,
 		.cap = {
-			/* A bind needs two work requests, a graceful disconnect one. */
-			.max_send_wr = 2 * attr->max_request_dtos + 1,
 			.max_recv_wr = attr->max_recv_dtos,
-			.max_send_sge = max3(attr->max_request_iov,
-					     attr->max_rdma_read_iov,
-					     attr->max_rdma_write_iov),
+			.max_send_sge = max_send_sge(attr),
 			.max_recv_sge = attr->max_recv_iov,
+			.max_inline_data = max_inline,
 		},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 	};
 	struct ib_qp *qp;
 
-	if (dat_dev_quirks(p->pz->pd->device) & DAT_QUIRK_SIGNAL_ALL)
+	if (dat_dev_quirks(p->pz->pd->device) &
+	    (DAT_QUIRK_SIGNAL_ALL | DAT_QUIRK_NO_LATE_POSTS))
 		init.sq_sig_type = IB_SIGNAL_ALL_WR;
 	if (p->srq) {
 		init.cap.max_recv_wr = 0;
 		init.cap.max_recv_sge = 0;
 		init.srq = p->srq->srq;
 	}
+	*wrs = dat_ep_max_wrs(p);
+	init.cap.max_send_wr = *wrs;
 	qp = ib_create_qp(p->pz->pd, &init);
+	if (IS_ERR(qp) && *wrs > max(least, LONG_QUEUE)) {
+		*wrs = least;
+		init.cap.max_send_wr = *wrs;
+		qp = ib_create_qp(p->pz->pd, &init);
+	}
 	if (IS_ERR(qp))
 		return NULL;
-	cache_caps(ep, qp);
+	cache_caps(ep, qp, max_inline);
 	if (qp_to_init(ep, qp)) {
 		ib_destroy_qp(qp);
 		return NULL;
@@ -135,12 +173,10 @@ static size_t qp_bytes(const struct dat_ep_parts *p)
 {
 	const DAT_EP_ATTR *attr = &p->attr;
 	u32 max_recv = p->srq ? 1 : attr->max_recv_dtos;
-	u32 iov = max3(attr->max_request_iov, attr->max_rdma_read_iov,
-		       attr->max_rdma_write_iov);
 
 	return DAT_BYTES_QP +
-	       dat_bytes_queue(2 * attr->max_request_dtos + 1, iov,
-			       DAT_BYTES_SEND_WQE) +
+	       dat_bytes_queue(dat_ep_max_wrs(p),
+			       max_send_sge(attr), DAT_BYTES_SEND_WQE) +
 	       dat_bytes_queue(max_recv, attr->max_recv_iov,
 			       DAT_BYTES_RECV_WQE);
 }
@@ -167,6 +203,7 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
 	struct dat_dto *sq = NULL, *rq = NULL;
 	size_t bytes = qp_bytes(p);
 	struct ib_qp *qp;
+	u32 wrs;
 
 	if (!dat_object_charge(&ep->obj, bytes + slots))
 		return ret;
@@ -178,7 +215,7 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
 	/* A QP that replaces another keeps the charge of the old one. */
 	if (!ep->qp && !dat_object_charge_hca(&ep->obj, DAT_HCA_OBJECT, 1))
 		goto free;
-	qp = qp_make(ep, p);
+	qp = qp_make(ep, p, &wrs);
 	if (!qp)
 		goto uncharge;
 	dat_ep_qp_destroy(ep);
@@ -186,7 +223,9 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
 	ep->qp_bytes = bytes;
 	ep->slot_bytes = slots;
 	ep->qp = qp;
+	WRITE_ONCE(ep->qp_failed, false);
 	ep->late_answers = dat_dev_quirks(qp->device) & DAT_QUIRK_LATE_ANSWERS;
+	ep->no_late_posts = dat_dev_quirks(qp->device) & DAT_QUIRK_NO_LATE_POSTS;
 	ep->sq.waited = false;
 	ep->rq.waited = false;
 	ep->srq_ep.may_receive = false;
@@ -198,7 +237,9 @@ DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
 	dat_workq_set(&ep->rq, rq, max_recv);
 	/* The last slot of the send queue is reserved for dat_post_drain(). */
 	ep->sq.max = max_send;
+	ep->sq.max_extra = wrs - (max_send + 1);
 	ep->sq.unordered = dat_dev_quirks(qp->device) & DAT_QUIRK_UNORDERED;
+	ep->rq.unordered = ep->sq.unordered;
 	return DAT_SUCCESS;
 
 uncharge:
@@ -230,6 +271,18 @@ void dat_ep_qp_start(struct dat_ep *ep)
 	dat_watermarks_start(ep);
 	workq_use(&ep->sq, ep->qp);
 	workq_use(&ep->rq, ep->qp);
+}
+
+/**
+ * dat_ep_qp_stop - refuse posts until dat_ep_qp_start()
+ * @ep: the EP
+ *
+ * Requests that are posted remain. Context: process.
+ */
+void dat_ep_qp_stop(struct dat_ep *ep)
+{
+	workq_use(&ep->sq, NULL);
+	workq_use(&ep->rq, NULL);
 }
 
 /**
@@ -269,7 +322,7 @@ static void reap(struct dat_ep *ep, struct dat_workq *wq, struct dat_evd *evd,
 	if (!lost)
 		return;
 	pr_err("kdapl: %s: QP %u lost %u completions; their memory is kept\n",
-	       dev_name(&dat_ia_ibdev(ep->obj.ia)->dev), qpn, lost);
+	       dat_ia_ibdev(ep->obj.ia)->name, qpn, lost);
 	dat_workq_keep(wq);
 }
 
@@ -279,7 +332,8 @@ static void reap(struct dat_ep *ep, struct dat_workq *wq, struct dat_evd *evd,
  *
  * Waits until all posted requests have completed, so that the device names no slot
  * afterwards. If the device loses completions, destroying the QP stops the device. The
- * slots are then kept, because a late completion may name them.
+ * consumer gets the events of these requests. The slots are then kept, because a late
+ * completion may name them.
  *
  * Context: process, may sleep.
  */
@@ -292,19 +346,19 @@ void dat_ep_qp_destroy(struct dat_ep *ep)
 	dat_ep_fail_qp(ep);
 	/*
 	 * The last requests may have succeeded unsignaled. A QP in the error state
-	 * completes the request of the drain that is posted now.
+	 * completes the request of the drain that is posted now. With
+	 * DAT_QUIRK_NO_LATE_POSTS all requests are signalled, and there is no drain.
 	 */
 	if (!dat_workq_is_idle(&ep->sq))
 		dat_post_drain(ep);
-	workq_use(&ep->sq, NULL);
-	workq_use(&ep->rq, NULL);
+	dat_ep_qp_stop(ep);
 	dat_ep_poll_start(ep);
 	wait_for_flush(ep);
 	dat_ep_poll_stop(ep);
 	qpn = ep->qp->qp_num;
 	if (ib_destroy_qp(ep->qp))
 		pr_err("kdapl: %s: QP %u cannot be destroyed\n",
-		       dev_name(&ep->qp->device->dev), qpn);
+		       ep->qp->device->name, qpn);
 	ep->qp = NULL;
 
 	dat_ep_drain(ep);
@@ -332,8 +386,10 @@ int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id)
 	size_t i;
 
 	WRITE_ONCE(ep->srq_ep.may_receive, true);
-	if (ep->iwarp)
+	if (ep->iwarp) {
+		WRITE_ONCE(ep->no_reads, ep->passive && !ep->conn.initiator_depth);
 		return 0;
+	}
 	for (i = 0; i < ARRAY_SIZE(steps); i++) {
 		struct ib_qp_attr attr = { .qp_state = steps[i] };
 		int mask, ret;
@@ -345,6 +401,8 @@ int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id)
 			attr.max_dest_rd_atomic = ep->conn.responder_resources;
 		if (ep->passive && steps[i] == IB_QPS_RTS)
 			attr.max_rd_atomic = ep->conn.initiator_depth;
+		if (steps[i] == IB_QPS_RTS)
+			WRITE_ONCE(ep->no_reads, !attr.max_rd_atomic);
 		/* The peer may have requested more retries. */
 		if (mask & IB_QP_RETRY_CNT)
 			attr.retry_cnt = min_t(u8, attr.retry_cnt,
@@ -375,10 +433,12 @@ static DAT_RETURN replace_qp(struct dat_ep *ep)
 	if (ret)
 		return ret;
 	ep->failed = false;
-	ep->qp_failed = false;
 	dat_ep_end_flush(ep);
 	ep->linger_owed = false;
 	ep->passive = false;
+	WRITE_ONCE(ep->no_reads, false);
+	/* Before the next COMPLETION_PENDING, for dat_ep_may_answer(). */
+	WRITE_ONCE(ep->heard, false);
 	ep->in_data_len = 0;
 	dat_ep_set_peer(ep, NULL, 0);
 	return DAT_SUCCESS;
@@ -386,13 +446,23 @@ static DAT_RETURN replace_qp(struct dat_ep *ep)
 
 /*
  * Takes the mutex when no handler of ep->old_id can run any more: the handler may still
- * modify the QP that is to be replaced. The wait is not under the mutex: on iWARP it may
- * last until TCP stops trying to connect.
+ * modify the QP that is to be replaced; and of a DISCONNECTED EP, when no work item uses the
+ * id that is to be destroyed. The wait is not under the mutex: on iWARP it may last until
+ * TCP stops trying to connect.
  */
 static void lock_when_unattended(struct dat_ep *ep)
 {
+	bool ended;
+
 	for (;;) {
+		ended = dat_ep_state(ep) == DAT_EP_STATE_DISCONNECTED;
+		if (ended)
+			cancel_work_sync(&ep->connect_work);
 		mutex_lock(&ep->mutex);
+		if (!ended && dat_ep_state(ep) == DAT_EP_STATE_DISCONNECTED) {
+			mutex_unlock(&ep->mutex);
+			continue;
+		}
 		/* Pairs with ep_timeout_work(). */
 		if (!smp_load_acquire(&ep->old_id))
 			return;

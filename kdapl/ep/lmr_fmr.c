@@ -44,7 +44,7 @@ static DAT_RETURN post_fmr(struct dat_ep *ep, struct dat_post *post,
 		.wr.opcode = IB_WR_REG_MR,
 		.mr = slot->frmr.mr,
 		.key = slot->frmr.mr->rkey,
-		.access = access,
+		.access = dat_dev_reg_access(slot->frmr.mr->device, access),
 	};
 	struct ib_send_wr inv = {
 		.next = &reg.wr,
@@ -63,27 +63,39 @@ static DAT_RETURN post_fmr(struct dat_ep *ep, struct dat_post *post,
  * after it has executed all earlier requests. So a fenced invalidation behind a
  * zero-length read waits for all of them. iWARP begins a request when the previous one no
  * longer uses the memory. Devices with DAT_QUIRK_INVALIDATE_FIRST fence all
- * invalidations. Both need no read.
+ * invalidations. Both need no read. Where an invalidation ignores its fence, a fenced
+ * write of 0 bytes stands between the read and the invalidation.
  */
 static DAT_RETURN post_invalidate(struct dat_ep *ep, struct dat_post *post,
 				  const struct dat_fmr_slot *slot)
 {
+	bool ignored = ep->no_fence & DAT_FENCE_INV;
 	struct ib_send_wr inv = {
 		.opcode = IB_WR_LOCAL_INV,
 		.ex.invalidate_rkey = slot->frmr.mr->rkey,
 	};
-	struct ib_rdma_wr read = {
+	struct ib_rdma_wr write = {
 		.wr.next = &inv,
+		.wr.opcode = IB_WR_RDMA_WRITE,
+		.wr.send_flags = IB_SEND_FENCE,
+	};
+	static struct ib_sge nothing;
+	struct ib_rdma_wr read = {
+		.wr.next = ignored ? &write.wr : &inv,
 		.wr.opcode = IB_WR_RDMA_READ,
+		.wr.sg_list = &nothing,
+		.wr.num_sge = ep->reads_one_sge,
 	};
 	bool fence = post->flags & DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG;
 	bool needs_read = fence && !ep->iwarp &&
-			  !(dat_dev_quirks(slot->frmr.mr->device) &
-			    DAT_QUIRK_INVALIDATE_FIRST);
+			  (ignored || !(dat_dev_quirks(slot->frmr.mr->device) &
+					DAT_QUIRK_INVALIDATE_FIRST));
 
-	if (fence)
+	if (fence && ignored && ep->no_fence & DAT_FENCE_WRITE)
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (fence && !ignored)
 		inv.send_flags = IB_SEND_FENCE;
-	if (needs_read && !ep->attr.max_rdma_read_out)
+	if (needs_read && !dat_ep_may_read(ep))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_CREDITS);
 	return dat_post_send_queue(ep, post, needs_read ? &read.wr : &inv,
@@ -259,11 +271,13 @@ unlock_rcu:
  * @lmr_handle: an LMR from dat_lmr_allocate() without memory: new or invalidated
  * @mem_type: DAT_MEM_TYPE_VIRTUAL: kmalloc() or vmalloc() memory, from for_va
  *	to the end of the last page; DAT_MEM_TYPE_PLATFORM: the same of a
- *	&struct dat_platform_region; DAT_MEM_TYPE_PHYSICAL: for_physical are the
+ *	&struct dat_platform_region, or to the end of its table;
+ *	DAT_MEM_TYPE_PHYSICAL: for_physical are the
  *	physical addresses of pages; DAT_MEM_TYPE_PHYSICAL_VAR_PAGES: for_array
  *	are those of larger pages; DAT_MEM_TYPE_IA: for_ia is a DMA address
  * @region_description: the memory
- * @num_pages: pages of the memory; at most the number that the LMR was allocated for
+ * @num_pages: pages of the memory, or at least those of a table; at most the number that
+ *	the LMR was allocated for
  * @mem_privileges: permitted accesses, DAT_MEM_PRIV_*
  * @va_type: DAT_VA_TYPE_VA: triplets use the consumer's addresses, or the address of
  *	the first page for memory that has no other;

@@ -12,6 +12,7 @@
 #include <dat/dat_ib_extensions.h>
 
 #include "base/calls.h"
+#include "dev/device.h"
 #include "dev/ia.h"
 #include "ep/ep.h"
 #include "ep/post.h"
@@ -64,9 +65,33 @@ static noinline DAT_RETURN post_copied(struct dat_ep *ep,
 	return ret;
 }
 
+/*
+ * Posts a request that carries its data, which are at most ep->max_inline bytes. The device
+ * need not look up and read the memory, and the request no longer uses the LMR.
+ */
+static noinline DAT_RETURN post_inline(struct dat_ep *ep, const struct dat_post *post,
+				       struct ib_send_wr *wr, const struct dat_iov *iov)
+{
+	u8 data[DAT_MAX_INLINE];
+	struct ib_sge sge = { .addr = (uintptr_t)data, .length = post->length };
+
+	if (likely(dat_iov_gather(ep->obj.ia, ep->pz, iov, data))) {
+		wr->sg_list = &sge;
+		wr->num_sge = 1;
+		wr->send_flags |= IB_SEND_INLINE;
+	}
+	return dat_post_dto(ep, post, wr);
+}
+
 static bool is_send(enum ib_wr_opcode opcode)
 {
 	return opcode == IB_WR_SEND || opcode == IB_WR_SEND_WITH_INV;
+}
+
+/* Drivers need not have inline data in other opcodes: siw (siw_qp.c) has none. */
+static bool may_carry_data(enum ib_wr_opcode opcode)
+{
+	return opcode == IB_WR_SEND || opcode == IB_WR_RDMA_WRITE;
 }
 
 static bool is_atomic(enum ib_wr_opcode opcode)
@@ -79,7 +104,7 @@ static bool has_opcode(const struct dat_ep *ep, enum ib_wr_opcode opcode)
 {
 	if (opcode == IB_WR_RDMA_WRITE_WITH_IMM)
 		return !ep->iwarp;
-	return !is_atomic(opcode) || ep->has_atomics;
+	return !is_atomic(opcode) || ep->requests_atomics;
 }
 
 static DAT_COUNT max_iov(const struct dat_ep *ep, enum ib_wr_opcode opcode)
@@ -100,7 +125,7 @@ static DAT_RETURN length_error(void)
 /* Reads and atomic operations. */
 static DAT_RETURN check_credits(const struct dat_ep *ep)
 {
-	if (likely(ep->attr.max_rdma_read_out))
+	if (likely(dat_ep_may_read(ep)))
 		return DAT_SUCCESS;
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
 }
@@ -161,7 +186,7 @@ post_request(DAT_EP_HANDLE ep_handle, struct dat_post *post,
 		.segments = local_iov,
 		.privilege = read || is_atomic(opcode) ?
 				     DAT_MEM_PRIV_LOCAL_WRITE_FLAG :
-				     DAT_MEM_PRIV_LOCAL_READ_FLAG,
+				     DAT_MEM_PRIV_NONE_FLAG,
 	};
 	static struct ib_sge nothing;
 	DAT_RETURN ret, form;
@@ -190,17 +215,20 @@ post_request(DAT_EP_HANDLE ep_handle, struct dat_post *post,
 		goto unlock;
 
 	if (read && unlikely(!remote->segment_length)) {
-		/* A read of iWARP has exactly one segment. */
 		wr->sg_list = &nothing;
-		wr->num_sge = ep->iwarp;
+		wr->num_sge = ep->reads_one_sge;
 		copied = false;
 	} else if (read && unlikely(remote->segment_length != post->length)) {
 		copied = true;
 	}
 	if (read)
 		post->length = remote->segment_length;
-	ret = unlikely(copied) ? post_copied(ep, post, wr) :
-				 dat_post_dto(ep, post, wr);
+	if (unlikely(copied))
+		ret = post_copied(ep, post, wr);
+	else if (may_carry_data(opcode) && post->length - 1 < ep->max_inline)
+		ret = post_inline(ep, post, wr, &iov);
+	else
+		ret = dat_post_dto(ep, post, wr);
 unlock:
 	rcu_read_unlock_bh();
 	return ret;
@@ -443,7 +471,7 @@ kdapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 			sge.lkey = lkey;
 		}
 		wr.wr.sg_list = &sge;
-		wr.wr.num_sge = post.length || ep->iwarp;
+		wr.wr.num_sge = post.length || ep->reads_one_sge;
 		ret = dat_post_dto(ep, &post, &wr.wr);
 	}
 	rcu_read_unlock_bh();

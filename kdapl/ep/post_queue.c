@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 
 #include "base/calls.h"
+#include "dev/device.h"
 #include "dev/ia.h"
 #include "ep/ep.h"
 #include "ep/post.h"
@@ -22,11 +23,15 @@ static DAT_RETURN queue_full(void)
 
 /*
  * Converts the error of a post. On iWARP a QP whose connection ends refuses requests,
- * even to flush them. The event of the end may not have arrived yet.
+ * even to flush them. The event of the end may not have arrived yet. A device may refuse
+ * a receive with the same error for a moment while the QP becomes connected.
  */
-static DAT_RETURN not_taken(int err)
+static DAT_RETURN not_taken(struct dat_ep *ep, int err)
 {
-	if (err == -ENOTCONN)
+	const unsigned int connected = EP_IN(CONNECTED) | EP_IN(DISCONNECT_PENDING) |
+				       EP_IN(DISCONNECTED);
+
+	if (err == -ENOTCONN && BIT(dat_ep_state(ep)) & connected)
 		return dat_ep_state_error(DAT_EP_STATE_DISCONNECTED);
 	return queue_full();
 }
@@ -39,7 +44,7 @@ static DAT_RETURN device_removed(void)
 /* The device is removed, or the EP is unconfigured, or dat_ep_modify() is changing it. */
 static DAT_RETURN no_qp(struct dat_ep *ep)
 {
-	if (ep->obj.ia->unplugged)
+	if (READ_ONCE(ep->obj.ia->unplugged))
 		return device_removed();
 	return dat_ep_state_error(dat_ep_state(ep));
 }
@@ -84,23 +89,59 @@ bool dat_post_allows(const struct dat_ep *ep, DAT_COMPLETION_FLAGS flags)
 		       DAT_COMPLETION_UNSIGNALLED_FLAG;
 }
 
-/* Peers answer reads in the order posted, so a read needs no fence behind reads. */
-static bool can_fence(const struct dat_ep *ep, const struct ib_send_wr *wr)
+static enum dat_fence fence_of(enum ib_wr_opcode opcode)
 {
-	return wr->opcode != IB_WR_RDMA_READ ||
-	       ep->fences_reads;
+	switch (opcode) {
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return DAT_FENCE_WRITE;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		return DAT_FENCE_ATOMIC;
+	case IB_WR_LOCAL_INV:
+		return DAT_FENCE_INV;
+	case IB_WR_REG_MR:
+		return DAT_FENCE_REG;
+	default:
+		return DAT_FENCE_SEND;
+	}
 }
 
-/* Sets the send flags for the device; false if the EP does not permit the flags. */
-static bool apply_flags(const struct dat_ep *ep, const struct dat_post *post,
-			struct ib_send_wr *first, struct ib_send_wr *last)
+/* Must the request, which is to have a fence, stand behind another that can have one? */
+static bool needs_fence_wr(const struct dat_ep *ep, enum ib_wr_opcode opcode)
 {
-	if (post->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG &&
-	    can_fence(ep, first))
-		first->send_flags |= IB_SEND_FENCE;
+	return ep->no_fence & fence_of(opcode) & (DAT_FENCE_INV | DAT_FENCE_REG) &&
+	       !(ep->no_fence & DAT_FENCE_WRITE);
+}
+
+/* Gives a request a fence; false if the device has none for it. */
+static bool apply_fence(const struct dat_ep *ep, struct ib_send_wr *wr)
+{
+	/* Peers answer reads in the order posted, so a read needs no fence behind reads. */
+	if (wr->opcode == IB_WR_RDMA_READ) {
+		if (ep->fences_reads)
+			wr->send_flags |= IB_SEND_FENCE;
+		return true;
+	}
+	if (ep->no_fence & fence_of(wr->opcode))
+		return false;
+	wr->send_flags |= IB_SEND_FENCE;
+	return true;
+}
+
+/* Sets the send flags for the device, if the EP and the device permit the flags. */
+static noinline DAT_RETURN apply_flags(const struct dat_ep *ep, const struct dat_post *post,
+				       struct ib_send_wr *first, struct ib_send_wr *last)
+{
+	if (!dat_post_allows(ep, post->flags))
+		return DAT_ERROR(DAT_INVALID_PARAMETER,
+				 post->op == DAT_DTO_SEND ? DAT_INVALID_ARG5 :
+							    DAT_INVALID_ARG6);
 	if (post->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
 		last->send_flags |= IB_SEND_SOLICITED;
-	return dat_post_allows(ep, post->flags);
+	if (post->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG && !apply_fence(ep, first))
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	return DAT_SUCCESS;
 }
 
 /* As dat_post_send_queue(), with bottom halves off. */
@@ -109,15 +150,18 @@ post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 		struct ib_send_wr *first, struct ib_send_wr *last)
 {
 	struct dat_workq *wq = &ep->sq;
-	const struct ib_send_wr *bad;
+	/* A driver may queue the request, fail and not set it. */
+	const struct ib_send_wr *bad = NULL;
 	DAT_RETURN ret = DAT_SUCCESS;
+	struct ib_send_wr *wr;
 	struct dat_dto *dto;
 	int err;
 
-	if (unlikely(post->flags && !apply_flags(ep, post, first, last)))
-		return DAT_ERROR(DAT_INVALID_PARAMETER,
-				 post->op == DAT_DTO_SEND ? DAT_INVALID_ARG5 :
-							    DAT_INVALID_ARG6);
+	if (unlikely(post->flags)) {
+		ret = apply_flags(ep, post, first, last);
+		if (ret)
+			return ret;
+	}
 
 	spin_lock(&wq->lock);
 	if (unlikely(!wq->qp)) {
@@ -140,8 +184,14 @@ post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 	}
 
 	last->wr_id = dat_dto_wr_id(dto);
-	if (first != last)
-		first->wr_id = last->wr_id | DAT_DTO_WR_FIRST;
+	for (wr = first; wr != last; wr = wr->next) {
+		wr->wr_id = last->wr_id | DAT_DTO_WR_FIRST;
+		dto->extra++;
+	}
+	if (unlikely(dto->extra && !dat_workq_has_extra(wq, dto->extra))) {
+		ret = queue_full();
+		goto unlock;
+	}
 	/*
 	 * Signal a request now and then: without completions no slot is freed. A bind
 	 * is always signalled: its completion frees the old window.
@@ -152,7 +202,7 @@ post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 	err = dat_wr_post_send(wq->qp, first, &bad);
 	if (unlikely(err)) {
 		if (bad == first) {
-			ret = not_taken(err);
+			ret = not_taken(ep, err);
 			goto unlock;
 		}
 		/* Half a bind cannot be undone: break the connection. */
@@ -162,6 +212,7 @@ post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 		wq->since_signaled = 0;
 	else
 		wq->since_signaled++;
+	wq->extra_head += dto->extra;
 	WRITE_ONCE(wq->head, wq->head + 1);
 unlock:
 	spin_unlock(&wq->lock);
@@ -172,13 +223,17 @@ unlock:
  * dat_post_send_queue - post a request
  * @ep: the EP; the caller has checked its state
  * @post: the request
- * @first: first of one or two work requests, with opcode and operands
- * @last: last of one or two work requests
+ * @first: first of one to three work requests, with opcode and operands
+ * @last: last of these work requests
+ *
+ * If the device ignores the fence of an invalidation or registration, a fenced write of
+ * 0 bytes is posted in front of it.
  *
  * Context: process or softirq; the caller's RCU read-side section keeps the EP's
  * memory.
  * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (flags that the EP's attributes do not
- * permit), DAT_INVALID_STATE (the connection is ending),
+ * permit), DAT_MODEL_NOT_SUPPORTED (the device has no fence for the request),
+ * DAT_INVALID_STATE (the connection is ending),
  * DAT_INSUFFICIENT_RESOURCES (queue full), DAT_INTERNAL_ERROR (the device is
  * removed).
  */
@@ -186,8 +241,12 @@ DAT_RETURN dat_post_send_queue(struct dat_ep *ep, const struct dat_post *post,
 			       struct ib_send_wr *first,
 			       struct ib_send_wr *last)
 {
+	struct ib_rdma_wr fence = { .wr = { .next = first, .opcode = IB_WR_RDMA_WRITE } };
 	DAT_RETURN ret;
 
+	if (post->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG &&
+	    needs_fence_wr(ep, first->opcode))
+		first = &fence.wr;
 	local_bh_disable();
 	ret = post_send_queue(ep, post, first, last);
 	local_bh_enable();
@@ -290,7 +349,7 @@ static DAT_RETURN post_recv_queue(struct dat_ep *ep, struct ib_recv_wr *wr,
 	wr->wr_id = dat_dto_wr_id(dto);
 	err = dat_wr_post_recv(wq->qp, wr);
 	if (unlikely(err))
-		ret = not_taken(err);
+		ret = not_taken(ep, err);
 	else
 		WRITE_ONCE(wq->head, wq->head + 1);
 unlock:

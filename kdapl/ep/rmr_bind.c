@@ -46,14 +46,10 @@ static int window_access(DAT_MEM_PRIV_FLAGS privileges)
 	return dat_lmr_access(privileges & DAT_MEM_PRIV_REMOTE_FLAGS);
 }
 
-/* A window may permit a peer only what the LMR permits locally. */
+/* A window may permit a peer only what the LMR permits locally: always to read. */
 static DAT_RETURN check_privileges(const struct dat_lmr *lmr,
 				   DAT_MEM_PRIV_FLAGS privileges)
 {
-	if (privileges & DAT_MEM_PRIV_REMOTE_READ_FLAG &&
-	    !(lmr->privileges & DAT_MEM_PRIV_LOCAL_READ_FLAG))
-		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION,
-				 DAT_PRIVILEGES_RDMA_READ);
 	if (privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG &&
 	    !(lmr->privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
 		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION,
@@ -70,7 +66,7 @@ static DAT_RETURN find_lmr(struct dat_rmr *rmr, const struct dat_ep *ep,
 	if (bind->lmr && !dat_object_lookup(bind->lmr, DAT_HANDLE_TYPE_LMR))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 	lmr = dat_lmr_find_range(ia, rmr->pz, bind->triplet);
-	if (!lmr && ia->unplugged)
+	if (!lmr && READ_ONCE(ia->unplugged))
 		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 	if (!lmr && dat_lmr_find_range(ia, NULL, bind->triplet))
 		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
@@ -163,12 +159,19 @@ static u64 window_address(const struct bind *bind)
 						 bind->triplet->virtual_address;
 }
 
-static DAT_RETURN map_window(struct dat_window *w, const struct dat_lmr *lmr,
-			     const struct bind *bind)
+static DAT_RETURN map_window(struct dat_rmr *rmr, struct dat_window *w,
+			     const struct dat_lmr *lmr, const struct bind *bind)
 {
-	switch (dat_window_map(w, lmr, bind->triplet, window_address(bind))) {
+	u64 iova = window_address(bind);
+	DAT_RETURN ret;
+
+	ret = dat_window_make_room(rmr, w, iova, bind->triplet->segment_length);
+	if (unlikely(ret))
+		return ret;
+	switch (dat_window_map(w, lmr, bind->triplet, iova)) {
 	case 0:
 		return DAT_SUCCESS;
+	case -E2BIG:
 	case -EINVAL:
 		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	default:
@@ -189,7 +192,7 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
 	/* Only on the same send queue is this bind ordered behind the previous one. */
 	if (rmr->windows[0].frmr.ep && rmr->windows[0].frmr.ep != &ep->obj)
-		return dat_no_mr();
+		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
 	/* A QP in the error state executes nothing, so the windows remain. */
 	if (flushed) {
 		*context = 0;
@@ -204,7 +207,7 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, struct dat_ep *ep,
 		if (!use_lmr(lmr, bind->triplet))
 			return DAT_ERROR(DAT_INVALID_PARAMETER,
 					 DAT_INVALID_ARG2);
-		ret = map_window(w, lmr, bind);
+		ret = map_window(rmr, w, lmr, bind);
 		if (ret)
 			goto unuse;
 	}
@@ -350,8 +353,9 @@ static DAT_RETURN later_argument(DAT_RETURN ret)
  * flag the window may close before the data arrive, and the read fails.
  *
  * On a DISCONNECTED EP the bind is flushed at once and changes nothing. If a bind fails
- * that was posted before the connection broke, the RMR is unbound and its previous
- * context is invalid.
+ * that was posted before the connection broke, the RMR is unbound. A work item then
+ * replaces the MRs of both windows. Until it has, a peer on another connection of the PZ
+ * may be able to use the previous context.
  *
  * An RMR has two windows. One bind can be outstanding behind another, if both are posted
  * on the same EP. A third bind finds no window until the device has executed the first.

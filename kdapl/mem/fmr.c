@@ -204,7 +204,7 @@ static void fmr_shutdown(struct dat_object *obj)
 	spin_lock_bh(&fmr->pair.lock);
 	dat_fmr_forget(fmr);
 	spin_unlock_bh(&fmr->pair.lock);
-	dat_lmr_wait_for_syncs(lmr);
+	dat_lmr_wait_for_accesses(lmr);
 	dat_frmr_destroy(&fmr->pair);
 	dat_object_use_put(&lmr->pz->obj);
 }

@@ -47,11 +47,12 @@ struct dat_fmr {
  * struct dat_fmr_memory - memory that a registration maps into a slot
  * @mem_type: type of @region
  * @region: the consumer's description of the memory
- * @num_pages: number of pages, in the unit of @mem_type
+ * @num_pages: number of pages, in the unit of @mem_type; out: those of a table
  * @privileges: privileges of the registration
  * @va_type: address type of triplets: from the first byte, or from 0
  * @address: out: address of the first byte in triplets
  * @length: out: length in bytes
+ * @nents: out: number of segments
  * @lkey: out: its lmr_context
  * @rkey: out: its rmr_context
  */
@@ -63,6 +64,7 @@ struct dat_fmr_memory {
 	DAT_VA_TYPE va_type;
 	DAT_VADDR address;
 	DAT_VLEN length;
+	unsigned int nents;
 	u32 lkey;
 	u32 rkey;
 };

@@ -64,15 +64,45 @@ static DAT_RETURN fill_virtual(struct scatterlist *sgl,
 	return set_range(mem, (uintptr_t)mem->region->for_va, PAGE_SIZE);
 }
 
+/* The range ends where the table does. */
+static DAT_RETURN fill_table(struct scatterlist *sgl, struct dat_fmr_memory *mem,
+			     const struct dat_platform_region *p)
+{
+	unsigned int i, offset, last = mem->nents - 1;
+	struct scatterlist *sg;
+	DAT_VLEN pages = 0, length = 0;
+	DAT_RETURN ret;
+
+	if (offset_in_page(p->table->sgl->offset) != p->first_offset)
+		return bad_region();
+	for_each_sg(p->table->sgl, sg, mem->nents, i) {
+		offset = offset_in_page(sg->offset);
+		if (!sg->length || (i && offset) ||
+		    (i < last && offset_in_page(offset + sg->length)))
+			return bad_region();
+		pages += PFN_UP((u64)offset + sg->length);
+		if (pages > mem->num_pages)
+			return bad_length();
+		sg_set_page(&sgl[i], sg_page(sg), sg->length, sg->offset);
+		length += sg->length;
+	}
+	mem->num_pages = pages;
+	ret = set_range(mem, p->virtual_address, PAGE_SIZE);
+	mem->length = length;
+	return ret;
+}
+
 static DAT_RETURN fill_platform(struct scatterlist *sgl,
 				struct dat_fmr_memory *mem)
 {
 	const struct dat_platform_region *p = mem->region->for_platform;
 	unsigned int i, offset;
 
-	if (!p || !p->pages || p->first_offset >= PAGE_SIZE ||
+	if (!p || !p->pages == !p->table || p->first_offset >= PAGE_SIZE ||
 	    offset_in_page(p->virtual_address) != p->first_offset)
 		return bad_region();
+	if (p->table)
+		return fill_table(sgl, mem, p);
 	offset = p->first_offset;
 	for (i = 0; i < mem->num_pages; i++) {
 		sg_set_page(&sgl[i], p->pages[i], PAGE_SIZE - offset, offset);
@@ -134,6 +164,18 @@ static DAT_RETURN fill(const struct dat_fmr *fmr, struct scatterlist *sgl,
 	}
 }
 
+/* The segments that describe the memory: one for each page, unless it has a table. */
+static unsigned int num_segments(const struct dat_fmr_memory *mem)
+{
+	const struct dat_platform_region *p = mem->region->for_platform;
+
+	if (mem->mem_type == DAT_MEM_TYPE_IA)
+		return 1;
+	if (mem->mem_type == DAT_MEM_TYPE_PLATFORM && p && p->table)
+		return p->table->orig_nents;
+	return mem->num_pages;
+}
+
 /**
  * dat_fmr_map - map memory for the device and into the MR of an idle slot
  * @fmr: the LMR, locked
@@ -153,7 +195,12 @@ DAT_RETURN dat_fmr_map(struct dat_fmr *fmr, struct dat_fmr_slot *slot,
 
 	if (!mem->num_pages || mem->num_pages > fmr->max_pages)
 		return bad_length();
-	sg_init_table(slot->sgl, is_dma ? 1 : mem->num_pages);
+	mem->nents = num_segments(mem);
+	if (!mem->nents)
+		return bad_region();
+	if (mem->nents > mem->num_pages)
+		return bad_length();
+	sg_init_table(slot->sgl, mem->nents);
 	ret = fill(fmr, slot->sgl, mem);
 	if (ret)
 		return ret;
@@ -162,8 +209,8 @@ DAT_RETURN dat_fmr_map(struct dat_fmr *fmr, struct dat_fmr_slot *slot,
 	slot->dma_dir = mem->privileges & DAT_MEM_PRIV_WRITE_FLAG ?
 				DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
 	slot->sgt.sgl = slot->sgl;
-	slot->sgt.orig_nents = is_dma ? 1 : mem->num_pages;
-	slot->sgt.nents = slot->sgt.orig_nents;
+	slot->sgt.orig_nents = mem->nents;
+	slot->sgt.nents = mem->nents;
 	if (!is_dma && ib_dma_map_sgtable_attrs(dat_ia_ibdev(fmr->lmr.obj.ia),
 						&slot->sgt, slot->dma_dir, 0)) {
 		memset(&slot->sgt, 0, sizeof(slot->sgt));

@@ -7,8 +7,8 @@
  * has already had, so the MR is replaced before. A work allocates a spare MR in advance
  * and deregisters the used-up one. The spare replaces the MR under the lock of the pair.
  * Registrations that are faster than the work are refused until the work has run. The
- * same work replaces MRs whose request has failed. Posts and completions call
- * dat_frmr_idle(), _posted() and _completed() in any context.
+ * same work replaces MRs whose request has failed, or whose page list is too short.
+ * Posts and completions call dat_frmr_idle(), _posted() and _completed() in any context.
  */
 #include "base/account.h"
 #include "base/workqueue.h"
@@ -23,10 +23,17 @@
 /* MRs that are charged: each MR, and its spare or its predecessor. */
 #define NUM_MRS		(DAT_FRMR_PAIR * 2)
 
-static struct ib_mr *frmr_alloc_mr(struct dat_frmr_pair *pair)
+static size_t charge_of(u32 list_len)
 {
-	struct ib_mr *mr = dat_dev_alloc_mr(pair->pd, pair->list_len);
+	return NUM_MRS * dat_bytes_mr(list_len);
+}
 
+static struct ib_mr *frmr_alloc_mr(struct dat_frmr_pair *pair, u32 *list_len)
+{
+	struct ib_mr *mr;
+
+	*list_len = READ_ONCE(pair->list_len);
+	mr = dat_dev_alloc_mr(pair->pd, *list_len);
 	if (IS_ERR(mr))
 		return NULL;
 	if (!pair->ops->insert_mr(pair->obj, mr))
@@ -48,12 +55,14 @@ static void frmr_free_mr(struct dat_frmr_pair *pair, struct ib_mr *mr)
 
 static bool frmr_alloc(struct dat_frmr_pair *pair, struct dat_frmr *frmr)
 {
-	struct ib_mr *mr = frmr_alloc_mr(pair);
+	u32 list_len;
+	struct ib_mr *mr = frmr_alloc_mr(pair, &list_len);
 
 	if (!mr)
 		return false;
 	spin_lock_bh(&pair->lock);
 	frmr->mr = mr;
+	frmr->list_len = list_len;
 	frmr->dead_key = mr->rkey;
 	frmr->state = DAT_FRMR_IDLE;
 	spin_unlock_bh(&pair->lock);
@@ -82,6 +91,7 @@ static bool frmr_wants_spare(const struct dat_frmr *frmr)
 static void frmr_renew_spare(struct dat_frmr_pair *pair, struct dat_frmr *frmr)
 {
 	struct ib_mr *old = NULL, *spare;
+	u32 list_len;
 	bool wanted;
 
 	spin_lock_bh(&pair->lock);
@@ -89,12 +99,13 @@ static void frmr_renew_spare(struct dat_frmr_pair *pair, struct dat_frmr *frmr)
 	wanted = frmr_wants_spare(frmr);
 	spin_unlock_bh(&pair->lock);
 	frmr_free_mr(pair, old);
-	spare = wanted ? frmr_alloc_mr(pair) : NULL;
+	spare = wanted ? frmr_alloc_mr(pair, &list_len) : NULL;
 	if (!spare)
 		return;
 	/* Only this work sets the spare. */
 	spin_lock_bh(&pair->lock);
 	frmr->spare = spare;
+	frmr->spare_len = list_len;
 	spin_unlock_bh(&pair->lock);
 }
 
@@ -107,9 +118,13 @@ static void frmr_repair(struct work_struct *work)
 	/* The device still exists: dat_frmr_stop() waits for this work. */
 	for (i = 0; i < DAT_FRMR_PAIR; i++) {
 		struct dat_frmr *frmr = pair->frmr[i];
+		bool is_broken;
 
+		spin_lock_bh(&pair->lock);
+		is_broken = frmr->state == DAT_FRMR_BROKEN;
+		spin_unlock_bh(&pair->lock);
 		/* Only this work uses a broken MR that is not busy. */
-		if (READ_ONCE(frmr->state) != DAT_FRMR_BROKEN) {
+		if (!is_broken) {
 			frmr_renew_spare(pair, frmr);
 		} else if (!pair->ops->is_busy ||
 			   !pair->ops->is_busy(pair, frmr)) {
@@ -141,6 +156,7 @@ static bool frmr_renew(struct dat_frmr_pair *pair, struct dat_frmr *frmr)
 			return false;
 		frmr->old = frmr->mr;
 		frmr->mr = frmr->spare;
+		frmr->list_len = frmr->spare_len;
 		frmr->dead_key = frmr->mr->rkey;
 		frmr->spare = NULL;
 		frmr->used = 0;
@@ -174,6 +190,35 @@ unsigned int dat_frmr_idle(struct dat_frmr_pair *pair)
 			dat_frmr_repair_later(pair);
 	}
 	return i;
+}
+
+/**
+ * dat_frmr_enlarge - replace an MR whose page list is too short, in a work
+ * @pair: the pair, locked
+ * @frmr: the MR, idle
+ * @pages: entries that it needs, more than it has, at most dat_dev_max_pages()
+ *
+ * Later MRs of the pair are as large.
+ *
+ * Context: any.
+ * Return: DAT_INSUFFICIENT_RESOURCES; with DAT_RESOURCE_MEMORY_REGION until the work has
+ * run, with DAT_RESOURCE_MEMORY if the account refuses the charge.
+ */
+DAT_RETURN dat_frmr_enlarge(struct dat_frmr_pair *pair, struct dat_frmr *frmr,
+			    u32 pages)
+{
+	u32 list_len = min_t(u32, roundup_pow_of_two(pages),
+			     dat_dev_max_pages(pair->pd->device));
+
+	if (list_len > pair->list_len) {
+		if (!dat_object_try_charge(pair->obj,
+					   charge_of(list_len) - charge_of(pair->list_len)))
+			return dat_no_memory();
+		WRITE_ONCE(pair->list_len, list_len);
+	}
+	frmr->state = DAT_FRMR_BROKEN;
+	dat_frmr_repair_later(pair);
+	return dat_no_mr();
 }
 
 /**
@@ -231,12 +276,13 @@ void dat_frmr_init(struct dat_frmr_pair *pair)
  */
 DAT_RETURN dat_frmr_create(struct dat_frmr_pair *pair, size_t bytes)
 {
-	bytes += NUM_MRS * dat_bytes_mr(pair->list_len);
-	if (!dat_object_charge(pair->obj, bytes))
+	if (!dat_object_charge(pair->obj, bytes + charge_of(pair->list_len)))
 		return dat_no_memory();
+	/* A pair that is never registered twice in a row needs one MR. */
+	pair->frmr[1]->state = DAT_FRMR_BROKEN;
 	if (!dat_object_charge_hca(pair->obj, DAT_HCA_OBJECT, NUM_MRS) ||
 	    !frmr_alloc(pair, pair->frmr[0]) ||
-	    !frmr_alloc(pair, pair->frmr[1]))
+	    (!pair->renews && !frmr_alloc(pair, pair->frmr[1])))
 		return dat_no_mr();
 	return DAT_SUCCESS;
 }
@@ -254,13 +300,20 @@ static struct dat_object *pending_ep(struct dat_frmr_pair *pair)
 	return ep;
 }
 
+/*
+ * Calls of ops->progress(), of a millisecond each. It breaks the connection after 2 s. What a
+ * device has not flushed 5 s later is lost, as for dat_ep_qp_destroy().
+ */
+#define LOST_AFTER	7000
+
 /**
  * dat_frmr_stop - wait until neither a request nor the repair work uses a pair
  * @pair: the pair; its owner is_down
  *
  * An MR must not be destroyed while a queued work request names it. Requests complete by
- * themselves. If they do not, ops->progress() breaks their connection. Posts that hold
- * the lock complete; later posts see is_down.
+ * themselves. If they do not, ops->progress() breaks their connection. If the device does not
+ * flush them then, it executes nothing any more. Posts that hold the lock complete; later
+ * posts see is_down.
  *
  * Context: process, may sleep.
  */
@@ -269,8 +322,13 @@ void dat_frmr_stop(struct dat_frmr_pair *pair)
 	struct dat_object *ep;
 	unsigned int waited;
 
-	for (waited = 0; (ep = pending_ep(pair)); waited++) {
+	for (waited = 0; (ep = pending_ep(pair)) && waited < LOST_AFTER; waited++) {
 		ep->ops->progress(ep, waited);
+		dat_object_put(ep);
+	}
+	if (ep) {
+		pr_warn_ratelimited("kdapl: %s: a bind or registration does not complete\n",
+				    pair->pd->device->name);
 		dat_object_put(ep);
 	}
 	if (cancel_work_sync(&pair->repair_work))

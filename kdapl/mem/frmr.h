@@ -30,7 +30,8 @@ struct dat_frmr_pair;
  * @DAT_FRMR_DEAD: invalid, but not yet idle: a request has not completed, or an RMR is
  *	bound to the memory; for LMRs only
  * @DAT_FRMR_BROKEN: a request has failed, and the state of the MR in the device is
- *	unknown; it keeps its memory until the MR is deregistered and replaced
+ *	unknown, or its page list is too short, or it is not allocated yet; it keeps its
+ *	memory until the MR is deregistered and replaced
  */
 enum dat_frmr_state {
 	DAT_FRMR_IDLE,
@@ -47,7 +48,9 @@ enum dat_frmr_state {
  * @state: its state
  * @used: number of keys of @mr that have been used
  * @dead_key: the key under which the device last knew @mr
+ * @list_len: entries of its page list
  * @spare: replaces @mr when its keys are used up; never registered; or NULL
+ * @spare_len: entries of its page list
  * @old: the previous MR, used up, with no work request outstanding; or NULL
  * @ep: EP on which requests are outstanding, referenced; or NULL
  * @pending: number of these requests. Requests of an LMR count in the MR that they name,
@@ -58,9 +61,11 @@ struct dat_frmr {
 	enum dat_frmr_state state;
 	u32 used;
 	u32 dead_key;
+	u32 list_len;
 	struct ib_mr *spare;
 	struct ib_mr *old;
 	struct dat_object *ep;
+	u32 spare_len;
 	unsigned int pending;
 };
 
@@ -86,10 +91,12 @@ struct dat_frmr_ops {
  * @obj: the owner
  * @ops: its functions
  * @pd: PD of the MRs
- * @list_len: entries that their page lists need
  * @frmr: the MRs
  * @lock: protects the fields below, those of the MRs, and the owner's description of
  *	their memory
+ * @renews: constant: the consumer waits for the repair work and tries again, so MRs are
+ *	allocated when they are needed
+ * @list_len: entries of the page lists of MRs that are allocated next
  * @current_frmr: index of the MR of the latest registration; DAT_FRMR_NONE after an
  *	invalidation
  * @repair_work: replaces broken MRs and allocates spares
@@ -98,9 +105,10 @@ struct dat_frmr_pair {
 	struct dat_object *obj;
 	const struct dat_frmr_ops *ops;
 	struct ib_pd *pd;
-	u32 list_len;
 	struct dat_frmr *frmr[DAT_FRMR_PAIR];
 	spinlock_t lock;
+	bool renews;
+	u32 list_len;
 	unsigned int current_frmr;
 	struct work_struct repair_work;
 };
@@ -110,6 +118,8 @@ DAT_RETURN dat_frmr_create(struct dat_frmr_pair *pair, size_t bytes);
 void dat_frmr_stop(struct dat_frmr_pair *pair);
 void dat_frmr_destroy(struct dat_frmr_pair *pair);
 unsigned int dat_frmr_idle(struct dat_frmr_pair *pair);
+DAT_RETURN dat_frmr_enlarge(struct dat_frmr_pair *pair, struct dat_frmr *frmr,
+			    u32 pages);
 void dat_frmr_repair_later(struct dat_frmr_pair *pair);
 void dat_frmr_posted(struct dat_frmr_pair *pair, struct dat_frmr *frmr,
 		     struct dat_object *ep);

@@ -17,7 +17,7 @@ struct ib_sge;
  * struct dat_iov - the segments of a DTO
  * @num: number of segments
  * @segments: the segments
- * @privilege: the privilege that the LMRs must have
+ * @privilege: the privilege that the LMRs must have, see dat_lmr_allows()
  */
 struct dat_iov {
 	DAT_COUNT num;
@@ -30,6 +30,8 @@ DAT_RETURN dat_iov_check_all(struct dat_ia *ia, const struct dat_pz *pz,
 			     const struct dat_iov *iov, DAT_COUNT max_num,
 			     DAT_SEG_LENGTH max_length, u32 *lengthp);
 struct ib_sge *dat_iov_copy(u32 lkey, const struct ib_sge *iov, int *num);
+bool dat_iov_gather(struct dat_ia *ia, const struct dat_pz *pz, const struct dat_iov *iov,
+		    u8 *to);
 
 /**
  * dat_iov_check - may a DTO use these segments?

@@ -27,7 +27,8 @@ static void lmr_shutdown(struct dat_object *obj)
 
 	/* The LMR is not in the table if it could not be inserted. */
 	dat_lmr_remove(lmr);
-	dat_lmr_wait_for_syncs(lmr);
+	dat_lmr_wait_for_accesses(lmr);
+	dat_lmr_recharge(lmr);
 	if (lmr->mr)
 		dat_dev_dereg_mr(lmr->mr);
 	dat_lmr_unmap(lmr);

@@ -33,6 +33,12 @@ struct dat_sg_mark {
 	struct scatterlist *sg;
 };
 
+/*
+ * LMRs that an LMR may be over, one over the other. The end of the last may release the
+ * others, each from within the release of the one over it.
+ */
+#define DAT_LMR_MAX_DEPTH	16
+
 /**
  * struct dat_lmr - a local memory region
  * @obj: head; its users are the RMRs that are bound to it, and the LMRs over it
@@ -51,6 +57,7 @@ struct dat_sg_mark {
  * @is_lent: the consumer has allocated @sgt, and will free it
  * @pages: number that identifies this mapping of pages; never 0, and never reused
  * @base: the LMR that it is over, referenced and used; or NULL
+ * @depth: LMRs that it is over: @base, its base, and so on
  * @index: finds segments of @sgt; NULL if there are few; shared if @sgt is
  * @mapped: the LMR that owns the mapping @sgt: itself, or a base of it, which @base
  *	keeps
@@ -59,11 +66,14 @@ struct dat_sg_mark {
  * @mr: its registration; NULL if there is none, as for DAT_MEM_TYPE_BYPASS
  * @user_mm: owner of the memory, if the device may look up its pages itself; only
  *	compared with the mm of a process
+ * @uncharged_mm: the mm that ib_umem has charged for @mr, although it is charged for the LMR's
+ *	base; referenced; or NULL
+ * @uncharged: the pages of that charge
  * @lkey: its lmr_context; stored here because lookups may outlive @mr
  * @rkey: its rmr_context; stored here for the same reason
  * @same_key: next LMR with the same lmr_context
  * @broken: number of broken windows that show a part of it and are being closed
- * @syncs: number of calls that are synchronising a part of it
+ * @accesses: number of calls that are synchronising or copying a part of it
  * @fmr: the structure that it begins if it is registered by posting, else NULL
  */
 struct dat_lmr {
@@ -83,17 +93,20 @@ struct dat_lmr {
 	bool is_lent;
 	u64 pages;
 	struct dat_lmr *base;
+	u32 depth;
 	struct dat_sg_mark *index;
 	struct dat_lmr *mapped;
 	atomic_t mappings;
 	atomic_t over;
 	struct ib_mr *mr;
 	const struct mm_struct *user_mm;
+	struct mm_struct *uncharged_mm;
+	unsigned long uncharged;
 	u32 lkey;
 	u32 rkey;
 	struct dat_lmr __rcu *same_key;
 	atomic_t broken;
-	atomic_t syncs;
+	atomic_t accesses;
 	struct dat_fmr *fmr;
 };
 
@@ -183,6 +196,7 @@ int dat_lmr_register(struct dat_lmr *lmr);
 
 /* lmr_user.c */
 struct ib_mr *dat_lmr_reg_user_mr(struct dat_lmr *lmr);
+void dat_lmr_recharge(struct dat_lmr *lmr);
 
 /* lmr_map.c */
 u64 dat_lmr_new_pages(void);
@@ -194,7 +208,9 @@ int dat_lmr_map_mr(const struct dat_lmr *lmr, struct ib_mr *mr, u64 address,
 		   u32 length, u64 iova);
 
 /* sync.c */
-void dat_lmr_wait_for_syncs(struct dat_lmr *lmr);
+bool dat_lmr_access_get(struct dat_lmr *lmr);
+void dat_lmr_access_put(struct dat_lmr *lmr);
+void dat_lmr_wait_for_accesses(struct dat_lmr *lmr);
 
 /* lmr_find.c */
 int dat_lmr_insert(struct dat_lmr *lmr);
@@ -250,7 +266,8 @@ static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 address,
  * @ia: the IA
  * @pz: PZ of the EP
  * @segment: the memory
- * @privilege: DAT_MEM_PRIV_LOCAL_READ_FLAG or DAT_MEM_PRIV_LOCAL_WRITE_FLAG
+ * @privilege: DAT_MEM_PRIV_LOCAL_WRITE_FLAG; DAT_MEM_PRIV_NONE_FLAG to read, which every
+ *	LMR allows
  *
  * Context: as dat_lmr_find_range().
  * Return: true if it may; false if dat_iov_check_all() must decide.
@@ -263,7 +280,7 @@ static inline bool dat_lmr_allows(const struct dat_ia *ia,
 	const struct dat_lmr *lmr;
 
 	lmr = dat_lmr_find_cached(ia, segment->lmr_context);
-	return lmr && lmr->pz == pz && lmr->privileges & privilege &&
+	return lmr && lmr->pz == pz && !(privilege & ~lmr->privileges) &&
 	       dat_lmr_covers(lmr, segment->virtual_address,
 			      segment->segment_length);
 }

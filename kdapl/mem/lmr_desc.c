@@ -97,15 +97,26 @@ static DAT_RETURN use_base(struct dat_lmr *lmr)
 {
 	struct dat_object *obj = dat_object_get(lmr->region.for_lmr_handle,
 						DAT_HANDLE_TYPE_LMR);
+	DAT_RETURN ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 
-	if (obj && obj->ia == lmr->obj.ia && dat_object_use_get(obj)) {
-		lmr->base = to_lmr(obj);
-		atomic_inc(&lmr->base->over);
-		return DAT_SUCCESS;
-	}
-	if (obj)
-		dat_object_put(obj);
-	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	if (!obj)
+		return ret;
+	if (obj->ia != lmr->obj.ia)
+		goto put;
+	lmr->depth = to_lmr(obj)->depth + 1;
+	if (lmr->depth > DAT_LMR_MAX_DEPTH)
+		ret = dat_no_mr();
+	else if (dat_object_use_get(obj))
+		ret = DAT_SUCCESS;
+	if (ret)
+		goto put;
+	lmr->base = to_lmr(obj);
+	atomic_inc(&lmr->base->over);
+	return DAT_SUCCESS;
+
+put:
+	dat_object_put(obj);
+	return ret;
 }
 
 static bool is_for_writing(const struct dat_lmr *lmr)

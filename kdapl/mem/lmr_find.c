@@ -14,6 +14,8 @@
  * length again in kernels with debugging.
  */
 #include <linux/build_bug.h>
+#include <linux/mm.h>
+#include <linux/scatterlist.h>
 #include <linux/slab.h>
 
 #include "dev/ia.h"
@@ -237,10 +239,8 @@ static DAT_RETURN check_one(const struct dat_lmr *lmr, const struct dat_pz *pz,
 	if (unlikely(!dat_lmr_covers(lmr, segment->virtual_address,
 				     segment->segment_length)))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	if (unlikely(!(lmr->privileges & privilege)))
-		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION,
-				 write ? DAT_PRIVILEGES_WRITE :
-					 DAT_PRIVILEGES_READ);
+	if (unlikely(privilege & ~lmr->privileges))
+		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
 	return DAT_SUCCESS;
 }
 
@@ -317,8 +317,8 @@ DAT_RETURN dat_iov_check_all(struct dat_ia *ia, const struct dat_pz *pz,
 			form = dat_iov_reserved();
 		} else if (unlikely(ret)) {
 			/* Device removal removes the LMRs. */
-			return ia->unplugged ? DAT_ERROR(DAT_INTERNAL_ERROR,
-							 DAT_NO_SUBTYPE) : ret;
+			return READ_ONCE(ia->unplugged) ?
+				       DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE) : ret;
 		}
 		length += segment->segment_length;
 	}
@@ -359,4 +359,69 @@ struct ib_sge *dat_iov_copy(u32 lkey, const struct ib_sge *iov, int *num)
 	}
 	*num = copied;
 	return copy;
+}
+
+/*
+ * Can the CPU read the memory at the addresses of its pages? IOMMUs may merge segments: then the
+ * pages of a DMA segment are not in the same entry of the table.
+ */
+static bool has_pages(const struct dat_lmr *lmr)
+{
+	return !lmr->fmr && !IS_ENABLED(CONFIG_HIGHMEM) && !dat_lmr_is_mapped(lmr->mapped) &&
+	       lmr->sgt.nents == lmr->sgt.orig_nents;
+}
+
+static bool copy_pages(const struct dat_lmr *lmr, u64 offset, u32 length, u8 *to)
+{
+	unsigned int nents;
+	u32 sg_offset, num;
+	struct scatterlist *sg;
+
+	sg = dat_lmr_find_sg(lmr, offset, &sg_offset, &nents);
+	for (; length; length -= num) {
+		/* Memory of a device, which may be no memory to the CPU */
+		if (unlikely(is_zone_device_page(sg_page(sg))))
+			return false;
+		num = min(length, sg->length - sg_offset);
+		/* The consumer and peers may write to it at any time. */
+		data_race(memcpy(to, sg_virt(sg) + sg_offset, num));
+		to += num;
+		sg_offset = 0;
+		sg = sg_next(sg);
+	}
+	return true;
+}
+
+/**
+ * dat_iov_gather - copy the data of segments
+ * @ia: the IA
+ * @pz: the PZ of their LMRs
+ * @iov: segments that passed dat_iov_check() in the same RCU read-side section, without
+ *	dat_iov_needs_copy()
+ * @to: buffer for all their data
+ *
+ * Context: any; in an RCU read-side section.
+ * Return: false if the CPU cannot read all of the memory, or an LMR is being freed.
+ */
+bool dat_iov_gather(struct dat_ia *ia, const struct dat_pz *pz, const struct dat_iov *iov,
+		    u8 *to)
+{
+	DAT_COUNT i;
+
+	for (i = 0; i < iov->num; i++) {
+		const DAT_LMR_TRIPLET *segment = &iov->segments[i];
+		struct dat_lmr *lmr = dat_lmr_find_range(ia, pz, segment);
+		bool ok;
+
+		if (unlikely(!lmr || !dat_lmr_access_get(lmr)))
+			return false;
+		ok = has_pages(lmr) &&
+		     copy_pages(lmr, segment->virtual_address - lmr->address,
+				segment->segment_length, to);
+		dat_lmr_access_put(lmr);
+		if (unlikely(!ok))
+			return false;
+		to += segment->segment_length;
+	}
+	return true;
 }

@@ -73,7 +73,7 @@ int dat_lmr_fit(const struct ib_device *ibdev, u32 max_pages, bool large,
 	u64 bits = misalignment(sgl, nents, iova) | BIT_ULL(MAX_PAGE_SHIFT);
 	unsigned int shift = ilog2(dat_dev_page_size(ibdev));
 	unsigned int last = __ffs64(bits);
-	u64 sizes = ibdev->attrs.page_size_cap | BIT_ULL(shift);
+	u64 sizes = dat_dev_page_sizes(ibdev) | BIT_ULL(shift);
 
 	fit->type = IB_MR_TYPE_MEM_REG;
 	fit->page_size = 0;
@@ -99,6 +99,7 @@ int dat_lmr_fit(const struct ib_device *ibdev, u32 max_pages, bool large,
 
 	/* Some devices accept a list of pieces of any size and alignment. */
 	if (!(ibdev->attrs.kernel_cap_flags & IBK_SG_GAPS_REG) ||
+	    dat_dev_quirks(ibdev) & DAT_QUIRK_UNKNOWN_DRIVER ||
 	    nents > max_pages)
 		return -E2BIG;
 	fit->type = IB_MR_TYPE_SG_GAPS;
@@ -138,7 +139,8 @@ static int register_fit(struct dat_lmr *lmr, const struct dat_lmr_fit *fit)
 	mr->iova = lmr->address;
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	ret = dat_regqp_register(&lmr->pz->reg, mr,
-				 dat_lmr_access(lmr->privileges));
+				 dat_dev_reg_access(mr->device,
+						    dat_lmr_access(lmr->privileges)));
 	if (!ret)
 		return set_mr(lmr, mr);
 
@@ -227,7 +229,7 @@ static u64 page_size_for(const struct ib_device *ibdev, u64 length)
 {
 	u64 max_pages = dat_dev_max_lmr_pages(ibdev);
 	u64 size = dat_dev_page_size(ibdev);
-	u64 sizes = ibdev->attrs.page_size_cap | size;
+	u64 sizes = dat_dev_page_sizes(ibdev) | size;
 
 	/* Any contiguous memory is one piece. */
 	if (dat_dev_quirks(ibdev) & DAT_QUIRK_PIECES)

@@ -11,6 +11,8 @@
  * of ib_reg_user_mr(). dat_lmr_register() calls it in process context.
  */
 #include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/sched.h>
@@ -75,7 +77,47 @@ static bool watch_has_changed(struct watch *watch, unsigned long seq)
 	return changed;
 }
 
-/* Pin as ib_umem does, so that the pages are the same. */
+/*
+ * A removal of the device waits, and may have to kill the process. A process that waits for a
+ * page of FUSE cannot be killed, so only faults of memory are permitted. Pages of files are
+ * there already: the LMR, or its base, has pinned them.
+ */
+static bool may_fault(unsigned long addr)
+{
+	struct vm_area_struct *vma;
+	unsigned long magic;
+	bool ok = false;
+
+	if (mmap_read_lock_killable(current->mm))
+		return false;
+	vma = vma_lookup(current->mm, addr);
+	if (vma && vma->vm_file) {
+		magic = file_inode(vma->vm_file)->i_sb->s_magic;
+		ok = magic == TMPFS_MAGIC || magic == HUGETLBFS_MAGIC;
+	} else if (vma) {
+		ok = vma_is_anonymous(vma);
+	}
+	mmap_read_unlock(current->mm);
+	return ok;
+}
+
+/*
+ * Pin as ib_umem does, so that the pages are the same. A shared read-only mapping needs a
+ * retry without FOLL_WRITE, as in chardev/pin.c.
+ */
+static int pin_as_umem(unsigned long start, int num, unsigned int *flags, unsigned int more,
+		       struct page **pages)
+{
+	int ret = pin_user_pages_fast(start, num, *flags | more, pages);
+
+	if (ret != -EFAULT || !(*flags & FOLL_FORCE))
+		return ret;
+	ret = pin_user_pages_fast(start, num, FOLL_LONGTERM | more, pages);
+	if (ret > 0)
+		*flags = FOLL_LONGTERM;
+	return ret;
+}
+
 static int pin_some(unsigned long start, int num, unsigned int *flags,
 		    struct page **pages)
 {
@@ -83,15 +125,9 @@ static int pin_some(unsigned long start, int num, unsigned int *flags,
 
 	if (fatal_signal_pending(current))
 		return -EINTR;
-	ret = pin_user_pages_fast(start, num, *flags, pages);
-	if (ret == -EFAULT && *flags & FOLL_FORCE) {
-		/*
-		 * A shared read-only mapping: retry without FOLL_WRITE, as
-		 * chardev/pin.c does.
-		 */
-		*flags = FOLL_LONGTERM;
-		ret = pin_user_pages_fast(start, num, *flags, pages);
-	}
+	ret = pin_as_umem(start, num, flags, FOLL_NOFAULT, pages);
+	if (ret <= 0 && may_fault(start))
+		ret = pin_as_umem(start, 1, flags, 0, pages);
 	return ret && ret != -EFAULT ? ret : -ESTALE;
 }
 
@@ -132,26 +168,53 @@ static int compare_pages(const struct dat_lmr *lmr, unsigned long start,
 	return same ? 0 : -ESTALE;
 }
 
-/* The consumer has charged the process for the pages. ib_umem charges it instead. */
-static void uncharge(const struct dat_lmr *lmr)
+/*
+ * The process is charged for the pages: by the consumer, or for the LMR that this one is over.
+ * ib_umem is about to charge it again.
+ */
+static void uncharge(struct dat_lmr *lmr, unsigned long num)
 {
 	struct dat_platform_region *p = lmr->region.for_platform;
 
-	if (lmr->mem_type == DAT_MEM_TYPE_PLATFORM && p->uncharge)
+	if (lmr->mem_type == DAT_MEM_TYPE_LMR) {
+		atomic64_sub(num, &current->mm->pinned_vm);
+		mmgrab(current->mm);
+		lmr->uncharged_mm = current->mm;
+		lmr->uncharged = num;
+	} else if (lmr->mem_type == DAT_MEM_TYPE_PLATFORM && p->uncharge) {
 		p->uncharge(p);
+	}
+}
+
+/**
+ * dat_lmr_recharge - charge a process again for the LMR that an LMR is over
+ * @lmr: the LMR; no effect if dat_lmr_reg_user_mr() has not registered it
+ *
+ * ib_umem uncharges the process when the region of @lmr ends, which is next.
+ *
+ * Context: process.
+ */
+void dat_lmr_recharge(struct dat_lmr *lmr)
+{
+	if (!lmr->uncharged_mm)
+		return;
+	atomic64_add(lmr->uncharged, &lmr->uncharged_mm->pinned_vm);
+	mmdrop(lmr->uncharged_mm);
+	lmr->uncharged_mm = NULL;
 }
 
 /*
  * Uncharge the process just before ib_umem charges it. If the registration fails, the
  * LMR is not created, and the consumer does not uncharge the process again.
  */
-static struct ib_mr *register_same(const struct dat_lmr *lmr,
+static struct ib_mr *register_same(struct dat_lmr *lmr,
 				   struct watch *watch, unsigned long start,
 				   unsigned long num, struct page **pages)
 {
 	unsigned int tries;
 	struct ib_mr *mr;
 	unsigned long seq;
+	bool has_changed;
 	int ret;
 
 	for (tries = 0; tries < MAX_TRIES; tries++) {
@@ -159,11 +222,14 @@ static struct ib_mr *register_same(const struct dat_lmr *lmr,
 		ret = compare_pages(lmr, start, num, pages);
 		if (ret)
 			return ERR_PTR(ret);
-		uncharge(lmr);
+		uncharge(lmr, num);
 		mr = ib_reg_user_mr(lmr->pz->pd, lmr->start, lmr->length,
 				    lmr->address,
 				    dat_lmr_access(lmr->privileges));
-		if (!watch_has_changed(watch, seq))
+		has_changed = watch_has_changed(watch, seq);
+		if (IS_ERR(mr) || has_changed)
+			dat_lmr_recharge(lmr);
+		if (!has_changed)
 			return mr;
 		if (!IS_ERR(mr))
 			ib_dereg_mr(mr);
@@ -172,11 +238,31 @@ static struct ib_mr *register_same(const struct dat_lmr *lmr,
 }
 
 /*
+ * The first interval notifier of an mm waits for its lock, which another thread may hold while
+ * it waits for a page of FUSE. So wait where the process can be killed; no later notifier
+ * waits. @watched_mm is only compared: another mm at the same address waits in the insertion.
+ */
+static int allow_notifiers(struct dat_ia *ia)
+{
+	int ret;
+
+	if (READ_ONCE(ia->watched_mm) == current->mm)
+		return 0;
+	if (mmap_write_lock_killable(current->mm))
+		return -EINTR;
+	ret = __mmu_notifier_register(NULL, current->mm);
+	mmap_write_unlock(current->mm);
+	if (!ret)
+		WRITE_ONCE(ia->watched_mm, current->mm);
+	return ret;
+}
+
+/*
  * The first notifier of a process takes all locks of its mm, and fails if a signal is
  * pending. With a periodic timer signal no call would ever succeed. All signals except
  * SIGKILL are therefore blocked during the insertion.
  */
-static int watch_start(struct watch *watch, unsigned long start,
+static int watch_start(struct watch *watch, struct dat_ia *ia, unsigned long start,
 		       unsigned long num)
 {
 	sigset_t all, old;
@@ -185,7 +271,8 @@ static int watch_start(struct watch *watch, unsigned long start,
 	spin_lock_init(&watch->lock);
 	siginitsetinv(&all, sigmask(SIGKILL));
 	sigprocmask(SIG_BLOCK, &all, &old);
-	ret = mmu_interval_notifier_insert(&watch->notifier, current->mm, start,
+	ret = allow_notifiers(ia) ?:
+	      mmu_interval_notifier_insert(&watch->notifier, current->mm, start,
 					   num << PAGE_SHIFT, &watch_ops);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return ret;
@@ -196,18 +283,18 @@ static struct ib_mr *register_watched(struct dat_lmr *lmr, struct page **pages)
 	unsigned long start = untagged_addr((unsigned long)lmr->start) &
 			      PAGE_MASK;
 	unsigned long num = PFN_UP(offset_in_page(lmr->start) + lmr->length);
+	struct dat_ia *ia = lmr->obj.ia;
 	struct dat_ia_pinner pinner;
-	struct ib_mr *mr;
 	struct watch watch;
+	struct ib_mr *mr;
 	int ret;
 
-	ret = watch_start(&watch, start, num);
-	if (ret)
-		return ERR_PTR(ret);
-	dat_ia_pin_begin(lmr->obj.ia, &pinner);
-	mr = register_same(lmr, &watch, start, num, pages);
-	dat_ia_pin_end(lmr->obj.ia, &pinner);
-	mmu_interval_notifier_remove(&watch.notifier);
+	dat_ia_pin_begin(ia, &pinner);
+	ret = watch_start(&watch, ia, start, num);
+	mr = ret ? ERR_PTR(ret) : register_same(lmr, &watch, start, num, pages);
+	dat_ia_pin_end(ia, &pinner);
+	if (!ret)
+		mmu_interval_notifier_remove(&watch.notifier);
 	return mr;
 }
 
@@ -232,7 +319,8 @@ struct ib_mr *dat_lmr_reg_user_mr(struct dat_lmr *lmr)
 	 * that.
 	 */
 	if (!lmr->user_mm || lmr->user_mm != current->mm ||
-	    lmr->length > dat_dev_max_user_mr(lmr->pz->pd->device))
+	    lmr->length > dat_dev_max_user_mr(lmr->pz->pd->device) ||
+	    !dat_dev_user_mr_fits(lmr->pz->pd->device, lmr->start, lmr->address))
 		return ERR_PTR(-E2BIG);
 	pages = kmalloc_array(BATCH, sizeof(*pages), GFP_KERNEL);
 	if (!pages)
@@ -243,6 +331,10 @@ struct ib_mr *dat_lmr_reg_user_mr(struct dat_lmr *lmr)
 }
 
 #else
+
+void dat_lmr_recharge(struct dat_lmr *lmr)
+{
+}
 
 /* Without MMU notifiers a change of the mapping cannot be detected. */
 struct ib_mr *dat_lmr_reg_user_mr(struct dat_lmr *lmr)

@@ -32,19 +32,19 @@ static const struct dat_object_ops pz_ops = {
 	.release = pz_release,
 };
 
-static bool is_iwarp(struct dat_ia *ia)
+static int num_qps(struct dat_ia *ia)
 {
-	return rdma_protocol_iwarp(dat_ia_ibdev(ia), ia->port);
+	return dat_regqp_num_qps(dat_ia_ibdev(ia), ia->port);
 }
 
 /* Includes the hidden QP and its CQ; on iWARP also the second QP and the connection. */
 static size_t pz_bytes(struct dat_ia *ia)
 {
-	size_t qp = DAT_BYTES_QP + 2 * PAGE_SIZE;
+	size_t qps = num_qps(ia) * (DAT_BYTES_QP + 2 * PAGE_SIZE);
 
 	return sizeof(struct dat_pz) + DAT_BYTES_HANDLE + DAT_BYTES_PD +
 	       DAT_BYTES_CQ + PAGE_SIZE +
-	       (is_iwarp(ia) ? 2 * qp + 3 * DAT_BYTES_CM_ID : qp);
+	       qps + (num_qps(ia) > 1 ? 3 * DAT_BYTES_CM_ID : 0);
 }
 
 /* Charge the maximum at once, so that no later registration fails for lack of charge. */
@@ -53,8 +53,8 @@ static DAT_RETURN pz_make(struct dat_pz *pz, struct dat_ia *ia)
 	if (!dat_object_charge(&pz->obj, pz_bytes(ia)))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
-	if (!dat_object_charge_hca(&pz->obj, DAT_HCA_OBJECT,
-				   is_iwarp(ia) ? 4 : 3))
+	/* The PD, the CQ and the QPs */
+	if (!dat_object_charge_hca(&pz->obj, DAT_HCA_OBJECT, 2 + num_qps(ia)))
 		goto no_pd;
 	pz->pd = ib_alloc_pd(dat_ia_ibdev(ia), 0);
 	if (!IS_ERR(pz->pd)) {

@@ -5,8 +5,9 @@
  * A fast registration is a work request, so it needs a QP in the PD of the memory. This
  * hidden QP belongs to the PZ and carries nothing else. It can fail like any other QP
  * (a link event, a reset of the device). The current registration then fails or times
- * out, and the next one creates a new QP. lmr_register.c calls this file in process
- * context.
+ * out, and the next one creates a new QP. A QP without registrations for IDLE_TIME is
+ * destroyed: most programs register their memory once. lmr_register.c calls this file in
+ * process context.
  *
  * An iWARP QP is connected only when its TCP connection is; ib_modify_qp() alone cannot
  * do that. There the IA connects to its own address through rdma_cm, from this QP to a
@@ -22,15 +23,17 @@
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_cm.h>
 
+#include "base/user.h"
 #include "dev/addr.h"
 #include "dev/ia.h"
 #include "mem/post_wr.h"
 #include "mem/regqp.h"
 
-#define REG_TIMEOUT	(5 * HZ)
+#define REG_TIMEOUT	(60 * HZ)
 #define REG_SPIN_US	50
 #define REG_QUEUE_LEN	4
-#define STEP_TIMEOUT_MS	2000
+#define IDLE_TIME	(10 * HZ)
+#define STEP_TIMEOUT_MS	60000
 #define NONCE_SIZE	16
 
 /**
@@ -238,20 +241,6 @@ static struct dat_loopback *loopback_make(struct dat_ia *ia, struct ib_qp *near,
 	return a.lb;
 }
 
-/**
- * dat_regqp_init - initialise; the first registration creates the QP
- * @reg: out: the registration QP
- * @ia: the IA
- * @pd: the PD
- */
-void dat_regqp_init(struct dat_regqp *reg, struct dat_ia *ia, struct ib_pd *pd)
-{
-	mutex_init(&reg->lock);
-	init_completion(&reg->done);
-	reg->ia = ia;
-	reg->pd = pd;
-}
-
 static void regqp_drop(struct dat_regqp *reg)
 {
 	loopback_drop(reg->loopback);
@@ -267,6 +256,46 @@ static void regqp_drop(struct dat_regqp *reg)
 	reg->cq = NULL;
 }
 
+/* In the queue of the user: it is the user who makes PZs and lets them idle. */
+static void queue_idle_work(struct dat_regqp *reg, unsigned long delay)
+{
+	queue_delayed_work(reg->ia->owner.user->wq, &reg->idle_work, delay);
+}
+
+static void idle_worker(struct work_struct *work)
+{
+	struct dat_regqp *reg = container_of(to_delayed_work(work), struct dat_regqp,
+					     idle_work);
+	unsigned long end;
+
+	/* Upcalls need the workers of the queue, and the holder may take seconds. */
+	if (!mutex_trylock(&reg->lock)) {
+		queue_idle_work(reg, IDLE_TIME);
+		return;
+	}
+	end = reg->last_use + IDLE_TIME;
+	if (time_before(jiffies, end))
+		queue_idle_work(reg, end - jiffies);
+	else
+		regqp_drop(reg);
+	mutex_unlock(&reg->lock);
+}
+
+/**
+ * dat_regqp_init - initialise; the first registration creates the QP
+ * @reg: out: the registration QP
+ * @ia: the IA
+ * @pd: the PD
+ */
+void dat_regqp_init(struct dat_regqp *reg, struct dat_ia *ia, struct ib_pd *pd)
+{
+	mutex_init(&reg->lock);
+	init_completion(&reg->done);
+	INIT_DELAYED_WORK(&reg->idle_work, idle_worker);
+	reg->ia = ia;
+	reg->pd = pd;
+}
+
 /**
  * dat_regqp_destroy - destroy the QP, if there is one
  * @reg: from dat_regqp_init()
@@ -275,13 +304,14 @@ static void regqp_drop(struct dat_regqp *reg)
  */
 void dat_regqp_destroy(struct dat_regqp *reg)
 {
+	cancel_delayed_work_sync(&reg->idle_work);
 	mutex_lock(&reg->lock);
 	regqp_drop(reg);
 	mutex_unlock(&reg->lock);
 }
 
-/* Find a GID of the port itself; on RoCE one that has a network device. */
-static const struct ib_gid_attr *own_gid(struct ib_device *ibdev, u32 port)
+static const struct ib_gid_attr *gid_of_type(struct ib_device *ibdev, u32 port,
+					     enum ib_gid_type type)
 {
 	const struct ib_gid_attr *gid;
 	int i;
@@ -290,12 +320,20 @@ static const struct ib_gid_attr *own_gid(struct ib_device *ibdev, u32 port)
 		gid = rdma_get_gid_attr(ibdev, port, i);
 		if (IS_ERR(gid))
 			continue;
-		if (!rdma_protocol_roce(ibdev, port) ||
-		    gid->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP)
+		if (gid->gid_type == type)
 			return gid;
 		rdma_put_gid_attr(gid);
 	}
 	return NULL;
+}
+
+/* Find a GID of the port itself; on RoCE one of version 2, if there is one. */
+static const struct ib_gid_attr *own_gid(struct ib_device *ibdev, u32 port)
+{
+	if (!rdma_protocol_roce(ibdev, port))
+		return gid_of_type(ibdev, port, IB_GID_TYPE_IB);
+	return gid_of_type(ibdev, port, IB_GID_TYPE_ROCE_UDP_ENCAP) ?:
+	       gid_of_type(ibdev, port, IB_GID_TYPE_ROCE);
 }
 
 /* Fill in the address that leads from the port back to it. */
@@ -338,7 +376,8 @@ static int connect_to_itself(struct dat_regqp *reg, struct ib_qp *qp)
 		return ret;
 
 	attr.qp_state = IB_QPS_RTR;
-	attr.path_mtu = port.active_mtu;
+	/* Requests carry no data. */
+	attr.path_mtu = IB_MTU_256;
 	attr.dest_qp_num = qp->qp_num;
 	attr.min_rnr_timer = 12;
 	ret = own_address(ibdev, portnum, port.lid, &attr.ah_attr);
@@ -423,8 +462,10 @@ static int regqp_make(struct dat_regqp *reg)
 		ret = connect_to_far_qp(reg, qp);
 	else
 		ret = connect_to_itself(reg, qp);
-	if (!ret)
+	if (!ret) {
+		queue_idle_work(reg, IDLE_TIME);
 		return 0;
+	}
 drop:
 	regqp_drop(reg);
 	return ret;
@@ -507,7 +548,7 @@ static int regqp_post(struct dat_regqp *reg, struct ib_mr *mr, int access)
  * @mr: an MR with its pages mapped and its key updated
  * @access: IB_ACCESS_*
  *
- * Context: process, sleeps for as long as the device needs, at most some seconds.
+ * Context: process, sleeps for as long as the device needs, at most a minute.
  * Return: 0 or a negative errno; then @mr may be registered or not, and the caller
  * frees it.
  */
@@ -521,6 +562,7 @@ int dat_regqp_register(struct dat_regqp *reg, struct ib_mr *mr, int access)
 		ret = reg->qp ? 0 : regqp_make(reg);
 		if (ret)
 			break;
+		reg->last_use = jiffies;
 		ret = regqp_post(reg, mr, access);
 		if (!ret || ret == -ETIMEDOUT)
 			break;

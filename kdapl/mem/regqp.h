@@ -10,6 +10,7 @@
 
 #include <linux/completion.h>
 #include <linux/mutex.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 struct dat_ia;
@@ -20,11 +21,13 @@ struct dat_loopback;
  * @lock: serialises registrations
  * @ia: the IA
  * @pd: the PD of the QP
- * @cq: CQ of the QP; NULL until the first registration, and after a failure
+ * @cq: CQ of the QP; NULL without QP
  * @done: completed when @cq receives a completion
- * @qp: the QP; NULL until the first registration, and after a failure
+ * @qp: the QP; NULL until the first registration, after a failure, and when idle
  * @far_qp: the QP that @qp is connected to on iWARP; else NULL
  * @loopback: the connection to @far_qp
+ * @last_use: when @qp was last used, in jiffies
+ * @idle_work: destroys @qp when it has been idle; pending while there is a QP
  */
 struct dat_regqp {
 	struct mutex lock;
@@ -35,7 +38,15 @@ struct dat_regqp {
 	struct ib_qp *qp;
 	struct ib_qp *far_qp;
 	struct dat_loopback *loopback;
+	unsigned long last_use;
+	struct delayed_work idle_work;
 };
+
+/* On iWARP the QP is connected to a second one. */
+static inline int dat_regqp_num_qps(const struct ib_device *ibdev, u32 port)
+{
+	return rdma_protocol_iwarp(ibdev, port) ? 2 : 1;
+}
 
 void dat_regqp_init(struct dat_regqp *reg, struct dat_ia *ia, struct ib_pd *pd);
 void dat_regqp_destroy(struct dat_regqp *reg);

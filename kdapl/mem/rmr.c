@@ -24,6 +24,9 @@
 
 static DECLARE_WAIT_QUEUE_HEAD(repair_wq);
 
+/* 256 KiB in pages of 4 KiB, at any offset */
+#define FEW_PAGES	66
+
 /**
  * dat_rmr_wait_for_repair - wait until no broken window shows an LMR
  * @lmr: the LMR
@@ -96,6 +99,28 @@ static const struct dat_object_ops rmr_ops = {
 	.release = rmr_release,
 };
 
+/*
+ * A bind may not sleep to allocate an MR. A consumer that can sleep between two attempts
+ * sets @renews, and gets no more than it binds.
+ */
+static void init_pair(struct dat_rmr *rmr)
+{
+	const struct dat_account *account = rmr->obj.owner->account;
+	struct ib_pd *pd = rmr->pz->pd;
+
+	rmr->pair = (struct dat_frmr_pair){
+		.obj = &rmr->obj,
+		.ops = &rmr_frmr_ops,
+		.pd = pd,
+		.renews = account && account->ops->renews,
+		.list_len = dat_dev_max_pages(pd->device),
+		.frmr = { &rmr->windows[0].frmr, &rmr->windows[1].frmr },
+	};
+	if (rmr->pair.renews)
+		rmr->pair.list_len = min_t(u32, rmr->pair.list_len, FEW_PAGES);
+	dat_frmr_init(&rmr->pair);
+}
+
 static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope,
 			     DAT_RMR_HANDLE *rmr_handle)
 {
@@ -124,15 +149,7 @@ static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope,
 	kref_get(&pz_obj->ref);
 	rmr->pz = to_pz(pz_obj);
 	rmr->scope = scope;
-	rmr->pair = (struct dat_frmr_pair){
-		.obj = &rmr->obj,
-		.ops = &rmr_frmr_ops,
-		.pd = rmr->pz->pd,
-		.list_len = dat_dev_max_pages(rmr->pz->pd->device),
-		.frmr = { &rmr->windows[0].frmr, &rmr->windows[1].frmr },
-	};
-	dat_frmr_init(&rmr->pair);
-
+	init_pair(rmr);
 	ret = dat_frmr_create(&rmr->pair, sizeof(*rmr) + DAT_BYTES_HANDLE) ?:
 	      dat_object_publish(&rmr->obj);
 	if (ret) {

@@ -102,6 +102,8 @@ static inline struct dat_window *dat_rmr_window(struct dat_rmr *rmr)
 
 /* rmr_window.c */
 void dat_rmr_bound(struct dat_rmr *rmr, u8 bind, enum ib_wc_status status);
+DAT_RETURN dat_window_make_room(struct dat_rmr *rmr, struct dat_window *window, u64 iova,
+				u32 length);
 int dat_window_map(struct dat_window *window, const struct dat_lmr *lmr,
 		   const DAT_LMR_TRIPLET *part, u64 iova);
 void dat_window_clear(struct dat_window *window);

@@ -17,6 +17,34 @@ static bool is_same(const struct dat_shown *a, const struct dat_shown *b)
 	       a->length == b->length && a->iova == b->iova;
 }
 
+/* No page list has smaller pages. */
+#define SMALL_PAGE_SHIFT	12
+
+/**
+ * dat_window_make_room - replace the MR of a window if its page list is too short
+ * @rmr: the RMR, locked
+ * @window: its window, idle
+ * @iova: address of the first byte for peers
+ * @length: bytes to map
+ *
+ * Context: any.
+ * Return: DAT_SUCCESS, or as dat_frmr_enlarge().
+ */
+DAT_RETURN dat_window_make_room(struct dat_rmr *rmr, struct dat_window *window, u64 iova,
+				u32 length)
+{
+	struct ib_device *ibdev = rmr->pair.pd->device;
+	u32 page_size, pages;
+
+	if (likely((length >> SMALL_PAGE_SHIFT) + 2 <= window->frmr.list_len))
+		return DAT_SUCCESS;
+	page_size = dat_dev_page_size(ibdev);
+	pages = min_t(u64, ((iova & (page_size - 1)) + length + page_size - 1) >>
+			   ilog2(page_size), dat_dev_max_pages(ibdev));
+	return pages <= window->frmr.list_len ? DAT_SUCCESS :
+			dat_frmr_enlarge(&rmr->pair, &window->frmr, pages);
+}
+
 /**
  * dat_window_map - list the pages of a part of an LMR in a window's MR
  * @window: the window, invalid for peers; its MR receives the next key
@@ -94,8 +122,11 @@ static void window_bound(struct dat_window *window)
 		window->frmr.state = DAT_FRMR_VALID;
 }
 
+/* Two binds that fail may both name the window: the LMR counts it once. */
 static void window_break(struct dat_rmr *rmr, struct dat_window *window)
 {
+	if (window->frmr.state == DAT_FRMR_BROKEN)
+		return;
 	window->frmr.state = DAT_FRMR_BROKEN;
 	if (window->lmr)
 		atomic_inc(&window->lmr->broken);

@@ -8,6 +8,7 @@
  */
 #include <linux/dma-map-ops.h>
 #include <linux/kernel.h>
+#include <linux/mm.h>
 #include <linux/wait.h>
 
 #include "base/calls.h"
@@ -41,7 +42,10 @@ static void sync_for_writes(struct ib_device *ibdev, u64 dma, u32 length)
 	ib_dma_sync_single_for_cpu(ibdev, dma, length, DMA_FROM_DEVICE);
 }
 
-/* On coherent machines these calls of the DMA API do nothing. */
+/*
+ * Page by page: an IOMMU joins pages to a segment that are not neighbours in memory. On
+ * coherent machines these calls of the DMA API do nothing.
+ */
 static void sync_range(struct dat_lmr *lmr, u64 address, u32 length,
 		       enum dma_data_direction dir)
 {
@@ -56,43 +60,75 @@ static void sync_range(struct dat_lmr *lmr, u64 address, u32 length,
 
 	sg = dat_lmr_find_sg(lmr, address - lmr->address, &offset, &nents);
 	while (length) {
-		u32 len = min(length, sg_dma_len(sg) - offset);
 		u64 dma = sg_dma_address(sg) + offset;
+		u32 len = min3(length, sg_dma_len(sg) - offset,
+			       (u32)(PAGE_SIZE - offset_in_page(dma)));
 
 		if (dir == DMA_FROM_DEVICE)
 			sync_for_writes(ibdev, dma, len);
 		else
 			ib_dma_sync_single_for_device(ibdev, dma, len, dir);
 		length -= len;
-		offset = 0;
-		sg = sg_next(sg);
+		offset += len;
+		if (offset == sg_dma_len(sg)) {
+			offset = 0;
+			sg = sg_next(sg);
+		}
 	}
 }
 
-static DECLARE_WAIT_QUEUE_HEAD(sync_wq);
+static DECLARE_WAIT_QUEUE_HEAD(access_wq);
 
-static void end_sync(struct dat_lmr *lmr)
+/**
+ * dat_lmr_access_get - keep the mapping of an LMR while its memory is accessed
+ * @lmr: the LMR
+ *
+ * A use count would let dat_lmr_free() fail, but it only has to wait. Posts do not keep the
+ * device from being removed, so the removal also waits.
+ *
+ * Context: any; the caller keeps the memory of @lmr itself.
+ * Return: false if the shutdown of the LMR has begun. Otherwise call dat_lmr_access_put().
+ */
+bool dat_lmr_access_get(struct dat_lmr *lmr)
 {
-	if (atomic_dec_and_test(&lmr->syncs))
-		wake_up_all(&sync_wq);
-	dat_object_put(&lmr->obj);
+	atomic_inc(&lmr->accesses);
+	/* Either the shutdown sees the count, or this sees the shutdown. */
+	smp_mb__after_atomic();
+	if (likely(!READ_ONCE(lmr->obj.is_down)))
+		return true;
+	dat_lmr_access_put(lmr);
+	return false;
 }
 
 /**
- * dat_lmr_wait_for_syncs - wait until no call synchronises an LMR
- * @lmr: the LMR, which lookups no longer find
+ * dat_lmr_access_put - reverse dat_lmr_access_get()
+ * @lmr: the LMR
+ *
+ * Context: any.
+ */
+void dat_lmr_access_put(struct dat_lmr *lmr)
+{
+	if (atomic_dec_and_test(&lmr->accesses) && wq_has_sleeper(&access_wq))
+		wake_up_all(&access_wq);
+}
+
+/**
+ * dat_lmr_wait_for_accesses - wait until no call accesses the memory of an LMR
+ * @lmr: the LMR, whose shutdown has begun
  *
  * Context: process, may sleep.
  */
-void dat_lmr_wait_for_syncs(struct dat_lmr *lmr)
+void dat_lmr_wait_for_accesses(struct dat_lmr *lmr)
 {
-	wait_event(sync_wq, !atomic_read(&lmr->syncs));
+	wait_event(access_wq, !atomic_read(&lmr->accesses));
 }
 
-/*
- * Look up the LMR of a segment. Do not take a use count as a bind does: dat_lmr_free()
- * would fail, but it only has to wait.
- */
+static void end_sync(struct dat_lmr *lmr)
+{
+	dat_lmr_access_put(lmr);
+	dat_object_put(&lmr->obj);
+}
+
 static struct dat_lmr *begin_sync(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg)
 {
 	struct dat_lmr *lmr;
@@ -102,15 +138,9 @@ static struct dat_lmr *begin_sync(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg)
 	if (lmr && !kref_get_unless_zero(&lmr->obj.ref))
 		lmr = NULL;
 	rcu_read_unlock();
-	if (!lmr)
-		return NULL;
-
-	atomic_inc(&lmr->syncs);
-	/* Either the free call sees the count, or this sees the claim. */
-	smp_mb__after_atomic();
-	if (atomic_read(&lmr->obj.users) >= 0)
+	if (!lmr || dat_lmr_access_get(lmr))
 		return lmr;
-	end_sync(lmr);
+	dat_object_put(&lmr->obj);
 	return NULL;
 }
 
@@ -185,7 +215,8 @@ static DAT_RETURN sync_segments(DAT_IA_HANDLE ia_handle,
  * @local_segments: the memory that was written; parts of any LMRs of the IA
  * @num_segments: number of segments
  *
- * Call it after a local write and before a peer's RDMA read. Specification:
+ * Call it after a local write and before a peer's RDMA read. A post writes back no cache,
+ * so call it also before a Send or RDMA Write with data that have changed. Specification:
  * dat_lmr_sync_rdma_read().
  *
  * Context: process, may sleep.
@@ -209,7 +240,8 @@ DAT_RETURN kdapl_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
  *
  * Call it in two cases:
  *
- * - after a peer's RDMA write, before a local read or write
+ * - after a peer's RDMA write, or a receive or RDMA read of the consumer, before a local
+ *   read or write
  * - after a local write, before a peer's RDMA write
  *
  * If the device is coherent but its memory is bounced, call dat_lmr_sync_rdma_read() in

@@ -14,6 +14,7 @@
 #include <linux/spinlock.h>
 
 #include <dat/dat_ib_extensions.h>
+#include <dat/kdat_linux.h>
 
 #include "mem/fmr.h"
 #include "mem/rmr.h"
@@ -52,6 +53,8 @@ void dat_workq_set(struct dat_workq *wq, struct dat_dto *slots, u32 max)
 	wq->max = max;
 	wq->mask = roundup_pow_of_two(max) - 1;
 	wq->since_signaled = 0;
+	wq->extra_head = 0;
+	wq->extra_tail = 0;
 	spin_unlock_bh(&wq->lock);
 	kvfree(old);
 }
@@ -168,32 +171,6 @@ static void dto_settle(struct dat_dto *dto, enum ib_wc_status status)
 	dto->rmr = NULL;
 }
 
-/**
- * dat_workq_reap - free the slots of requests that will never complete
- * @wq: the queue; its QP is destroyed
- * @evd: the EVD of its completions, drained
- *
- * Context: process.
- * Return: the number of completions that the device has lost.
- */
-u32 dat_workq_reap(struct dat_workq *wq, struct dat_evd *evd)
-{
-	u32 tail, lost = 0;
-
-	spin_lock_bh(&evd->lock);
-	for (tail = wq->tail; tail != wq->head; tail++) {
-		struct dat_dto *dto = &wq->slots[tail & wq->mask];
-
-		lost += !dto->done;
-		if (dto->rmr)
-			dto_settle(dto, IB_WC_WR_FLUSH_ERR);
-	}
-	/* After the last look at the slots; pairs with dat_workq_slot(). */
-	smp_store_release(&wq->tail, tail);
-	spin_unlock_bh(&evd->lock);
-	return lost;
-}
-
 static const u8 dto_status[] = {
 	[IB_WC_SUCCESS]			= DAT_DTO_SUCCESS,
 	[IB_WC_LOC_LEN_ERR]		= DAT_DTO_ERR_LOCAL_LENGTH,
@@ -241,16 +218,18 @@ static DAT_DTO_COMPLETION_STATUS to_mm_status(enum ib_wc_status status)
  */
 static void workq_advance(struct dat_workq *wq, struct dat_dto *dto)
 {
-	u32 tail = wq->tail;
+	u32 tail = wq->tail, extra = wq->extra_tail;
 
 	for (;;) {
 		struct dat_dto *done = &wq->slots[tail++ & wq->mask];
 
+		extra += done->extra;
 		if (done == dto)
 			break;
 		if (done->rmr)
 			dto_settle(done, IB_WC_WR_FLUSH_ERR);
 	}
+	WRITE_ONCE(wq->extra_tail, extra);
 	/* After the last look at the slots; pairs with dat_workq_slot(). */
 	smp_store_release(&wq->tail, tail);
 }
@@ -274,6 +253,42 @@ static bool is_registration(const struct dat_dto *dto)
 	return dto->op == DAT_DTO_LMR_FMR || dto->op == DAT_DTO_LMR_INVALIDATE;
 }
 
+/* What a receive reports beyond its request. */
+static __always_inline void make_receive(const struct dat_workq *wq, const struct ib_wc *wc,
+					 struct dat_completion *c)
+{
+	c->transfered_length = wc->byte_len;
+	if (unlikely(READ_ONCE(*wq->state) == DAT_EP_STATE_COMPLETION_PENDING))
+		wq->ops->heard(wq->ep);
+	if (unlikely(wc->wc_flags & IB_WC_WITH_IMM)) {
+		c->number = DAT_IB_DTO_EVENT;
+		c->operation = wc->opcode == IB_WC_RECV ? DAT_IB_DTO_RECV_MSG_IMMED :
+							  DAT_IB_DTO_RECV_IMMED;
+		/* The only free field, see dat_evd_extend(). */
+		c->rmr_context = (__force u32)wc->ex.imm_data;
+	}
+	if (unlikely(wc->wc_flags & IB_WC_WITH_INVALIDATE)) {
+		c->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
+		c->rmr_context = wc->ex.invalidate_rkey;
+		dat_context_revoked(wq->ep->ia, c->rmr_context);
+	}
+}
+
+static __always_inline void make_completion(const struct dat_workq *wq, const struct dat_dto *dto,
+					    const struct ib_wc *wc, struct dat_completion *c)
+{
+	c->number = dto->op < DAT_IB_DTO_RDMA_WRITE_IMMED ? DAT_DTO_COMPLETION_EVENT :
+							    DAT_IB_DTO_EVENT;
+	c->operation = dto->op;
+	c->transfered_length = dto->length;
+	c->rmr_context = 0;
+	/* The consumer may change it at any time. */
+	c->ep_context.as_64 = READ_ONCE(wq->ep->context.as_64);
+	c->user_cookie = dto->cookie;
+	if (dto->op == DAT_DTO_RECEIVE && wc->status == IB_WC_SUCCESS)
+		make_receive(wq, wc, c);
+}
+
 static __always_inline void
 make_dto_entry(const struct dat_workq *wq, const struct dat_dto *dto,
 	       const struct ib_wc *wc, enum ib_wc_status status,
@@ -281,39 +296,73 @@ make_dto_entry(const struct dat_workq *wq, const struct dat_dto *dto,
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *data =
 		&entry->data.dto_completion_event_data;
+	struct dat_completion c;
 
-	entry->number = dto->op < DAT_IB_DTO_RDMA_WRITE_IMMED ?
-				DAT_DTO_COMPLETION_EVENT : DAT_IB_DTO_EVENT;
+	make_completion(wq, dto, wc, &c);
+	entry->number = c.number;
 	data->ep_handle = wq->ep->handle;
-	data->user_cookie = dto->cookie;
+	data->user_cookie = c.user_cookie;
 	data->status = likely(!is_registration(dto)) ? to_dto_status(status) :
 						       to_mm_status(status);
-	data->operation = dto->op;
-	data->transfered_length = dto->length;
-	data->rmr_context = 0;
-	if (dto->op == DAT_DTO_RECEIVE && wc->status == IB_WC_SUCCESS) {
-		data->transfered_length = wc->byte_len;
-		if (unlikely(READ_ONCE(*wq->state) ==
-			     DAT_EP_STATE_COMPLETION_PENDING))
-			wq->ops->heard(wq->ep);
-		if (unlikely(wc->wc_flags & IB_WC_WITH_IMM)) {
-			entry->number = DAT_IB_DTO_EVENT;
-			data->operation = wc->opcode == IB_WC_RECV ?
-				DAT_IB_DTO_RECV_MSG_IMMED :
-				DAT_IB_DTO_RECV_IMMED;
-			/* The only free field, see dat_evd_extend(). */
-			data->rmr_context =
-				(__force u32)wc->ex.imm_data;
-		}
-		if (unlikely(wc->wc_flags & IB_WC_WITH_INVALIDATE)) {
-			data->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
-			data->rmr_context = wc->ex.invalidate_rkey;
-			dat_context_revoked(wq->ep->ia, data->rmr_context);
-		}
-	}
+	data->operation = c.operation;
+	data->transfered_length = c.transfered_length;
+	data->rmr_context = c.rmr_context;
 }
 
-/* The poster raises the head before it releases the lock. */
+/* A DTO ends with an event, also if the device has lost its completion. */
+static void report_lost(struct dat_workq *wq, const struct dat_dto *dto, struct dat_evd *evd)
+{
+	const struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
+	struct dat_evd_entry entry = {};
+
+	if (dto->drain)
+		return;
+	if (dto->op == DAT_DTO_BIND_MW)
+		make_bind_entry(dto, wc.status, &entry);
+	else
+		make_dto_entry(wq, dto, &wc, wc.status, &entry);
+	dat_evd_post(evd, entry.number, &entry.data);
+}
+
+/**
+ * dat_workq_reap - report the requests that will never complete, and free their slots
+ * @wq: the queue; its QP is destroyed
+ * @evd: the EVD of its completions, drained
+ *
+ * Context: process.
+ * Return: the number of completions that the device has lost.
+ */
+u32 dat_workq_reap(struct dat_workq *wq, struct dat_evd *evd)
+{
+	u32 tail, lost = 0;
+
+	/* A device may complete more than was posted. */
+	for (tail = wq->tail; (s32)(wq->head - tail) > 0; tail++) {
+		struct dat_dto *dto = &wq->slots[tail & wq->mask];
+
+		if (dto->done)
+			continue;
+		report_lost(wq, dto, evd);
+		lost++;
+	}
+	spin_lock_bh(&evd->lock);
+	for (tail = wq->tail; (s32)(wq->head - tail) > 0; tail++) {
+		struct dat_dto *dto = &wq->slots[tail & wq->mask];
+
+		if (dto->rmr)
+			dto_settle(dto, IB_WC_WR_FLUSH_ERR);
+	}
+	WRITE_ONCE(wq->extra_tail, wq->extra_head);
+	/* After the last look at the slots; pairs with dat_workq_slot(). */
+	smp_store_release(&wq->tail, wq->head);
+	spin_unlock_bh(&evd->lock);
+	return lost;
+}
+
+/*
+ * Drops what a device completes a second time, out of order, or although it has refused the
+ * post. The poster raises the head before it releases the lock.
+ */
 static bool is_outstanding(struct dat_workq *wq, const struct dat_dto *dto)
 {
 	u32 before = ((dto - wq->slots) - wq->tail) & wq->mask;
@@ -328,14 +377,15 @@ static bool is_outstanding(struct dat_workq *wq, const struct dat_dto *dto)
 /* Frees the slot of @dto once all slots in front of it have completed. */
 static void workq_advance_unordered(struct dat_workq *wq, struct dat_dto *dto)
 {
-	u32 head, tail = wq->tail;
+	u32 head, tail = wq->tail, extra = wq->extra_tail;
 
 	dto->done = true;
 	spin_lock(&wq->lock);
 	head = wq->head;
 	spin_unlock(&wq->lock);
 	while (tail != head && wq->slots[tail & wq->mask].done)
-		tail++;
+		extra += wq->slots[tail++ & wq->mask].extra;
+	WRITE_ONCE(wq->extra_tail, extra);
 	/* After the last look at the slots; pairs with dat_workq_slot(). */
 	smp_store_release(&wq->tail, tail);
 }
@@ -370,17 +420,18 @@ static noinline bool complete_any(struct dat_workq *wq, struct dat_dto *dto,
 	bool has_object = dto->rmr;
 	bool wanted;
 
-	if (unlikely(wq->unordered)) {
-		if (wq->shared)
-			return complete_shared(dto, wc, entry);
-		if (!is_outstanding(wq, dto))
-			return false;
-	}
+	if (unlikely(wq->shared))
+		return complete_shared(dto, wc, entry);
+	if ((wq->unordered || status != IB_WC_SUCCESS ||
+	     dto != &wq->slots[wq->tail & wq->mask]) && !is_outstanding(wq, dto))
+		return false;
 	if (unlikely(status != IB_WC_SUCCESS))
 		wq->ops->failed(wq->ep, status);
 
 	if (unlikely(wc->wr_id & DAT_DTO_WR_FIRST)) {
-		dto->first_status = status;
+		/* If the first of two fails, the second is flushed. */
+		if (dto->first_status == IB_WC_SUCCESS)
+			dto->first_status = status;
 		return false;
 	}
 	if (unlikely(dto->first_status != IB_WC_SUCCESS))
@@ -437,6 +488,30 @@ bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry)
 	make_dto_entry(wq, dto, wc, IB_WC_SUCCESS, entry);
 	entry->unsignalled = dto->unsignalled;
 	entry->shared = false;
+	/* After the last look at the slot; pairs with dat_workq_slot(). */
+	smp_store_release(&wq->tail, wq->tail + 1);
+	return true;
+}
+
+/**
+ * dat_dto_complete_plain - process a completion, if it is of the most common kind
+ * @wc: the completion
+ * @completion: out: what it reports
+ *
+ * Context: as dat_dto_complete().
+ * Return: true; false, without an effect, if dat_dto_complete() must process it: a failed
+ * request, one that is not the first of its queue, one without a notification or an event,
+ * a bind.
+ */
+bool dat_dto_complete_plain(const struct ib_wc *wc, struct dat_completion *completion)
+{
+	struct dat_dto *dto =
+		(void *)(uintptr_t)(wc->wr_id & ~(u64)DAT_DTO_WR_FIRST);
+	struct dat_workq *wq = dto->wq;
+
+	if (unlikely(!is_plain(wq, dto, wc) || dto->unsignalled))
+		return false;
+	make_completion(wq, dto, wc, completion);
 	/* After the last look at the slot; pairs with dat_workq_slot(). */
 	smp_store_release(&wq->tail, wq->tail + 1);
 	return true;

@@ -13,6 +13,7 @@
 
 #include "base/object.h"
 
+struct dat_completion;
 struct dat_evd;
 struct dat_evd_entry;
 struct dat_lmr;
@@ -33,7 +34,8 @@ struct dat_workq;
  * @done: has completed before a request that was posted earlier
  * @bind: the windows of a bind, for dat_rmr_bound(); the slot of an LMR, for
  *	dat_fmr_done()
- * @first_status: status of the first of the two work requests of a bind
+ * @first_status: how the work requests in front of the last one ended
+ * @extra: work requests in front of the last one
  */
 struct dat_dto {
 	struct dat_workq *wq;
@@ -50,6 +52,7 @@ struct dat_dto {
 	bool done : 1;
 	u8 bind;
 	u8 first_status;
+	u8 extra;
 };
 
 /* Flag in wr_id, beside the address of the slot: not the last work request of the DTO. */
@@ -84,6 +87,9 @@ struct dat_workq_ops {
  * @head: slots ever taken; written under @lock
  * @tail: slots ever freed; written under the lock of the EVD, by the task or softirq that
  *	processes completions
+ * @max_extra: work requests that the slots in use may have besides one each
+ * @extra_head: such work requests ever posted; written under @lock
+ * @extra_tail: such work requests whose slots are free; written as @tail
  * @unordered: DAT_QUIRK_UNORDERED, or @shared
  * @shared: queue of an SRQ instead of an EP, see struct dat_srq
  * @waited: call ops->drained() when nothing is outstanding
@@ -101,6 +107,9 @@ struct dat_workq {
 	u32 head;
 	u32 tail;
 	u32 since_signaled;
+	u32 max_extra;
+	u32 extra_head;
+	u32 extra_tail;
 	bool unordered;
 	bool shared;
 	bool waited;
@@ -116,6 +125,7 @@ u32 dat_workq_reap(struct dat_workq *wq, struct dat_evd *evd);
 void dat_workq_keep(struct dat_workq *wq);
 void dat_workq_exit(void);
 bool dat_dto_complete(const struct ib_wc *wc, struct dat_evd_entry *entry);
+bool dat_dto_complete_plain(const struct ib_wc *wc, struct dat_completion *completion);
 
 /**
  * dat_workq_slot - the slot of the next DTO
@@ -141,7 +151,24 @@ static inline struct dat_dto *dat_workq_slot(struct dat_workq *wq)
 	dto->drain = false;
 	dto->done = false;
 	dto->first_status = IB_WC_SUCCESS;
+	dto->extra = 0;
 	return dto;
+}
+
+/**
+ * dat_workq_has_extra - does the device have room for a DTO of several work requests?
+ * @wq: the queue; its lock is held, and a slot is free
+ * @extra: work requests besides one
+ *
+ * An EP can have so many requests outstanding that the device has room for few of more
+ * than one work request.
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+static inline bool dat_workq_has_extra(const struct dat_workq *wq, u32 extra)
+{
+	return wq->extra_head - READ_ONCE(wq->extra_tail) + extra <= wq->max_extra;
 }
 
 /**

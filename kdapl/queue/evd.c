@@ -47,6 +47,11 @@ static void evd_overflow_work(struct work_struct *work)
 	dat_object_put(&evd->obj);
 }
 
+static void evd_detach(struct dat_object *obj)
+{
+	dat_evd_cq_detach(to_evd(obj));
+}
+
 /* Events in the ring remain for the consumer. */
 static void evd_unplug(struct dat_object *obj)
 {
@@ -79,6 +84,7 @@ static void evd_release(struct dat_object *obj)
 
 static const struct dat_object_ops evd_ops = {
 	.shutdown = evd_shutdown,
+	.detach = evd_detach,
 	.unplug = evd_unplug,
 	.release = evd_release,
 };
@@ -174,6 +180,8 @@ DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 	dat_evd_upcall_init(evd);
 	evd->qlen = qlen;
 	evd->flags = flags;
+	/* A process tells what it does by the flags. Drivers register memory on any EVD. */
+	evd->binds = completions || flags & DAT_EVD_RMR_BIND_FLAG || !ia->owner.account;
 	evd->spare = evd_spare(flags);
 	evd->may_miss = dat_dev_quirks(dat_ia_ibdev(ia)) &
 			DAT_QUIRK_MISSED_EVENTS;

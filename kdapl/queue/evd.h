@@ -16,6 +16,7 @@
 #include <rdma/ib_verbs.h>
 
 #include <dat/dat_ib_extensions.h>
+#include <dat/kdat_linux.h>
 
 #include "base/object.h"
 #include "queue/poll.h"
@@ -54,12 +55,15 @@ struct dat_evd_helper {
  * @obj: object head
  * @qlen: events that the consumer requested
  * @flags: event streams that may feed the EVD
+ * @binds: requests of its EPs may be binds, or registrations of a driver, all of them
  * @cq_bytes: bytes charged for the CQ
  * @cq: completions of DTOs and binds; NULL if it takes none
+ * @detached_cq: what was @cq until dat_evd_cq_detach()
  * @expected: completions of all EPs that may wait at once; at most cq->cqe
  * @may_miss: DAT_QUIRK_MISSED_EVENTS
  * @size_lock: serialises changes of size, of the ring and of @cq
- * @lock: guards all fields below, and the order of events
+ * @lock: guards all fields below, and the order of events. WRITE_ONCE() marks changes of
+ *	fields that are also read without the lock.
  * @head: next entry of @ring to take out
  * @tail: next entry of @ring to fill
  * @mask: entries in @ring - 1
@@ -73,6 +77,7 @@ struct dat_evd_helper {
  * @solicited: streams that notify only for solicited receives
  * @policy: upcall policy
  * @upcall: function to call
+ * @completion: takes most completions instead of @upcall, see dat_evd_set_completion(); or NULL
  * @poll: runs the upcalls of an EVD with a CQ
  * @irq_work: schedules @poll from an interrupt
  * @work: runs the upcalls of an EVD without a CQ
@@ -90,8 +95,10 @@ struct dat_evd {
 	struct dat_object obj;
 	DAT_COUNT qlen;
 	DAT_EVD_FLAGS flags;
+	bool binds;
 	size_t cq_bytes;
 	struct ib_cq *cq;
+	struct ib_cq *detached_cq;
 	atomic_t expected;
 	bool may_miss;
 	struct mutex size_lock;
@@ -109,6 +116,7 @@ struct dat_evd {
 	u32 solicited;
 	DAT_UPCALL_POLICY policy;
 	DAT_UPCALL_OBJECT upcall;
+	DAT_COMPLETION_FUNC completion;
 	struct dat_poll poll;
 	struct irq_work irq_work;
 	struct work_struct work;
@@ -127,8 +135,8 @@ struct dat_evd {
 
 #define DAT_EVD_CQ_FLAGS	(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)
 
-/* Limits the memory of one EVD, and keeps size computations from overflowing. */
-#define DAT_MAX_EVD_QLEN	65536
+/* As many CQEs as any device has. Keeps size computations from overflowing. */
+#define DAT_MAX_EVD_QLEN	(4 * 1024 * 1024)
 
 static inline struct dat_evd *to_evd(struct dat_object *obj)
 {
@@ -141,13 +149,17 @@ static inline bool dat_evd_makes_upcalls(const struct dat_evd *evd)
 	return READ_ONCE(evd->policy) > DAT_UPCALL_DISABLE;
 }
 
+/* Work requests of an EP that does not bind, besides its requests: one is a bind after all. */
+#define DAT_EVD_FEW_BINDS	2U
+
 /*
- * A request has up to two completions, and an EP has one more. The size is one less,
- * because drivers keep one entry free and round up to a power of two.
+ * If all requests may be binds, each has up to two completions, and an EP has one more; else
+ * an EP has DAT_EVD_FEW_BINDS more. An EP has at least two DTOs. The size is one less, because
+ * drivers keep one entry free and round up to a power of two.
  */
-static inline u32 dat_evd_cq_size(DAT_COUNT qlen)
+static inline u32 dat_evd_cq_size(const struct dat_evd *evd, DAT_COUNT qlen)
 {
-	return max(3 * qlen, 256) - 1;
+	return max((evd->binds ? 3 : 2) * qlen, 256) - 1;
 }
 
 /* evd.c */
@@ -162,6 +174,7 @@ void dat_evd_free_ring(struct dat_evd *evd, struct dat_evd_entry *ring,
 
 /* evd_cq.c */
 DAT_RETURN dat_evd_cq_create(struct dat_evd *evd, u32 completions);
+void dat_evd_cq_detach(struct dat_evd *evd);
 void dat_evd_cq_destroy(struct dat_evd *evd);
 DAT_RETURN dat_evd_cq_resize(struct dat_evd *evd, DAT_COUNT qlen);
 DAT_RETURN dat_evd_expect(struct dat_evd *evd, u32 completions, u32 more);
@@ -170,12 +183,13 @@ void dat_evd_unexpect(struct dat_evd *evd, u32 completions);
 /* evd_queue.c */
 bool dat_evd_post(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 		  const DAT_EVENT_DATA *data);
+bool dat_evd_has_events(struct dat_evd *evd);
 void dat_evd_gather(struct dat_evd *evd);
 void dat_evd_collect(struct dat_evd *evd);
 void dat_evd_drain(struct dat_evd *evd);
 bool dat_evd_pop_for_upcall(struct dat_evd *evd, struct dat_evd_entry *entry,
 			    DAT_UPCALL_OBJECT *upcall, bool *more,
-			    bool *drained);
+			    bool *drained, int *taken);
 bool dat_evd_look_again(struct dat_evd *evd);
 bool dat_evd_post_unless_full(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 			      const DAT_EVENT_DATA *data);

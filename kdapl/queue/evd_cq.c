@@ -13,6 +13,7 @@
 
 #include "base/account.h"
 #include "base/compat.h"
+#include "dev/device.h"
 #include "dev/ia.h"
 #include "queue/evd.h"
 
@@ -83,7 +84,7 @@ static DAT_RETURN create_cq(struct dat_evd *evd, u32 cqe, struct ib_cq **cqp)
 static DAT_RETURN replace_cq(struct dat_evd *evd, u32 cqe)
 {
 	size_t before = evd->cq_bytes;
-	struct ib_cq *cq;
+	struct ib_cq *old = evd->cq, *cq;
 	DAT_RETURN ret;
 
 	lockdep_assert_held(&evd->size_lock);
@@ -92,24 +93,24 @@ static DAT_RETURN replace_cq(struct dat_evd *evd, u32 cqe)
 		return ret;
 	evd->cq_bytes = dat_bytes_cq(cqe);
 	spin_lock_bh(&evd->lock);
-	swap(evd->cq, cq);
+	WRITE_ONCE(evd->cq, cq);
 	spin_unlock_bh(&evd->lock);
 	/* The poller, or dat_evd_arm(), may be about to arm the old CQ. */
 	synchronize_rcu();
-	ib_destroy_cq(cq);
+	ib_destroy_cq(old);
 	dat_object_uncharge(&evd->obj, before);
 	return DAT_SUCCESS;
 }
 
 static u32 max_cqe(struct dat_evd *evd)
 {
-	return dat_limit(dat_ia_ibdev(evd->obj.ia)->attrs.max_cqe);
+	return dat_dev_max_cqe(dat_ia_ibdev(evd->obj.ia));
 }
 
 /* CQ entries for an EVD of @qlen events. */
 static u32 cqe_for(struct dat_evd *evd, DAT_COUNT qlen)
 {
-	return min(dat_evd_cq_size(qlen), max_cqe(evd));
+	return min(dat_evd_cq_size(evd, qlen), max_cqe(evd));
 }
 
 /**
@@ -137,9 +138,41 @@ DAT_RETURN dat_evd_cq_create(struct dat_evd *evd, u32 completions)
 	return ret;
 }
 
+/* Returns whether there was a CQ to detach. */
+static bool detach_cq(struct dat_evd *evd)
+{
+	lockdep_assert_held(&evd->size_lock);
+	if (!evd->cq)
+		return false;
+	dat_evd_collect(evd);
+	dat_poll_disable(&evd->poll);
+	evd->detached_cq = evd->cq;
+	spin_lock_bh(&evd->lock);
+	WRITE_ONCE(evd->cq, NULL);
+	spin_unlock_bh(&evd->lock);
+	return true;
+}
+
+/**
+ * dat_evd_cq_detach - detach the CQ of an EVD, if it has one
+ * @evd: the EVD, which no EP feeds any more
+ *
+ * After an RCU grace period the CQ is no longer used, and dat_evd_cq_destroy() destroys it without
+ * waiting. Calls that resize the EVD may still be running.
+ *
+ * Context: process, may sleep.
+ */
+void dat_evd_cq_detach(struct dat_evd *evd)
+{
+	mutex_lock(&evd->size_lock);
+	detach_cq(evd);
+	mutex_unlock(&evd->size_lock);
+}
+
 /**
  * dat_evd_cq_destroy - destroy the CQ of an EVD, if it has one
- * @evd: the EVD, which no EP feeds any more
+ * @evd: the EVD, which no EP feeds any more; if dat_evd_cq_detach() was called for it, an
+ *	RCU grace period ago
  *
  * Calls that resize the EVD may still be running.
  *
@@ -147,24 +180,17 @@ DAT_RETURN dat_evd_cq_create(struct dat_evd *evd, u32 completions)
  */
 void dat_evd_cq_destroy(struct dat_evd *evd)
 {
-	struct ib_cq *cq;
-
 	mutex_lock(&evd->size_lock);
-	cq = evd->cq;
-	if (!cq)
-		goto unlock;
-	dat_evd_collect(evd);
-	dat_poll_disable(&evd->poll);
-	spin_lock_bh(&evd->lock);
-	evd->cq = NULL;
-	spin_unlock_bh(&evd->lock);
 	/* The poller may have finished and be about to arm the CQ. */
-	synchronize_rcu();
-	ib_destroy_cq(cq);
-	dat_object_uncharge(&evd->obj, evd->cq_bytes);
-	irq_work_sync(&evd->irq_work);
-	dat_evd_schedule_upcall(evd);
-unlock:
+	if (detach_cq(evd))
+		synchronize_rcu();
+	if (evd->detached_cq) {
+		ib_destroy_cq(evd->detached_cq);
+		evd->detached_cq = NULL;
+		dat_object_uncharge(&evd->obj, evd->cq_bytes);
+		irq_work_sync(&evd->irq_work);
+		dat_evd_schedule_upcall(evd);
+	}
 	mutex_unlock(&evd->size_lock);
 }
 

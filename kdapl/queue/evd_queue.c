@@ -16,7 +16,15 @@
 static bool ring_is_full(const struct dat_evd *evd)
 {
 	return READ_ONCE(evd->tail) - READ_ONCE(evd->head) >
-	       evd->mask - evd->spare;
+	       READ_ONCE(evd->mask) - evd->spare;
+}
+
+static void ring_add(struct dat_evd *evd, const struct dat_evd_entry *entry)
+{
+	evd->ring[evd->tail & evd->mask] = *entry;
+	WRITE_ONCE(evd->tail, evd->tail + 1);
+	if (!entry->unsignalled)
+		WRITE_ONCE(evd->notify, evd->notify + 1);
 }
 
 /*
@@ -41,8 +49,7 @@ static void ring_overflow(struct dat_evd *evd)
 		dat_evd_overflow(evd);
 		return;
 	}
-	evd->ring[evd->tail++ & evd->mask] = entry;
-	evd->notify++;
+	ring_add(evd, &entry);
 }
 
 static bool ring_push(struct dat_evd *evd, const struct dat_evd_entry *entry)
@@ -52,9 +59,7 @@ static bool ring_push(struct dat_evd *evd, const struct dat_evd_entry *entry)
 		ring_overflow(evd);
 		return false;
 	}
-	evd->ring[evd->tail++ & evd->mask] = *entry;
-	if (!entry->unsignalled)
-		evd->notify++;
+	ring_add(evd, entry);
 	if (unlikely(entry->shared))
 		dat_srq_ringed(entry, 1);
 	return true;
@@ -65,10 +70,11 @@ static bool ring_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
 	lockdep_assert_held(&evd->lock);
 	if (evd->head == evd->tail)
 		return false;
-	*entry = evd->ring[evd->head++ & evd->mask];
+	*entry = evd->ring[evd->head & evd->mask];
+	WRITE_ONCE(evd->head, evd->head + 1);
 	evd->overflown = false;
 	if (!entry->unsignalled)
-		evd->notify--;
+		WRITE_ONCE(evd->notify, evd->notify - 1);
 	if (unlikely(entry->shared))
 		dat_srq_ringed(entry, -1);
 	return true;
@@ -79,20 +85,38 @@ static u32 cq_poll(struct dat_evd *evd, u32 max)
 {
 	int num = ib_poll_cq(evd->cq, max, evd->wcs);
 
-	evd->next_wc = 0;
-	evd->end_wc = num > 0 ? num : 0;
+	WRITE_ONCE(evd->next_wc, 0);
+	WRITE_ONCE(evd->end_wc, num > 0 ? num : 0);
 	return evd->end_wc;
 }
 
-/* Takes the next completion with an event. Hot path of every DTO. */
+/* Takes the next completion of the last poll. */
+static __always_inline const struct ib_wc *next_wc(struct dat_evd *evd)
+{
+	const struct ib_wc *wc = &evd->wcs[evd->next_wc];
+
+	WRITE_ONCE(evd->next_wc, evd->next_wc + 1);
+	return wc;
+}
+
+/*
+ * Takes the next completion with an event. Hot path of every DTO. Completions without an event
+ * may arrive as fast as they are taken. The function takes no more of them than can have been
+ * in the CQ when it was called.
+ */
 static __always_inline bool cq_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
 {
+	u32 skipped = 0;
+
 	lockdep_assert_held(&evd->lock);
 	if (unlikely(!evd->cq))
 		return false;
-	while (evd->next_wc != evd->end_wc || cq_poll(evd, 1))
-		if (dat_dto_complete(&evd->wcs[evd->next_wc++], entry))
+	while (evd->next_wc != evd->end_wc || cq_poll(evd, 1)) {
+		if (dat_dto_complete(next_wc(evd), entry))
 			return true;
+		if (unlikely(++skipped > evd->cq->cqe + DAT_EVD_BATCH))
+			return false;
+	}
 	return false;
 }
 
@@ -117,6 +141,20 @@ static bool cq_to_ring(struct dat_evd *evd)
 
 	return !ring_is_full(evd) && cq_pop(evd, &entry) &&
 	       ring_push(evd, &entry);
+}
+
+/**
+ * dat_evd_has_events - is an event queued, in the ring or in the CQ?
+ * @evd: the EVD
+ *
+ * An event in the CQ moves to the ring.
+ *
+ * Context: process or softirq; the caller holds evd->lock.
+ * Return: true if so.
+ */
+bool dat_evd_has_events(struct dat_evd *evd)
+{
+	return evd->head != evd->tail || cq_to_ring(evd);
 }
 
 /**
@@ -174,7 +212,7 @@ bool dat_evd_post_unless_full(struct dat_evd *evd, DAT_EVENT_NUMBER number,
 }
 
 /* Events moved in one critical section, with bottom halves off for about 10 us. */
-#define SWAP_BATCH	256
+#define SWAP_BATCH	256U
 
 /*
  * Copies up to SWAP_BATCH queued events to their place in a ring of @entries entries,
@@ -239,7 +277,7 @@ struct dat_evd_entry *dat_evd_swap_ring(struct dat_evd *evd,
 		spin_lock_bh(&evd->lock);
 	}
 	swap(evd->ring, ring);
-	evd->mask = entries - 1;
+	WRITE_ONCE(evd->mask, entries - 1);
 	evd->qlen = qlen;
 unlock:
 	spin_unlock_bh(&evd->lock);
@@ -275,21 +313,42 @@ void dat_evd_collect(struct dat_evd *evd)
 	dat_evd_schedule_upcall(evd);
 }
 
+/* Processes up to @max completions. Returns false if the CQ was empty. */
+static bool drain_some(struct dat_evd *evd, u32 max)
+{
+	struct dat_evd_entry entry;
+	bool more = true;
+
+	spin_lock_bh(&evd->lock);
+	while (max-- && more) {
+		more = cq_pop(evd, &entry);
+		if (more)
+			ring_push(evd, &entry);
+	}
+	spin_unlock_bh(&evd->lock);
+	return more;
+}
+
 /**
- * dat_evd_drain - process all completions in the CQ
+ * dat_evd_drain - process the completions that are in the CQ
  * @evd: the EVD
  *
+ * Other EPs may complete as fast as the function works. It ends when it has processed as many
+ * as can have been there when it was called.
+ *
  * Events without room in the ring are lost, and reported as an overflow.
- * Context: process.
+ * Context: process, may sleep.
  */
 void dat_evd_drain(struct dat_evd *evd)
 {
-	struct dat_evd_entry entry;
+	struct ib_cq *cq = READ_ONCE(evd->cq);
+	u32 left = cq ? cq->cqe + DAT_EVD_BATCH : 0;
 
-	spin_lock_bh(&evd->lock);
-	while (cq_pop(evd, &entry))
-		ring_push(evd, &entry);
-	spin_unlock_bh(&evd->lock);
+	might_sleep();
+	while (left && drain_some(evd, min(left, SWAP_BATCH))) {
+		left -= min(left, SWAP_BATCH);
+		cond_resched();
+	}
 	dat_evd_schedule_upcall(evd);
 }
 
@@ -335,8 +394,29 @@ DAT_RETURN kdapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	rcu_read_unlock_bh();
 	if (likely(popped))
 		return DAT_SUCCESS;
-	return obj ? DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE) :
+	/* Without a class: consumers compare with the bare value. */
+	return obj ? DAT_QUEUE_EMPTY :
 		     DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+}
+
+/* Passes the next completions to evd->completion, as long as they are plain ones. */
+static int take_completions(struct dat_evd *evd, bool *drained)
+{
+	struct dat_completion completion;
+	int num = 0;
+
+	/* Drop the rest of the last poll of a destroyed CQ, as cq_pop() does. */
+	if (unlikely(!evd->cq))
+		return 0;
+	if (evd->next_wc == evd->end_wc && !*drained)
+		*drained = cq_poll(evd, DAT_EVD_BATCH) < DAT_EVD_BATCH;
+	while (evd->next_wc != evd->end_wc &&
+	       dat_dto_complete_plain(&evd->wcs[evd->next_wc], &completion)) {
+		next_wc(evd);
+		evd->completion(evd->upcall.instance_data, &completion);
+		num++;
+	}
+	return num;
 }
 
 /**
@@ -346,6 +426,7 @@ DAT_RETURN kdapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
  * @upcall: out: function to call
  * @more: out: true if another event is known to follow
  * @drained: in, out: true if the last poll emptied the CQ; false at the first call
+ * @taken: out: number of completions that evd->completion took, in front of the event
  *
  * Unsignalled events wait until an event arrives that notifies.
  *
@@ -354,19 +435,25 @@ DAT_RETURN kdapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
  */
 bool dat_evd_pop_for_upcall(struct dat_evd *evd, struct dat_evd_entry *entry,
 			    DAT_UPCALL_OBJECT *upcall, bool *more,
-			    bool *drained)
+			    bool *drained, int *taken)
 {
 	bool ok = false;
 
+	*taken = 0;
 	spin_lock_bh(&evd->lock);
 	if (!dat_evd_makes_upcalls(evd))
 		goto unlock;
 	*upcall = evd->upcall;
 	if (evd->deliver_unsignalled) {
 		ok = ring_pop(evd, entry) || cq_pop(evd, entry);
-		evd->deliver_unsignalled = ok;
+		WRITE_ONCE(evd->deliver_unsignalled, ok);
 	} else if (likely(evd->head == evd->tail)) {
 		/* The common case: bypass the ring. */
+		if (evd->completion) {
+			*taken = take_completions(evd, drained);
+			if (*taken && evd->next_wc == evd->end_wc)
+				goto unlock;
+		}
 		if (!cq_pop_batch(evd, entry, drained))
 			goto unlock;
 		ok = !entry->unsignalled;

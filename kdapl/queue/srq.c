@@ -31,11 +31,12 @@ u32 dat_srq_max_dtos(const struct ib_device *ibdev)
 {
 	const struct ib_device_attr *attr = &ibdev->attrs;
 
-	if (!ibdev->ops.create_srq || !dat_limit(attr->max_srq) ||
+	if (dat_dev_quirks(ibdev) & DAT_QUIRK_NO_SRQ ||
+	    !ibdev->ops.create_srq || !dat_limit(attr->max_srq) ||
 	    !dat_limit(attr->max_srq_sge))
 		return 0;
-	return min3(dat_limit(attr->max_srq_wr), dat_limit(attr->max_cqe),
-		    DAT_MAX_EVD_QLEN);
+	return min3((u32)dat_limit(attr->max_srq_wr), dat_dev_max_cqe(ibdev),
+		    (u32)DAT_MAX_EVD_QLEN);
 }
 
 /**
@@ -201,6 +202,7 @@ static DAT_RETURN srq_make(struct dat_srq *srq)
 static void arm_lw(struct dat_srq *srq, u32 low_watermark)
 {
 	struct ib_srq_attr attr = { .srq_limit = low_watermark };
+	bool is_below;
 
 	lockdep_assert_held(&srq->mutex);
 	WRITE_ONCE(srq->low_watermark, low_watermark);
@@ -211,7 +213,10 @@ static void arm_lw(struct dat_srq *srq, u32 low_watermark)
 	if (!srq->forgetful)
 		ib_modify_srq(srq->srq, &attr, IB_SRQ_LIMIT);
 	dat_srq_collect(srq);
-	if (READ_ONCE(srq->num_posted) < low_watermark)
+	spin_lock_bh(&srq->wq.lock);
+	is_below = srq->num_posted < low_watermark;
+	spin_unlock_bh(&srq->wq.lock);
+	if (is_below)
 		dat_srq_raise(srq, DAT_SRQ_LW_REACHED);
 }
 

@@ -42,7 +42,8 @@ int dat_srq_add_slots(struct dat_srq *srq, u32 num)
 	spin_lock_bh(&srq->wq.lock);
 	chunk->next = srq->chunks;
 	srq->chunks = chunk;
-	srq->num_slots += num;
+	/* dat_srq_arm_limit() reads it without the lock. */
+	WRITE_ONCE(srq->num_slots, srq->num_slots + num);
 	for (i = 0; i < num; i++)
 		list_add_tail(&chunk->slots[i].node, &srq->free);
 	spin_unlock_bh(&srq->wq.lock);

@@ -58,15 +58,19 @@ static int evd_upcalls(struct dat_evd *evd, int max)
 	DAT_UPCALL_OBJECT upcall;
 	bool more, drained = false;
 	DAT_EVENT event;
-	int done;
+	int done, taken;
+	bool popped;
 
-	for (done = 0; done < max; done++) {
+	for (done = 0; done < max; done += taken + popped) {
 		/* rearm() arms the CQ, so later completions cause an interrupt. */
 		if (drained && likely(!dat_evd_upcall_pending(evd)))
 			break;
-		if (!dat_evd_pop_for_upcall(evd, &entry, &upcall, &more,
-					    &drained))
+		popped = dat_evd_pop_for_upcall(evd, &entry, &upcall, &more,
+						&drained, &taken);
+		if (!popped && !taken)
 			break;
+		if (!popped)
+			continue;
 		if (unlikely(READ_ONCE(evd->policy) == DAT_UPCALL_MANY) && more)
 			evd_call_helper(evd);
 		dat_evd_event(&entry, evd->obj.handle, &event);
@@ -227,10 +231,10 @@ void dat_evd_arm(struct dat_evd *evd)
 void dat_evd_add_stream(struct dat_evd *evd, bool solicited)
 {
 	spin_lock_bh(&evd->lock);
-	evd->solicited += solicited;
-	evd->streams++;
+	WRITE_ONCE(evd->solicited, evd->solicited + solicited);
+	WRITE_ONCE(evd->streams, evd->streams + 1);
 	spin_unlock_bh(&evd->lock);
-	if (evd->cq && dat_evd_makes_upcalls(evd))
+	if (READ_ONCE(evd->cq) && dat_evd_makes_upcalls(evd))
 		dat_evd_arm(evd);
 }
 
@@ -244,8 +248,8 @@ void dat_evd_add_stream(struct dat_evd *evd, bool solicited)
 void dat_evd_remove_stream(struct dat_evd *evd, bool solicited)
 {
 	spin_lock_bh(&evd->lock);
-	evd->streams--;
-	evd->solicited -= solicited;
+	WRITE_ONCE(evd->streams, evd->streams - 1);
+	WRITE_ONCE(evd->solicited, evd->solicited - solicited);
 	spin_unlock_bh(&evd->lock);
 }
 
@@ -260,7 +264,7 @@ void dat_evd_remove_stream(struct dat_evd *evd, bool solicited)
 void dat_evd_watch(struct dat_evd *evd)
 {
 	spin_lock_bh(&evd->lock);
-	evd->watchers++;
+	WRITE_ONCE(evd->watchers, evd->watchers + 1);
 	if (evd->cq)
 		dat_poll_sched(&evd->poll);
 	spin_unlock_bh(&evd->lock);
@@ -275,7 +279,7 @@ void dat_evd_watch(struct dat_evd *evd)
 void dat_evd_unwatch(struct dat_evd *evd)
 {
 	spin_lock_bh(&evd->lock);
-	evd->watchers--;
+	WRITE_ONCE(evd->watchers, evd->watchers - 1);
 	spin_unlock_bh(&evd->lock);
 }
 
@@ -328,7 +332,7 @@ static void evd_wait_for_upcalls(struct dat_evd *evd)
 {
 	if (is_upcall_of(evd))
 		return;
-	if (evd->cq) {
+	if (READ_ONCE(evd->cq)) {
 		dat_poll_disable(&evd->poll);
 		dat_poll_enable(&evd->poll);
 		/*
@@ -351,26 +355,55 @@ static void evd_wait_for_upcalls(struct dat_evd *evd)
 void dat_evd_upcall_stop(struct dat_evd *evd)
 {
 	spin_lock_bh(&evd->lock);
-	evd->policy = DAT_UPCALL_DISABLE;
+	WRITE_ONCE(evd->policy, DAT_UPCALL_DISABLE);
 	spin_unlock_bh(&evd->lock);
 	evd_wait_for_upcalls(evd);
 }
 
+/*
+ * Runs the upcalls of what the ring and the CQ hold, in place of the poller, which may wait
+ * for ksoftirqd. No more than can be there: a steady stream of events would never end. Under
+ * size_lock, because dat_evd_cq_destroy() disables the poller for good.
+ */
+static void evd_flush_poller(struct dat_evd *evd)
+{
+	u32 left, done;
+
+	mutex_lock(&evd->size_lock);
+	if (!evd->cq)
+		goto unlock;
+	dat_poll_disable(&evd->poll);
+	for (left = evd->cq->cqe + evd->mask + 1; left; left -= done) {
+		local_bh_disable();
+		done = evd_upcalls(evd, min_t(u32, left, UPCALL_BUDGET));
+		local_bh_enable();
+		if (!done)
+			break;
+		cond_resched();
+	}
+	dat_poll_enable(&evd->poll);
+	/* An interrupt of the CQ meanwhile has scheduled nothing. The softirq runs here. */
+	local_bh_disable();
+	dat_poll_sched(&evd->poll);
+	local_bh_enable();
+unlock:
+	mutex_unlock(&evd->size_lock);
+}
+
 /**
  * dat_evd_flush_upcalls - wait for the upcalls of all queued events
- * @evd_handle: the EVD; it must take no completions of DTOs or binds
+ * @evd_handle: the EVD
  *
  * When the call returns, the upcalls of all events that were queued before the call have
- * returned, if the EVD has upcalls. In an upcall the call does not wait. It also works
- * after the device is removed. Extension of kdapl, in no specification.
+ * returned, if the EVD has upcalls and none of the events is unsignalled. In an upcall the
+ * call does not wait. It also works after the device is removed. Extension of kdapl, in no
+ * specification.
  *
  * Context: process, may sleep; the caller holds no lock that upcalls take.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_MODEL_NOT_SUPPORTED (the EVD takes
- * completions, whose upcalls come from softirq).
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
  */
 DAT_RETURN dat_evd_flush_upcalls(DAT_EVD_HANDLE evd_handle)
 {
-	DAT_RETURN ret = DAT_SUCCESS;
 	struct dat_object *obj;
 	struct dat_evd *evd;
 	unsigned int i;
@@ -380,9 +413,9 @@ DAT_RETURN dat_evd_flush_upcalls(DAT_EVD_HANDLE evd_handle)
 	if (!obj)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	evd = to_evd(obj);
-	if (evd->flags & DAT_EVD_CQ_FLAGS) {
-		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	} else if (!dat_evd_in_upcall()) {
+	if (!dat_evd_in_upcall()) {
+		if (dat_evd_makes_upcalls(evd))
+			evd_flush_poller(evd);
 		/* Not until works is 0: a steady stream of events would never end. */
 		flush_work(&evd->work);
 		/* No event was left for @work: the helpers have the remaining ones. */
@@ -390,9 +423,37 @@ DAT_RETURN dat_evd_flush_upcalls(DAT_EVD_HANDLE evd_handle)
 			flush_work(&evd->helpers[i].work);
 	}
 	dat_object_put(obj);
-	return ret;
+	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_GPL(dat_evd_flush_upcalls);
+
+/**
+ * dat_evd_set_completion - let a function take completions instead of the upcall
+ * @evd_handle: the EVD, which no EP feeds yet
+ * @func: the function
+ *
+ * The function takes completions of DTOs that have succeeded, in their order, when an upcall
+ * would be due. It saves the event, and the look-up of the EP's context. The upcall still
+ * gets all other events, and completions that kdapl has to look at more closely. Extension
+ * of kdapl, in no specification.
+ *
+ * Context: any; does not sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN dat_evd_set_completion(DAT_EVD_HANDLE evd_handle, DAT_COMPLETION_FUNC func)
+{
+	struct dat_object *obj;
+
+	obj = dat_object_get(evd_handle, DAT_HANDLE_TYPE_EVD);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	spin_lock_bh(&to_evd(obj)->lock);
+	to_evd(obj)->completion = func;
+	spin_unlock_bh(&to_evd(obj)->lock);
+	dat_object_put(obj);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_evd_set_completion);
 
 /**
  * dat_evd_check_upcall - check the upcall parameters of an EVD
@@ -429,7 +490,10 @@ DAT_RETURN dat_evd_check_upcall(DAT_UPCALL_POLICY policy,
 
 /*
  * If the EVD had upcalls before, an event may have arrived while they were stopped, and
- * its interrupt had no effect. So schedule a check.
+ * its interrupt had no effect. So schedule a check. It may run late: an unsignalled event
+ * that arrives until then must not be taken for a queued one.
+ *
+ * Returns the use of the EVD before an upcall can run: the first may free the EVD.
  */
 static void evd_set_upcall(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 			   const DAT_UPCALL_OBJECT *upcall,
@@ -437,13 +501,15 @@ static void evd_set_upcall(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 {
 	spin_lock_bh(&evd->lock);
 	evd->upcall = *upcall;
-	evd->policy = policy;
-	evd->deliver_unsignalled = flag == DAT_UPCALL_INVOC_ANY;
+	WRITE_ONCE(evd->policy, policy);
+	WRITE_ONCE(evd->deliver_unsignalled,
+		   flag == DAT_UPCALL_INVOC_ANY && dat_evd_has_events(evd));
+	dat_object_use_put(&evd->obj);
 	spin_unlock_bh(&evd->lock);
 	/* An armed CQ may not interrupt for completions that it already has. */
 	if (flag == DAT_UPCALL_INVOC_ANY || were_upcalls)
 		dat_evd_schedule_upcall(evd);
-	else if (evd->cq)
+	else if (READ_ONCE(evd->cq))
 		dat_evd_arm(evd);
 }
 
@@ -451,7 +517,7 @@ static void evd_set_upcall(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 static void evd_forget_upcall(struct dat_evd *evd)
 {
 	spin_lock_bh(&evd->lock);
-	evd->policy = DAT_UPCALL_DISABLE;
+	WRITE_ONCE(evd->policy, DAT_UPCALL_DISABLE);
 	evd->upcall = DAT_UPCALL_NULL;
 	spin_unlock_bh(&evd->lock);
 }
@@ -465,7 +531,7 @@ static DAT_RETURN evd_disable_upcall(DAT_EVD_HANDLE evd_handle)
 	if (!obj)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	spin_lock_bh(&to_evd(obj)->lock);
-	to_evd(obj)->policy = DAT_UPCALL_DISABLE;
+	WRITE_ONCE(to_evd(obj)->policy, DAT_UPCALL_DISABLE);
 	spin_unlock_bh(&to_evd(obj)->lock);
 	dat_object_put(obj);
 	return DAT_SUCCESS;
@@ -517,7 +583,7 @@ DAT_RETURN kdapl_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 	if (!obj)
 		return ret;
 	evd = to_evd(obj);
-	/* The use keeps kdapl_evd_free() from running before upcalls are started. */
+	/* The use keeps kdapl_evd_free() from running before the policy is set. */
 	if (!dat_object_use_get(obj)) {
 		dat_object_put_live(obj);
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
@@ -529,19 +595,20 @@ DAT_RETURN kdapl_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 	ret = dat_evd_check_upcall(upcall_policy, &wanted, DAT_INVALID_ARG2,
 				   DAT_INVALID_ARG3);
 	if (ret)
-		goto leave;
+		goto unuse;
 
 	were_upcalls = dat_evd_makes_upcalls(evd);
 	/* Do not stop upcalls if only the delivery of queued events changes. */
-	if (upcall || upcall_policy != evd->policy)
+	if (upcall || upcall_policy != READ_ONCE(evd->policy))
 		dat_evd_upcall_stop(evd);
-	if (upcall_policy == DAT_UPCALL_TEARDOWN)
-		evd_forget_upcall(evd);
-	else
-		evd_set_upcall(evd, upcall_policy, &wanted, upcall_flag,
-			       were_upcalls);
-leave:
+	if (upcall_policy != DAT_UPCALL_TEARDOWN) {
+		evd_set_upcall(evd, upcall_policy, &wanted, upcall_flag, were_upcalls);
+		goto leave;
+	}
+	evd_forget_upcall(evd);
+unuse:
 	dat_object_use_put(obj);
+leave:
 	dat_object_put_live(obj);
 	return ret;
 }

@@ -25,6 +25,15 @@
  * the numbers of DAT 2.0. Output fields are valid only when @result is DAT_SUCCESS
  * (0), or where a comment states otherwise.
  *
+ * io_uring
+ *
+ * DAT_DEV_POST, DAT_DEV_EVD_WAIT and DAT_DEV_CNO_WAIT can also be requests of
+ * io_uring(7): IORING_OP_URING_CMD with the number of the ioctl in cmd_op and struct
+ * dat_dev_uring in cmd. The result of the request is 0 or a negative errno of the
+ * list above, and EOPNOTSUPP for any other ioctl. The structure must stay where it is
+ * until the request completes. A wait that is cancelled carries DAT_INTERRUPTED_CALL
+ * in @result, or the request ends with ECANCELED.
+ *
  * Handles are small numbers that belong to the open file, never 0. Constants
  * (flags, masks, states, event numbers) have the values of DAT.
  */
@@ -103,6 +112,16 @@ enum {
 	DAT_DEV_CMD_CSP_QUERY,
 	DAT_DEV_CMD_CSP_FREE,
 	DAT_DEV_CMD_EP_COMMON_CONNECT,
+};
+
+/**
+ * struct dat_dev_uring - an ioctl as a request of io_uring(7)
+ * @argument: address of the structure of the ioctl
+ * @__reserved: must be 0
+ */
+struct dat_dev_uring {
+	__u64 argument;
+	__u64 __reserved;
 };
 
 /**
@@ -197,6 +216,13 @@ struct dat_dev_addr {
  * All other fields are out. Each has the meaning of the field of DAT_IA_ATTR or
  * DAT_PROVIDER_ATTR with the same name. In @evd_merging, bit 6 * row + column is set
  * if the two event streams may share an EVD. @extensions is DAT_DEV_EXT_*.
+ *
+ * The named attributes are pairs of strings, a name and its value, each with its null
+ * byte. The kernel writes those pairs that fit.
+ *
+ * @named_attrs: in: address of a buffer for the named attributes
+ * @named_attrs_size: in: bytes of the buffer, may be 0; out: bytes of all pairs
+ * @__reserved2: 0
  */
 struct dat_dev_ia_query {
 	__u32 size;
@@ -250,6 +276,9 @@ struct dat_dev_ia_query {
 	__u32 rdma_write_for_rdma_read_req;
 	__u32 extensions;
 	__u32 __reserved;
+	__u64 named_attrs;
+	__u32 named_attrs_size;
+	__u32 __reserved2;
 };
 
 /* @extensions: InfiniBand extensions that the IA supports */
@@ -346,6 +375,9 @@ struct dat_dev_event {
 
 /* Event number of completions of DAT_DEV_RDMA_WRITE_IMMED and atomic operations */
 #define DAT_DEV_IB_DTO_EVENT	0x40000
+
+/* @operation of a receive that took the immediate data of an RDMA Write */
+#define DAT_DEV_RECV_IMMED	9
 
 #define DAT_DEV_EVENT_TRUNCATED	1	/* private data of a CR was truncated */
 
@@ -595,15 +627,22 @@ struct dat_dev_fd {
 
 /**
  * struct dat_dev_evd_wait - wait until the ring holds @threshold events
- * @size: sizeof(struct dat_dev_evd_wait)
+ * @size: sizeof(struct dat_dev_evd_wait); the first version ended before @dtos
  * @result: out: DAT_SUCCESS, DAT_TIMEOUT_EXPIRED, DAT_INTERRUPTED_CALL (a
  *	signal), DAT_ABORT (the EVD or IA has been freed), DAT_INVALID_STATE (another
  *	thread waits, or the EVD is unwaitable), DAT_INVALID_PARAMETER,
- *	DAT_INVALID_HANDLE
+ *	DAT_INVALID_HANDLE; if not all of @dtos were posted, the result of the one that
+ *	failed, and the call does not wait
  * @evd: the EVD
  * @timeout: microseconds, ~0 for no limit
  * @threshold: number of events, at least 1, at most the EVD's queue length
  * @__reserved: 0
+ * @dtos: address of an array of struct dat_dev_dto, which are posted before the wait as
+ *	DAT_DEV_POST posts them; nothing is posted to wait on an EVD that does not exist
+ * @num_dtos: entries of that array; 0: nothing is posted
+ * @dto_size: sizeof(struct dat_dev_dto)
+ * @posted: out: number of posted DTOs
+ * @__reserved2: 0
  *
  * DAT_DEV_EVD_PULL takes the same structure and uses only @evd. It moves
  * events that came without notification (DAT_COMPLETION_UNSIGNALLED_FLAG)
@@ -616,6 +655,11 @@ struct dat_dev_evd_wait {
 	__u32 timeout;
 	__u32 threshold;
 	__u32 __reserved;
+	__u64 dtos;
+	__u32 num_dtos;
+	__u32 dto_size;
+	__u32 posted;
+	__u32 __reserved2;
 };
 
 #define DAT_DEV_EVD_WAIT _IO(DAT_DEV_TYPE, DAT_DEV_CMD_EVD_WAIT)

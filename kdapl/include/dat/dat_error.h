@@ -21,8 +21,6 @@ typedef DAT_UINT32 DAT_RETURN;
 #define DAT_IS_WARNING(status)	((DAT_UINT32)(status) & DAT_CLASS_WARNING)
 #define DAT_GET_TYPE(status)	((DAT_UINT32)(status) & DAT_TYPE_MASK)
 #define DAT_GET_SUBTYPE(status)	((DAT_UINT32)(status) & DAT_SUBTYPE_MASK)
-#define DAT_ERROR(type, subtype) \
-	((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
 
 /* The types, shifted into place; see dat_errors.def */
 typedef enum dat_return_type {

@@ -131,9 +131,10 @@ struct sg_table;
  *		at a page boundary, and all except the last end at one. No segment
  *		is longer than ib_dma_max_seg_size() of the device. Until after
  *		dat_lmr_free() the table belongs to the LMR, which maps it for the
- *		device. NULL with @pages; dat_lmr_fmr() accepts @pages only
+ *		device. dat_lmr_fmr() only reads it: the table of a block request
+ *		can be registered as it is. NULL with @pages
  * @is_whole:	the caller guarantees that the segments of @table meet these
- *		conditions; kdapl does not check them
+ *		conditions; dat_lmr_kcreate() does not check them
  * @first_offset: bytes before the region in the first page
  * @virtual_address: the address that triplets use for the first byte; never
  *		dereferenced, unless @is_user. Its offset within a page must be
@@ -145,7 +146,8 @@ struct sg_table;
  * @uncharge:	called before ib_reg_user_mr(), so that a caller that has charged
  *		the process already can uncharge it; may be NULL
  *
- * The length argument of dat_lmr_kcreate() is the length of the region.
+ * The length argument of dat_lmr_kcreate() is the length of the region. dat_lmr_fmr() has
+ * no such argument: its region ends with the last page, or where @table ends.
  */
 struct dat_platform_region {
 	struct page	**pages;
@@ -353,44 +355,6 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle,
 				 const DAT_UPCALL_OBJECT *upcall,
 				 DAT_UPCALL_FLAG upcall_flag);
 
-/* Not in the specification */
-
-DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle);
-DAT_RETURN dat_evd_flush_upcalls(DAT_EVD_HANDLE evd_handle);
-DAT_RETURN dat_rmr_renew(DAT_RMR_HANDLE rmr_handle);
-DAT_RETURN dat_ia_max_user_lmr(DAT_IA_HANDLE ia_handle, DAT_VLEN *max_length);
-
-struct dat_account;
-
-/**
- * struct dat_account_ops - operations of an account
- * @charge: charge the account for bytes that kdapl and the device are about to
- *	allocate; false rejects the allocation. Any context, must not sleep.
- * @uncharge: uncharge bytes that have been freed. Any context, must not sleep.
- * @get: take a reference. Process context.
- * @put: drop a reference. Any context, must not sleep.
- */
-struct dat_account_ops {
-	bool (*charge)(struct dat_account *account, size_t bytes);
-	void (*uncharge)(struct dat_account *account, size_t bytes);
-	void (*get)(struct dat_account *account);
-	void (*put)(struct dat_account *account);
-};
-
-/**
- * struct dat_account - account for the memory of an IA's objects
- * @ops: operations of the account
- *
- * Embedded in a structure of the consumer.
- */
-struct dat_account {
-	const struct dat_account_ops *ops;
-};
-
-DAT_RETURN dat_ia_set_account(DAT_IA_HANDLE ia_handle,
-			      struct dat_account *account);
-bool dat_account_charge(struct dat_account *account, size_t bytes);
-
 /*
  * Calls with the same name and different arguments in DAT 1.2 and DAT 2.0. DAT 2.0 adds
  * a va_type, and for a bind the handle of the LMR. The number of arguments selects the
@@ -414,15 +378,15 @@ dat_lmr_kcreate_1_2(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 			       registered_address);
 }
 
-#define DAT_10TH(a, b, c, d, e, f, g, h, i, tenth, ...)	tenth
-#define DAT_14TH(a, b, c, d, e, f, g, h, i, j, k, l, m, fourteenth, ...) \
+#define __dat_10th(a, b, c, d, e, f, g, h, i, tenth, ...)	tenth
+#define __dat_14th(a, b, c, d, e, f, g, h, i, j, k, l, m, fourteenth, ...) \
 	fourteenth
 
 #define dat_rmr_bind(...) \
-	DAT_10TH(__VA_ARGS__, dat_rmr_bind, 8, dat_rmr_bind_1_2, 6) \
+	__dat_10th(__VA_ARGS__, dat_rmr_bind, 8, dat_rmr_bind_1_2, 6) \
 		(__VA_ARGS__)
 #define dat_lmr_kcreate(...) \
-	DAT_14TH(__VA_ARGS__, dat_lmr_kcreate, dat_lmr_kcreate_1_2, 11) \
+	__dat_14th(__VA_ARGS__, dat_lmr_kcreate, dat_lmr_kcreate_1_2, 11) \
 		(__VA_ARGS__)
 
 #endif /* _KDAT_H_ */
