@@ -65,6 +65,7 @@ static const struct file_operations dat_fops = {
 	.unlocked_ioctl	= dat_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 	.mmap		= dat_uevd_mmap,
+	.uring_cmd	= dat_uring_cmd,
 };
 
 static struct miscdevice dat_miscdev = {

@@ -248,6 +248,7 @@ static const struct dat_account_ops account_ops = {
 	.uncharge = account_uncharge,
 	.get = account_get,
 	.put = account_put,
+	.renews = true,
 };
 
 /**

@@ -8,7 +8,7 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 
-#include <dat/kdat.h>
+#include <dat/kdat_linux.h>
 
 struct dat_charged_user;
 

@@ -7,6 +7,11 @@
 
 #include <linux/mm.h>
 #include <linux/version.h>
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+#include <linux/io_uring.h>
+#else
+#include <linux/io_uring/cmd.h>
+#endif
 
 /*
  * Before Linux 6.2 a read-only pin of untouched memory pins the zero page or the page
@@ -26,5 +31,15 @@ static inline void vm_flags_clear(struct vm_area_struct *vma,
 	vma->vm_flags &= ~flags;
 }
 #endif
+
+/* The bytes of a request that belong to the driver. The process may change them. */
+static inline const void *dat_uring_payload(const struct io_uring_cmd *cmd)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+	return cmd->cmd;
+#else
+	return cmd->sqe->cmd;
+#endif
+}
 
 #endif /* _CHARDEV_COMPAT_H */

@@ -4,6 +4,7 @@
  *
  * dat_uevd_upcall() is the upcall of every EVD of /dev/dat. It runs in process context
  * or softirq, replaces kernel handles by user handles and pushes the event to the ring.
+ * Most completions do not pass here: see dat_uevd_completion().
  */
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -33,9 +34,7 @@ static void bind_event_to_user(const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data,
 
 /*
  * The private data is copied here because the kernel frees it with the EP. Returns false
- * if the EP is freed: freeing the EP has ended this stream of events. An EVD that also
- * takes completions keeps such an event: it may have happened before the free, because
- * dat_ioctl_ep_free() cannot wait for softirq.
+ * if the EP is freed: freeing the EP has ended this stream of events.
  */
 static bool connection_event_to_user(struct dat_uevd *evd,
 				     const DAT_CONNECTION_EVENT_DATA *data,
@@ -52,13 +51,14 @@ static bool connection_event_to_user(struct dat_uevd *evd,
 		u32 len = min_t(u32, data->private_data_size,
 				sizeof(ep->private_data));
 
+		spin_lock_bh(&ep->lock);
 		memcpy(ep->private_data, data->private_data, len);
 		ep->private_data_len = len;
+		spin_unlock_bh(&ep->lock);
 		event->length = len;
 	}
 	rcu_read_unlock();
-	return event->handle ||
-	       evd->flags & (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+	return event->handle;
 }
 
 struct reject_work {
@@ -161,6 +161,7 @@ void dat_uevd_upcall(DAT_PVOID instance_data, const DAT_EVENT *kevent,
 	switch ((u32)kevent->event_number) {
 	case DAT_IB_DTO_EVENT:
 		BUILD_BUG_ON(DAT_DEV_IB_DTO_EVENT != DAT_IB_DTO_EVENT);
+		BUILD_BUG_ON(DAT_DEV_RECV_IMMED != DAT_IB_DTO_RECV_IMMED);
 		fallthrough;
 	case DAT_DTO_COMPLETION_EVENT:
 		dto_event_to_user(&data->dto_completion_event_data, &event);

@@ -16,9 +16,9 @@
 #include <linux/string.h>
 #include <linux/xarray.h>
 
-#include <dat/kdat.h>
 #include <linux/dat.h>
 
+#include "base/error.h"
 #include "lookup_cache.h"
 
 struct dat_ucharge;
@@ -26,6 +26,7 @@ struct dat_uevd;
 struct dat_uia;
 struct dat_ushare;
 struct file;
+struct io_uring_cmd;
 
 /**
  * struct dat_file - an open /dev/dat
@@ -100,11 +101,13 @@ struct dat_uia {
 /**
  * struct dat_uep - an EP
  * @uobj: base object
+ * @lock: guards the fields below
  * @private_data_len: bytes of @private_data
  * @private_data: private data from the peer's accept or reject
  */
 struct dat_uep {
 	struct dat_uobj uobj;
+	spinlock_t lock;
 	u32 private_data_len;
 	u8 private_data[DAT_DEV_PRIVATE_DATA_MAX];
 };
@@ -186,6 +189,14 @@ static inline ktime_t dat_timeout_to_ktime(u32 usecs)
 					       ns_to_ktime((u64)usecs * NSEC_PER_USEC);
 }
 
+/* Microseconds of a timeout that are left, if it began at @start. */
+static inline u32 dat_timeout_left(u32 usecs, ktime_t start)
+{
+	s64 gone = ktime_us_delta(ktime_get(), start);
+
+	return usecs == U32_MAX ? usecs : usecs - (u32)min_t(s64, gone, usecs);
+}
+
 /**
  * dat_addr_to_user - convert an address to its ioctl form
  * @addr: the address; every family except IPv4 and IPv6 becomes AF_UNSPEC
@@ -214,22 +225,25 @@ typedef DAT_RETURN dat_ioctl_khandle_t(DAT_HANDLE khandle, void *arg);
 typedef int dat_ioctl_file_t(struct dat_file *file, void *arg);
 
 long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+int dat_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
 const char *dat_ioctl_name(unsigned int nr);
 
 dat_ioctl_file_t dat_ioctl_ia_open, dat_ioctl_ia_query, dat_ioctl_ia_list;
 dat_ioctl_file_t dat_ioctl_lmr_create, dat_ioctl_lmr_sync, dat_ioctl_post;
 dat_ioctl_file_t dat_ioctl_ep_modify, dat_ioctl_ep_dup_connect, dat_ioctl_evd_set;
+dat_ioctl_file_t dat_ioctl_evd_wait;
 
 dat_ioctl_uobj_t dat_ioctl_handle_query, dat_ioctl_context, dat_ioctl_fd;
 dat_ioctl_uobj_t dat_ioctl_ia_close, dat_ioctl_pz_create;
 dat_ioctl_uobj_t dat_ioctl_lmr_query, dat_ioctl_rmr_create, dat_ioctl_rmr_create_for_ep;
 dat_ioctl_uobj_t dat_ioctl_evd_create, dat_ioctl_evd_query, dat_ioctl_evd_resize;
-dat_ioctl_uobj_t dat_ioctl_evd_wait, dat_ioctl_evd_pull, dat_ioctl_evd_post_se;
+dat_ioctl_uobj_t dat_ioctl_evd_pull, dat_ioctl_evd_post_se;
 dat_ioctl_uobj_t dat_ioctl_evd_modify_cno, dat_ioctl_evd_free;
 dat_ioctl_uobj_t dat_ioctl_cno_create, dat_ioctl_cno_query, dat_ioctl_cno_wait;
 dat_ioctl_uobj_t dat_ioctl_cno_set_agent, dat_ioctl_cno_free;
 dat_ioctl_uobj_t dat_ioctl_psp_create, dat_ioctl_psp_create_any;
 dat_ioctl_uobj_t dat_ioctl_rsp_create, dat_ioctl_csp_create;
+dat_ioctl_uobj_t dat_ioctl_psp_free, dat_ioctl_rsp_free, dat_ioctl_csp_free;
 dat_ioctl_uobj_t dat_ioctl_cr_accept, dat_ioctl_cr_handoff;
 dat_ioctl_uobj_t dat_ioctl_cr_reject, dat_ioctl_cr_reject_with_data;
 dat_ioctl_uobj_t dat_ioctl_ep_create, dat_ioctl_ep_query, dat_ioctl_ep_free;

@@ -2,19 +2,26 @@
 /*
  * ioctl.c - table of ioctls of /dev/dat; copies their structures
  *
+ * io_uring may execute some of them, by dat_uring_cmd().
+ *
  * dat_ioctl() checks number and size, copies the structure from the process and takes
  * dat_file.close_rwsem. As the table requires, it checks reserved fields, looks up the
  * first handle and calls the function in the file of the object. It runs in process
  * context and may sleep.
  */
 #include <linux/fs.h>
+#include <linux/ktime.h>
 #include <linux/nospec.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
+#include "compat.h"
 #include "file.h"
 
 union dat_ioctl_arg {
 	struct dat_dev_free free;
+	struct dat_dev_evd_wait evd_wait;
 	struct dat_dev_ia_query largest;
 };
 
@@ -130,17 +137,19 @@ static const struct dat_ioctl_op dat_ioctl_ops[] = {
 	ON_FILE(IA_OPEN, ia_open, async_ring_entries, ia_open, .rwsem = RWSEM_NONE),
 	ON_UOBJ(IA_CLOSE, ia_close, flags, ia_close, ia, IA, .rwsem = RWSEM_WRITE),
 	ON_FILE(IA_QUERY, ia_query, rdma_write_for_rdma_read_req, ia_query,
-		RESERVED(ia_query)),
+		LIMITS(AT_MOST(ia_query, __reserved, 0),
+		       AT_MOST(ia_query, __reserved2, 0))),
 	ON_UOBJ(PZ_CREATE, pz_create, pz, pz_create, ia, IA),
 	ON_KHANDLE(PZ_QUERY, pz_create, pz, pz_query, pz, PZ),
 	FREE(PZ_FREE, pz_free, PZ),
 	ON_UOBJ(EVD_CREATE, evd_create, cno, evd_create, ia, IA),
-	ON_UOBJ(EVD_WAIT, evd_wait, __reserved, evd_wait, evd, EVD,
-		.rwsem = RWSEM_NONE, RESERVED(evd_wait)),
+	ON_FILE(EVD_WAIT, evd_wait, __reserved, evd_wait, .rwsem = RWSEM_NONE,
+		LIMITS(AT_MOST(evd_wait, __reserved, 0),
+		       AT_MOST(evd_wait, __reserved2, 0))),
 	ON_UOBJ(EVD_PULL, evd_wait, __reserved, evd_pull, evd, EVD, RESERVED(evd_wait)),
 	ON_UOBJ(EVD_FREE, free, __reserved, evd_free, handle, EVD, RESERVED(free)),
 	ON_UOBJ(PSP_CREATE, psp_create, psp, psp_create, ia, IA),
-	FREE(PSP_FREE, psp_free, PSP),
+	ON_UOBJ(PSP_FREE, free, __reserved, psp_free, handle, PSP, RESERVED(free)),
 	ON_KHANDLE(CR_QUERY, cr_query, private_data, cr_query, cr, CR,
 		   RESERVED(cr_query)),
 	ON_UOBJ(CR_ACCEPT, cr_accept, private_data, cr_accept, cr, CR,
@@ -188,7 +197,7 @@ static const struct dat_ioctl_op dat_ioctl_ops[] = {
 	ON_KHANDLE(PSP_QUERY, psp_create, psp, psp_query, psp, PSP),
 	ON_UOBJ(RSP_CREATE, rsp_create, rsp, rsp_create, ia, IA),
 	ON_KHANDLE(RSP_QUERY, rsp_create, rsp, rsp_query, rsp, RSP),
-	FREE(RSP_FREE, rsp_free, RSP),
+	ON_UOBJ(RSP_FREE, free, __reserved, rsp_free, handle, RSP, RESERVED(free)),
 	ON_UOBJ(SRQ_CREATE, srq_create, srq, srq_create, ia, IA),
 	ON_KHANDLE(SRQ_QUERY, srq_query, __reserved, srq_query, srq, SRQ,
 		   RESERVED(srq_query)),
@@ -219,7 +228,7 @@ static const struct dat_ioctl_op dat_ioctl_ops[] = {
 			       DATA_SIZE(cr_accept, DAT_INVALID_ARG2))),
 	ON_UOBJ(CSP_CREATE, csp_create, address, csp_create, ia, IA),
 	ON_KHANDLE(CSP_QUERY, csp_create, address, csp_query, csp, CSP),
-	FREE(CSP_FREE, csp_free, CSP),
+	ON_UOBJ(CSP_FREE, free, __reserved, csp_free, handle, CSP, RESERVED(free)),
 	ON_KHANDLE(EP_COMMON_CONNECT, ep_connect, private_data, ep_common_connect,
 		   ep, EP, LIMITS(AT_MOST(ep_connect, __reserved, 0),
 				  AT_MOST(ep_connect, conn_qual, 0),
@@ -317,9 +326,48 @@ static int call_op_locked(struct dat_file *file, const struct dat_ioctl_op *op,
 	}
 }
 
+/* Does a signal that is pending have a handler? */
+static bool has_handler(void)
+{
+	/* It stays until the task ends. */
+	struct sighand_struct *sighand = rcu_dereference_protected(current->sighand, true);
+	bool found = false;
+	sigset_t pending;
+	int sig;
+
+	spin_lock_irq(&sighand->siglock);
+	sigorsets(&pending, &current->pending.signal, &current->signal->shared_pending.signal);
+	sigandnsets(&pending, &pending, &current->blocked);
+	for (sig = 1; sig <= _NSIG && !found; sig++)
+		found = sigismember(&pending, sig) &&
+			sighand->action[sig - 1].sa.sa_handler != SIG_DFL &&
+			sighand->action[sig - 1].sa.sa_handler != SIG_IGN;
+	spin_unlock_irq(&sighand->siglock);
+	return found;
+}
+
+/*
+ * Repeats a wait that a stop, a freeze, a debugger or work of io_uring has interrupted, for the
+ * time that is left. Not if it has posted DTOs.
+ */
+static bool repeat_wait(const struct dat_ioctl_op *op, union dat_ioctl_arg *arg, ktime_t start)
+{
+	struct dat_dev_evd_wait *p = &arg->evd_wait;
+
+	BUILD_BUG_ON(offsetof(struct dat_dev_evd_wait, timeout) !=
+		     offsetof(struct dat_dev_cno_wait, timeout));
+	if (DAT_GET_TYPE(p->result) != DAT_INTERRUPTED_CALL ||
+	    (op->cmd == DAT_DEV_EVD_WAIT && p->num_dtos) || has_handler())
+		return false;
+	p->timeout = dat_timeout_left(p->timeout, start);
+	return true;
+}
+
 static noinline int execute(struct dat_file *file, const struct dat_ioctl_op *op,
 			    void __user *uarg, u32 usize, DAT_RETURN *result)
 {
+	bool waits = op->cmd == DAT_DEV_EVD_WAIT || op->cmd == DAT_DEV_CNO_WAIT;
+	ktime_t start = waits ? ktime_get() : 0;
 	union dat_ioctl_arg karg;
 	int ret;
 
@@ -340,9 +388,11 @@ static noinline int execute(struct dat_file *file, const struct dat_ioctl_op *op
 		return ret;
 	/* Every structure has its result at the same offset. */
 	*result = karg.free.result;
+	if (waits && repeat_wait(op, &karg, start))
+		ret = -ERESTARTNOINTR;
 	if (copy_to_user(uarg, &karg, min(op->size, usize)))
 		return -EFAULT;
-	return 0;
+	return ret;
 }
 
 /*
@@ -416,4 +466,43 @@ long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		ret = execute(file, op, uarg, usize, &result);
 	dat_ustats_ioctl(nr, ret, result);
 	return ret;
+}
+
+/**
+ * dat_uring_cmd - execute an ioctl of /dev/dat for io_uring
+ * @cmd: the request; its payload is struct dat_dev_uring
+ * @issue_flags: IO_URING_F_*
+ *
+ * A post does not block, so the thread that submits executes it, or that of
+ * IORING_SETUP_SQPOLL. A wait sleeps in a thread of io_uring, which has the memory and
+ * the credentials of the process. io_uring interrupts the sleep to cancel the request.
+ * Other ioctls pin memory, or wait for peers and devices where nothing interrupts them.
+ *
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno, see <linux/dat.h>; -EAGAIN: io_uring is to call again
+ * in a thread that may sleep.
+ */
+int dat_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	const struct dat_dev_uring *p = dat_uring_payload(cmd);
+	int ret;
+
+	BUILD_BUG_ON(sizeof(*p) > sizeof(struct io_uring_sqe) -
+				  offsetof(struct io_uring_sqe, cmd));
+	switch (cmd->cmd_op) {
+	case DAT_DEV_POST:
+		break;
+	case DAT_DEV_EVD_WAIT:
+	case DAT_DEV_CNO_WAIT:
+		if (issue_flags & IO_URING_F_NONBLOCK)
+			return -EAGAIN;
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (READ_ONCE(p->__reserved))
+		return -EOPNOTSUPP;
+	ret = dat_ioctl(cmd->file, cmd->cmd_op, READ_ONCE(p->argument));
+	/* io_uring has interrupted the wait to cancel the request. */
+	return ret == -ERESTARTNOINTR ? 0 : ret;
 }

@@ -177,7 +177,8 @@ static DAT_RETURN wait_for_trigger(struct dat_ucno *cno, u32 timeout, u32 *evd)
 	spin_unlock_bh(&cno->lock);
 	if (!err)
 		return DAT_SUCCESS;
-	return err == -ETIME ? DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE) :
+	/* Without a class: programs compare with the bare value. */
+	return err == -ETIME ? DAT_QUEUE_EMPTY :
 			       DAT_ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
 }
 

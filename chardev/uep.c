@@ -7,6 +7,15 @@
  */
 #include "file.h"
 
+static struct dat_uep *uep_create(struct dat_uia *ia, gfp_t gfp)
+{
+	struct dat_uep *ep = dat_uobj_create(ia, sizeof(*ep), DAT_HANDLE_TYPE_EP, gfp);
+
+	if (ep)
+		spin_lock_init(&ep->lock);
+	return ep;
+}
+
 /**
  * dat_uep_publish - publish an EP that the kernel created for a request
  * @ia: the IA of the EP
@@ -17,8 +26,7 @@
  */
 u32 dat_uep_publish(struct dat_uia *ia, DAT_EP_HANDLE khandle)
 {
-	struct dat_uep *ep = dat_uobj_create(ia, sizeof(*ep), DAT_HANDLE_TYPE_EP,
-					     GFP_ATOMIC);
+	struct dat_uep *ep = uep_create(ia, GFP_ATOMIC);
 	u32 handle = 0;
 
 	if (ep) {
@@ -28,31 +36,24 @@ u32 dat_uep_publish(struct dat_uia *ia, DAT_EP_HANDLE khandle)
 	return handle;
 }
 
-/* Fields of EP attributes. COUNT() fields are DAT_COUNT in the kernel API. */
-#define EP_ATTR_FIELDS(FIELD, COUNT)					\
-	FIELD(service_type) FIELD(max_message_size) FIELD(max_rdma_size) \
-	FIELD(qos) FIELD(recv_completion_flags) FIELD(request_completion_flags) \
-	COUNT(max_recv_dtos) COUNT(max_request_dtos)			\
-	COUNT(max_recv_iov) COUNT(max_request_iov)			\
-	COUNT(max_rdma_read_in) COUNT(max_rdma_read_out)		\
-	COUNT(max_rdma_read_iov) COUNT(max_rdma_write_iov)		\
-	/* Signed: a negative value means no limit. */			\
-	FIELD(srq_soft_hw)
-
 static void ep_attr_from_user(const struct dat_dev_ep_attr *u, DAT_EP_ATTR *k)
 {
-#define FIELD(_name)	._name = u->_name,
-#define COUNT(_name)	._name = dat_to_count(u->_name),
-	*k = (DAT_EP_ATTR){ EP_ATTR_FIELDS(FIELD, COUNT) };
-#undef FIELD
+	memset(k, 0, sizeof(*k));
+#define VALUE(_value)	(_value)
+#define LENGTH(_value)	(_value)
+#define COUNT(_value)	dat_to_count(_value)
+#define EP_ATTR(_bit, _field, _kind)	k->_field = _kind(u->_field);
+#include "dat_attrs.def"
+#undef VALUE
+#undef LENGTH
 #undef COUNT
 }
 
 static void ep_attr_to_user(const DAT_EP_ATTR *k, struct dat_dev_ep_attr *u)
 {
-#define FIELD(_name)	._name = k->_name,
-	*u = (struct dat_dev_ep_attr){ EP_ATTR_FIELDS(FIELD, FIELD) };
-#undef FIELD
+	memset(u, 0, sizeof(*u));
+#define EP_ATTR(_bit, _field, _kind)	u->_field = k->_field;
+#include "dat_attrs.def"
 }
 
 static DAT_RETURN create_ep(struct dat_uobj *ia, struct dat_dev_ep_create *p,
@@ -82,8 +83,7 @@ static DAT_RETURN create_ep(struct dat_uobj *ia, struct dat_dev_ep_create *p,
 DAT_RETURN dat_ioctl_ep_create(struct dat_uobj *ia, void *arg)
 {
 	struct dat_dev_ep_create *p = arg;
-	struct dat_uep *ep = dat_uobj_create(to_uia(ia), sizeof(*ep),
-					     DAT_HANDLE_TYPE_EP, GFP_KERNEL);
+	struct dat_uep *ep = uep_create(to_uia(ia), GFP_KERNEL);
 
 	if (!ep)
 		return dat_uobj_no_memory();
@@ -141,8 +141,10 @@ DAT_RETURN dat_ioctl_ep_query(struct dat_uobj *uobj, void *arg)
 	p->local_port = param.local_port_qual;
 	p->remote_port = param.remote_port_qual;
 	ep_attr_to_user(&param.ep_attr, &p->attr);
+	spin_lock_bh(&ep->lock);
 	p->private_data_size = ep->private_data_len;
 	memcpy(p->private_data, ep->private_data, sizeof(p->private_data));
+	spin_unlock_bh(&ep->lock);
 
 	rcu_read_lock();
 	if (dat_uobj_user_handle(uobj->khandle)) {
@@ -235,28 +237,43 @@ DAT_RETURN dat_ioctl_ep_disconnect(DAT_HANDLE khandle, void *arg)
 	return dat_ep_disconnect(khandle, p->flags);
 }
 
+/* Moves the events of an EP to the rings. Softirq, which does so, may be late. */
+static void flush_evds(const DAT_EP_PARAM *param)
+{
+	dat_evd_flush_upcalls(param->connect_evd_handle);
+	dat_evd_flush_upcalls(param->request_evd_handle);
+	if (param->recv_evd_handle != param->request_evd_handle)
+		dat_evd_flush_upcalls(param->recv_evd_handle);
+}
+
 /* dat_ep_reset() */
 DAT_RETURN dat_ioctl_ep_reset(DAT_HANDLE khandle, void *arg)
 {
-	return dat_ep_reset(khandle);
+	DAT_EP_PARAM param = {};
+	DAT_RETURN ret;
+
+	dat_ep_query(khandle, DAT_EP_FIELD_ALL, &param);
+	ret = dat_ep_reset(khandle);
+	flush_evds(&param);
+	return ret;
 }
 
 /*
  * dat_ep_free(): connection events that precede the call are pushed before, while the
- * handle is valid. After the call returns none is added, except to an EVD that also
- * carries completions: its upcalls run in softirq and may come later.
+ * handle is valid. When the call returns all flushed requests are in the rings, and no
+ * event is added.
  */
 DAT_RETURN dat_ioctl_ep_free(struct dat_uobj *uobj, void *arg)
 {
 	DAT_EP_PARAM param = {};
 	DAT_RETURN ret;
 
-	dat_ep_query(uobj->khandle, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param);
+	dat_ep_query(uobj->khandle, DAT_EP_FIELD_ALL, &param);
 	dat_evd_flush_upcalls(param.connect_evd_handle);
 	ret = dat_ep_free(uobj->khandle);
 	if (!ret)
 		dat_uobj_remove(uobj);
-	dat_evd_flush_upcalls(param.connect_evd_handle);
+	flush_evds(&param);
 	return ret;
 }
 

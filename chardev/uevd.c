@@ -50,24 +50,49 @@ static void trigger_cno(struct dat_uevd *evd)
 		dat_ucno_trigger(evd->cno, evd->uobj.handle);
 }
 
-static bool push_locked(struct dat_uevd *evd, const struct dat_dev_event *event)
+/* The place of the next event; NULL if the ring, with @used events, is full. */
+static struct dat_dev_event *next_event(struct dat_uevd *evd, u32 used)
 {
 	struct dat_uring *ring = evd->ring;
-	u32 used = dat_uevd_used(evd);
 
-	if (used >= ring->entries)
-		return false;
-	ring->mem->events[evd->tail & (ring->entries - 1)] = *event;
+	if (unlikely(used >= ring->entries))
+		return NULL;
+	return &ring->mem->events[evd->tail & (ring->entries - 1)];
+}
+
+/* Makes the event at next_event() visible. */
+static void push_next(struct dat_uevd *evd, u32 used)
+{
 	evd->tail++;
 	evd->overflown = false;
 	/* Release: the process reads the event only after it has read the tail. */
-	smp_store_release(&ring->mem->tail, evd->tail);
+	smp_store_release(&evd->ring->mem->tail, evd->tail);
 	if (evd->threshold && used + 1 >= evd->threshold)
 		wake_up_interruptible(&evd->wq);
 	if (wq_has_sleeper(&evd->poll_wq))
 		wake_up_interruptible_poll(&evd->poll_wq, EPOLLIN | EPOLLRDNORM);
 	trigger_cno(evd);
+}
+
+static bool push_locked(struct dat_uevd *evd, const struct dat_dev_event *event)
+{
+	u32 used = dat_uevd_used(evd);
+	struct dat_dev_event *next = next_event(evd, used);
+
+	if (!next)
+		return false;
+	*next = *event;
+	push_next(evd, used);
 	return true;
+}
+
+/* Records the loss of an event. Returns true if it is the first since an event was pushed. */
+static bool note_loss(struct dat_uevd *evd)
+{
+	bool is_first = !evd->overflown;
+
+	evd->overflown = true;
+	return is_first;
 }
 
 /**
@@ -103,14 +128,51 @@ bool dat_uevd_push(struct dat_uevd *evd, const struct dat_dev_event *event)
 
 	spin_lock_bh(&evd->lock);
 	ok = push_locked(evd, event);
-	if (!ok && !evd->overflown) {
-		evd->overflown = true;
-		first_loss = true;
-	}
+	if (!ok)
+		first_loss = note_loss(evd);
 	spin_unlock_bh(&evd->lock);
 	if (first_loss)
 		report_overflow(evd);
 	return ok;
+}
+
+/**
+ * dat_uevd_completion - push a completion that succeeded to the ring
+ * @instance_data: the &struct dat_uevd
+ * @completion: the completion
+ *
+ * The user handle of an EP is its consumer context in the kernel.
+ *
+ * Context: as DAT_COMPLETION_FUNC.
+ */
+void dat_uevd_completion(DAT_PVOID instance_data, const struct dat_completion *completion)
+{
+	struct dat_uevd *evd = instance_data;
+	struct dat_dev_event *next;
+	bool first_loss = false;
+	u32 used;
+
+	/* Bottom halves are off. */
+	spin_lock(&evd->lock);
+	used = dat_uevd_used(evd);
+	next = next_event(evd, used);
+	if (likely(next)) {
+		*next = (struct dat_dev_event){
+			.number = completion->number,
+			.status = DAT_DTO_SUCCESS,
+			.handle = completion->ep_context.as_64,
+			.cookie = completion->user_cookie.as_64,
+			.length = completion->transfered_length,
+			.operation = completion->operation,
+			.rmr_context = completion->rmr_context,
+		};
+		push_next(evd, used);
+	} else {
+		first_loss = note_loss(evd);
+	}
+	spin_unlock(&evd->lock);
+	if (unlikely(first_loss))
+		report_overflow(evd);
 }
 
 static void uevd_release(struct dat_uobj *uobj)
@@ -206,17 +268,18 @@ void dat_uevd_set_cno(struct dat_uevd *evd, struct dat_ucno *cno, bool is_end)
  */
 void dat_uevd_set_state(struct dat_uevd *evd, u32 mask, u32 state)
 {
-	u32 old;
+	u32 old, new;
 
 	spin_lock_bh(&evd->lock);
 	old = evd->state;
-	evd->state = (old & ~mask) | state;
-	WRITE_ONCE(evd->ring->mem->state, evd->state);
+	new = (old & ~mask) | state;
+	evd->state = new;
+	WRITE_ONCE(evd->ring->mem->state, new);
 	/* Events that came while the EVD was disabled have not triggered the CNO. */
-	if (old & ~evd->state & DAT_DEV_EVD_DISABLED && dat_uevd_used(evd))
+	if (old & ~new & DAT_DEV_EVD_DISABLED && dat_uevd_used(evd))
 		trigger_cno(evd);
 	spin_unlock_bh(&evd->lock);
-	if (evd->state & DAT_DEV_EVD_UNWAITABLE)
+	if (new & DAT_DEV_EVD_UNWAITABLE)
 		wake_up_interruptible(&evd->wq);
 }
 

@@ -83,6 +83,7 @@ void dat_uevd_kill(struct dat_uevd *evd);
 int dat_uevd_mmap(struct file *filp, struct vm_area_struct *vma);
 u32 dat_uevd_used(const struct dat_uevd *evd);
 bool dat_uevd_push(struct dat_uevd *evd, const struct dat_dev_event *event);
+void dat_uevd_completion(DAT_PVOID instance_data, const struct dat_completion *completion);
 bool dat_uevd_try_push(struct dat_uevd *evd, const struct dat_dev_event *event);
 void dat_uevd_set_cno(struct dat_uevd *evd, struct dat_ucno *cno, bool is_end);
 struct dat_uring *dat_uevd_swap_ring(struct dat_uevd *evd,

@@ -3,6 +3,7 @@
  * uevd_ioctl.c - ioctls of EVDs; uevd.c has their rings
  */
 #include <linux/hrtimer.h>
+#include <linux/sched/signal.h>
 
 #include "ucno.h"
 #include "uevd.h"
@@ -55,6 +56,8 @@ static DAT_RETURN create_evd(struct dat_dev_evd_create *p, struct dat_uobj *ia,
 				 &evd->uobj.khandle);
 	if (result)
 		dat_uobj_unreserve(&evd->uobj);
+	else
+		dat_evd_set_completion(evd->uobj.khandle, dat_uevd_completion);
 	*evdp = evd;
 	return result;
 }
@@ -260,22 +263,56 @@ static DAT_RETURN wait_result(struct dat_uevd *evd, u32 threshold, long err)
 	return DAT_ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
 }
 
-/* dat_evd_wait(), for a ring that holds fewer events than the threshold */
-DAT_RETURN dat_ioctl_evd_wait(struct dat_uobj *uobj, void *arg)
+static DAT_RETURN wait_for_events(struct dat_uevd *evd, u32 threshold, u32 timeout)
 {
-	struct dat_dev_evd_wait *p = arg;
-	struct dat_uevd *evd = to_uevd(uobj);
 	DAT_RETURN ret;
 	long err;
 
-	ret = begin_wait(evd, p->threshold);
+	ret = begin_wait(evd, threshold);
 	if (ret)
 		return ret;
-	err = wait_event_interruptible_hrtimeout(evd->wq,
-						 wait_is_over(evd, p->threshold),
-						 dat_timeout_to_ktime(p->timeout));
-	ret = wait_result(evd, p->threshold, err);
+	err = wait_event_interruptible_hrtimeout(evd->wq, wait_is_over(evd, threshold),
+						 dat_timeout_to_ktime(timeout));
+	ret = wait_result(evd, threshold, err);
 	end_wait(evd);
+	return ret;
+}
+
+/* Posts the DTOs of a wait. */
+static int post_first(struct dat_file *file, struct dat_dev_evd_wait *p)
+{
+	struct dat_dev_post post = {
+		.dtos = p->dtos,
+		.num_dtos = p->num_dtos,
+		.dto_size = p->dto_size,
+	};
+	int ret;
+
+	if (!p->num_dtos)
+		return 0;
+	ret = dat_ioctl_post(file, &post);
+	p->posted = post.posted;
+	p->result = post.result;
+	return ret;
+}
+
+/* dat_evd_wait(), for a ring that holds fewer events than the threshold, or with DTOs */
+int dat_ioctl_evd_wait(struct dat_file *file, void *arg)
+{
+	struct dat_dev_evd_wait *p = arg;
+	struct dat_uobj *uobj;
+	int ret;
+
+	p->posted = 0;
+	p->result = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	uobj = dat_uobj_get(file, p->evd, DAT_HANDLE_TYPE_EVD);
+	if (!uobj)
+		return 0;
+	p->result = DAT_SUCCESS;
+	ret = post_first(file, p);
+	if (!ret && !p->result)
+		p->result = wait_for_events(to_uevd(uobj), p->threshold, p->timeout);
+	dat_uobj_put(uobj);
 	return ret;
 }
 
@@ -297,8 +334,11 @@ static DAT_RETURN pull(struct dat_uevd *evd)
 				    DAT_UPCALL_INVOC_NEW);
 	if (ret)
 		return ret;
-	while (!dat_evd_dequeue(kevd, &event))
+	/* They may arrive as fast as they are dequeued. */
+	while (!fatal_signal_pending(current) && !dat_evd_dequeue(kevd, &event)) {
 		dat_uevd_upcall(evd, &event, DAT_FALSE);
+		cond_resched();
+	}
 	return dat_evd_modify_upcall(kevd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 				     DAT_UPCALL_INVOC_ANY);
 }

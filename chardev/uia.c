@@ -219,27 +219,28 @@ static u32 extensions(const DAT_PROVIDER_ATTR *attr)
 	return bits;
 }
 
-/* Attributes that are copied as they are */
-#define IA_FIELDS(FIELD)						\
-	FIELD(max_lmr_virtual_address) FIELD(max_rmr_target_address)	\
-	FIELD(hardware_version_major) FIELD(hardware_version_minor)	\
-	FIELD(firmware_version_major) FIELD(firmware_version_minor)	\
-	FIELD(max_eps) FIELD(max_dto_per_ep) FIELD(max_evds) FIELD(max_evd_qlen) \
-	FIELD(max_rdma_read_per_ep_in) FIELD(max_rdma_read_per_ep_out)	\
-	FIELD(max_iov_segments_per_dto) FIELD(max_iov_segments_per_rdma_read) \
-	FIELD(max_iov_segments_per_rdma_write) FIELD(max_lmrs) FIELD(max_pzs) \
-	FIELD(max_message_size) FIELD(max_rdma_size) FIELD(max_rmrs)	\
-	FIELD(max_rdma_read_in) FIELD(max_rdma_read_out)		\
-	FIELD(max_srqs) FIELD(max_ep_per_srq) FIELD(max_recv_per_srq)
+/* Copies the pairs that fit, and counts the bytes of all. */
+static int named_attrs_to_user(const DAT_PROVIDER_ATTR *attr,
+			       struct dat_dev_ia_query *p)
+{
+	char __user *to = u64_to_user_ptr(p->named_attrs);
+	u32 room = p->named_attrs_size, used = 0;
+	DAT_COUNT i;
 
-#define PROVIDER_FIELDS(FIELD)						\
-	FIELD(provider_version_major) FIELD(provider_version_minor)	\
-	FIELD(completion_flags_supported) FIELD(max_private_data_size)	\
-	FIELD(optimal_buffer_alignment) FIELD(lmr_sync_req)		\
-	FIELD(dat_qos_supported) FIELD(ep_creator) FIELD(srq_supported)	\
-	FIELD(srq_watermarks_supported) FIELD(srq_ep_pz_difference_supported) \
-	FIELD(srq_info_supported) FIELD(ep_recv_info_supported)		\
-	FIELD(dto_async_return_guaranteed) FIELD(rdma_write_for_rdma_read_req)
+	for (i = 0; i < attr->num_provider_specific_attr; i++) {
+		const char *name = attr->provider_specific_attr[i].name;
+		const char *value = READ_ONCE(attr->provider_specific_attr[i].value);
+		size_t name_size = strlen(name) + 1, size = name_size + strlen(value) + 1;
+
+		if (used + size <= room &&
+		    (copy_to_user(to + used, name, name_size) ||
+		     copy_to_user(to + used + name_size, value, size - name_size)))
+			return -EFAULT;
+		used += size;
+	}
+	p->named_attrs_size = used;
+	return 0;
+}
 
 static void ia_attr_to_user(const DAT_IA_ATTR *ia, const DAT_PROVIDER_ATTR *pr,
 			    struct dat_dev_ia_query *p)
@@ -247,12 +248,9 @@ static void ia_attr_to_user(const DAT_IA_ATTR *ia, const DAT_PROVIDER_ATTR *pr,
 	const DAT_BOOLEAN *merging = &pr->evd_stream_merging_supported[0][0];
 	unsigned int i;
 
-#define FIELD(_name)	p->_name = ia->_name;
-	IA_FIELDS(FIELD)
-#undef FIELD
-#define FIELD(_name)	p->_name = pr->_name;
-	PROVIDER_FIELDS(FIELD)
-#undef FIELD
+#define IA_ATTR(_field, _kind)		p->_field = ia->_field;
+#define PROVIDER_ATTR(_field, _kind)	p->_field = pr->_field;
+#include "dat_attrs.def"
 	memcpy(p->adapter_name, ia->adapter_name, sizeof(p->adapter_name));
 	memcpy(p->vendor_name, ia->vendor_name, sizeof(p->vendor_name));
 	dat_addr_to_user(ia->ia_address_ptr, &p->ia_address);
@@ -291,6 +289,7 @@ int dat_ioctl_ia_query(struct dat_file *file, void *arg)
 		ia_attr_to_user(ia_attr, provider_attr, p);
 		/* Limit for memory of a process. */
 		p->max_lmr_block_size = to_uia(uobj)->max_lmr;
+		ret = named_attrs_to_user(provider_attr, p);
 	}
 free:
 	kfree(provider_attr);

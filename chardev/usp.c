@@ -151,6 +151,35 @@ DAT_RETURN dat_ioctl_psp_create_any(struct dat_uobj *ia, void *arg)
 			 &p->psp);
 }
 
+/* The process finds every request that has arrived in its ring when this returns. */
+static DAT_RETURN sp_free(struct dat_uobj *uobj, DAT_RETURN (*free)(DAT_HANDLE khandle))
+{
+	DAT_RETURN ret = free(uobj->khandle);
+
+	dat_evd_flush_upcalls(to_usp(uobj)->evd->uobj.khandle);
+	if (!ret)
+		dat_uobj_remove(uobj);
+	return ret;
+}
+
+/* dat_psp_free() */
+DAT_RETURN dat_ioctl_psp_free(struct dat_uobj *uobj, void *arg)
+{
+	return sp_free(uobj, dat_psp_free);
+}
+
+/* dat_rsp_free() */
+DAT_RETURN dat_ioctl_rsp_free(struct dat_uobj *uobj, void *arg)
+{
+	return sp_free(uobj, dat_rsp_free);
+}
+
+/* dat_csp_free() */
+DAT_RETURN dat_ioctl_csp_free(struct dat_uobj *uobj, void *arg)
+{
+	return sp_free(uobj, dat_csp_free);
+}
+
 /* dat_psp_query() */
 DAT_RETURN dat_ioctl_psp_query(DAT_HANDLE khandle, void *arg)
 {
