@@ -160,20 +160,41 @@ DAT_RETURN kdat_csp_free(DAT_CSP_HANDLE csp_handle)
 	return ret;
 }
 
+/* The request has ended now, or before; or the handle is no CR. */
 static DAT_RETURN end_request(DAT_CR_HANDLE cr_handle, DAT_RETURN ret)
 {
 	if (ret == DAT_SUCCESS)
 		kdat_handle_remove(cr_handle);
+	else if (ret == DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR))
+		kdat_handle_remove_if_freed(cr_handle);
 	return ret;
 }
 
-static DAT_RETURN end_rejected(DAT_CR_HANDLE cr_handle, DAT_RETURN ret)
+/* The EP that the kernel created for a request, or that its RSP has, or DAT_HANDLE_NULL */
+static DAT_EP_HANDLE ep_of(DAT_CR_HANDLE cr_handle)
 {
-	if (ret == DAT_SUCCESS) {
-		kdat_count_ia(cr_handle, DCNT_IA_SP_CR_REJECTED);
-		kdat_count_ia(cr_handle, DCNT_IA_CM_USER_REJ_TX);
-	}
+	struct dat_dev_cr_query arg = {
+		.size = sizeof(arg),
+		.cr = libdat_to_kernel(cr_handle),
+	};
+
+	if (libdat_call(DAT_DEV_CR_QUERY, &arg) != DAT_SUCCESS)
+		return DAT_HANDLE_NULL;
+	return libdat_to_user(arg.ep);
+}
+
+/* As end_request(); the kernel may have freed the EP of the request with it. */
+static DAT_RETURN end_dismissed(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle, DAT_RETURN ret)
+{
+	if (ret == DAT_SUCCESS)
+		kdat_handle_remove_if_freed(ep_handle);
 	return end_request(cr_handle, ret);
+}
+
+static void count_rejected(DAT_CR_HANDLE cr_handle)
+{
+	kdat_count_ia(cr_handle, DCNT_IA_SP_CR_REJECTED);
+	kdat_count_ia(cr_handle, DCNT_IA_CM_USER_REJ_TX);
 }
 
 /**
@@ -221,17 +242,21 @@ DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 		.cr = libdat_to_kernel(cr_handle),
 		.private_data_size = (__u32)private_data_size,
 	};
+	DAT_EP_HANDLE ep_handle;
 	DAT_RETURN ret;
 
 	ret = libdat_private_data_to_kernel(arg.private_data, private_data_size,
 					    private_data, BAD_ARG(2));
 	if (ret != DAT_SUCCESS)
 		return ret;
-	if (!private_data_size)
-		return end_rejected(cr_handle, libdat_cr_reject(cr_handle));
-	return end_rejected(cr_handle,
-			    libdat_cr_dismiss(DAT_DEV_CR_REJECT_WITH_DATA, &arg,
-					      cr_handle));
+	ep_handle = ep_of(cr_handle);
+	if (private_data_size)
+		ret = libdat_cr_dismiss(DAT_DEV_CR_REJECT_WITH_DATA, &arg, cr_handle);
+	else
+		ret = libdat_cr_reject(cr_handle);
+	if (ret == DAT_SUCCESS)
+		count_rejected(cr_handle);
+	return end_dismissed(cr_handle, ep_handle, ret);
 }
 
 /**
@@ -245,5 +270,7 @@ DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
  */
 DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 {
-	return end_request(cr_handle, libdat_cr_handoff(cr_handle, handoff));
+	DAT_EP_HANDLE ep_handle = ep_of(cr_handle);
+
+	return end_dismissed(cr_handle, ep_handle, libdat_cr_handoff(cr_handle, handoff));
 }

@@ -106,18 +106,15 @@ static void count_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVD_COUNTERS result)
  *
  * Thread safe.
  *
- * Return: as libdat_evd_dequeue(), but DAT_QUEUE_EMPTY without a class. libdaplofa
- * returns that value, and programs such as dtest of Debian compare with it.
+ * Return: as libdat_evd_dequeue().
  */
 DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	DAT_RETURN ret = libdat_evd_dequeue(evd_handle, event);
 
-	if (ret == DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)) {
+	if (ret == DAT_QUEUE_EMPTY) {
 		count_dequeue(evd_handle, DCNT_EVD_DEQUEUE_NOT_FOUND);
-		return DAT_QUEUE_EMPTY;
-	}
-	if (ret == DAT_SUCCESS) {
+	} else if (ret == DAT_SUCCESS) {
 		count_dequeue(evd_handle, DCNT_EVD_DEQUEUE_FOUND);
 		kdat_count_event(evd_handle, event);
 	} else if (DAT_GET_TYPE(ret) != DAT_INVALID_HANDLE) {
@@ -143,13 +140,13 @@ static DAT_IB_EXT_TYPE ext_type(__u32 operation)
 }
 
 /**
- * libdat_event_add_dat2 - add the fields that DAT 1.2 does not have
+ * libdat_event_finish - add the fields that DAT 1.2 does not have
  * @out: the program's event, complete for DAT 1.2
  * @in: the kernel's event
  *
  * libdat_event_to_user() calls this function. Thread safe.
  */
-void libdat_event_add_dat2(DAT_EVENT *out, const struct dat_dev_event *in)
+void libdat_event_finish(DAT_EVENT *out, const struct dat_dev_event *in)
 {
 	DAT_IB_EXTENSION_EVENT_DATA *ext =
 		(DAT_IB_EXTENSION_EVENT_DATA *)out->event_extension_data;

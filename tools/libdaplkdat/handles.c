@@ -55,11 +55,8 @@ static void after_fork(void)
 		pthread_mutex_unlock(&buckets[i].lock);
 }
 
-/*
- * The priority registers this before table.c. fork() runs the handlers in reverse
- * order, and a thread takes the locks of table.c before these.
- */
-static void __attribute__((constructor(101))) handles_init(void)
+/* The locks of table.c are the outer ones: see LIBDAT_FORK_TABLE. */
+static void __attribute__((constructor(LIBDAT_FORK_HANDLES))) handles_init(void)
 {
 	pthread_atfork(before_fork, after_fork, after_fork);
 }
@@ -343,6 +340,18 @@ static bool is_freed(__u32 handle)
 
 	return DAT_GET_TYPE(libdat_call(DAT_DEV_HANDLE_QUERY, &arg)) ==
 	       DAT_INVALID_HANDLE;
+}
+
+/**
+ * kdat_handle_remove_if_freed - retire a handle, if the kernel has freed the object
+ * @handle: the program's handle, or DAT_HANDLE_NULL
+ *
+ * Thread safe.
+ */
+void kdat_handle_remove_if_freed(DAT_HANDLE handle)
+{
+	if (handle != DAT_HANDLE_NULL && is_freed(libdat_to_kernel(handle)))
+		kdat_handle_remove(handle);
 }
 
 /**

@@ -52,7 +52,7 @@ static DAT_RETURN open_named(const char *name, DAT_BOOLEAN is_thread_safe,
 		return report_failure(name, ia, true, ret);
 	kdat_handle_set_provider(*ia_handle, provider);
 	kdat_handle_set_ia(*ia_handle, *ia_handle);
-	if (*async_evd_handle != DAT_EVD_ASYNC_EXISTS)
+	if (*async_evd_handle != DAT_EVD_OUT_OF_SCOPE)
 		kdat_handle_set_ia(*async_evd_handle, *ia_handle);
 	return DAT_SUCCESS;
 }
@@ -96,57 +96,17 @@ DAT_RETURN kdat_ia_open_unsafe(const DAT_NAME_PTR name,
 			  ia_handle);
 }
 
-/* In this order: an IA without an extension has none of those after it. */
-static const struct {
-	__u32 bit;
-	const char *name;
-} extensions[] = {
-	{ 0, DAT_IB_ATTR_COUNTERS },
-	{ DAT_DEV_EXT_WRITE_IMMED, DAT_IB_ATTR_IMMED_DATA },
-	{ DAT_DEV_EXT_FETCH_ADD, DAT_IB_ATTR_FETCH_AND_ADD },
-	{ DAT_DEV_EXT_CMP_SWAP, DAT_IB_ATTR_CMP_AND_SWAP },
-};
-
-static DAT_NAMED_ATTR extension_attrs[ARRAY_SIZE(extensions)];
-
-static void __attribute__((constructor)) ia_init(void)
+static void ia_attr_more(DAT_IA_ATTR *out)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(extensions); i++) {
-		extension_attrs[i].name = extensions[i].name;
-		extension_attrs[i].value = "TRUE";
-	}
-}
-
-static DAT_COUNT num_extensions(DAT_IA_HANDLE ia_handle)
-{
-	struct dat_dev_ia_query arg = {
-		.size = sizeof(arg),
-		.ia = libdat_to_kernel(ia_handle),
-	};
-	size_t i;
-
-	if (libdat_call(DAT_DEV_IA_QUERY, &arg) != DAT_SUCCESS)
-		return 0;
-	for (i = 0; i < ARRAY_SIZE(extensions); i++)
-		if ((arg.extensions & extensions[i].bit) != extensions[i].bit)
-			break;
-	return (DAT_COUNT)i;
-}
-
-static void ia_attr_more(DAT_IA_ATTR *out, DAT_COUNT num)
-{
-	out->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;
-	out->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
 	out->zb_supported = DAT_TRUE;
-	out->extension_supported = num ? DAT_EXTENSION_IB : DAT_EXTENSION_NONE;
-	out->extension_version = num ? DAT_IB_EXTENSION_VERSION : 0;
+	/* Every IA has the extension of the counters. */
+	out->extension_supported = DAT_EXTENSION_IB;
+	out->extension_version = DAT_IB_EXTENSION_VERSION;
 }
 
 /* libdat2 identifies the line of dat.conf at close by the first three fields. */
 static void provider_attr_more(DAT_PROVIDER_ATTR *out,
-			       const DAT_PROVIDER_INFO *info, DAT_COUNT num)
+			       const DAT_PROVIDER_INFO *info)
 {
 	out->dapl_version_major = info->dapl_version_major;
 	out->dapl_version_minor = info->dapl_version_minor;
@@ -156,8 +116,6 @@ static void provider_attr_more(DAT_PROVIDER_ATTR *out,
 	out->is_signal_safe = DAT_FALSE;
 	out->ha_supported = DAT_FALSE;
 	out->ha_loadbalancing = DAT_HA_LB_NONE;
-	out->num_provider_specific_attr = num;
-	out->provider_specific_attr = extension_attrs;
 }
 
 /**
@@ -184,16 +142,13 @@ DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle,
 	DAT_RETURN ret = libdat_ia_query(ia_handle, async_evd_handle, ia_attr_mask,
 					 ia_attributes, provider_attr_mask,
 					 provider_attributes);
-	DAT_COUNT num;
 
 	if (ret != DAT_SUCCESS)
 		return ret;
-	num = num_extensions(ia_handle);
 	if (ia_attr_mask)
-		ia_attr_more(ia_attributes, num);
+		ia_attr_more(ia_attributes);
 	if (provider_attr_mask)
-		provider_attr_more(provider_attributes, kdat_info(ia_handle),
-				   num);
+		provider_attr_more(provider_attributes, kdat_info(ia_handle));
 	return DAT_SUCCESS;
 }
 

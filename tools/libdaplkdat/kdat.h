@@ -100,6 +100,7 @@ void kdat_handle_set_active(DAT_HANDLE handle, bool is_active);
 bool kdat_handle_is_active(DAT_HANDLE handle);
 void kdat_handle_set_provider(DAT_HANDLE handle, const DAT_PROVIDER *provider);
 void kdat_handle_remove(DAT_HANDLE handle);
+void kdat_handle_remove_if_freed(DAT_HANDLE handle);
 void kdat_handles_remove_freed(void);
 
 /* counted.c */

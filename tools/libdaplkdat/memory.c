@@ -75,11 +75,6 @@ DAT_RETURN kdat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
 		return BAD_ARG(7);
 
-	/*
-	 * Other providers always allow local reads, and programs rely on that:
-	 * dtest of Debian sends from memory that is registered for writing only.
-	 */
-	mem_privileges |= DAT_MEM_PRIV_LOCAL_READ_FLAG;
 	ret = libdat_lmr_create(ia_handle, mem_type, region_description, length,
 				pz_handle, with_va_type(mem_privileges, va_type),
 				lmr_handle, lmr_context,

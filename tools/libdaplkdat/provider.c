@@ -34,6 +34,22 @@ struct named {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct named *first;
 
+/* fork() must not copy a lock that another thread holds. */
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static void __attribute__((constructor(LIBDAT_FORK_REGISTRY))) provider_init(void)
+{
+	pthread_atfork(before_fork, after_fork, after_fork);
+}
+
 static struct named *find(const char *name, DAT_BOOLEAN is_thread_safe)
 {
 	struct named *n;

@@ -85,43 +85,10 @@ void libdat_iov_free(struct libdat_iov *iov)
 		free(iov->segments);
 }
 
-/* Kinds of fields of an EP's attributes. These return whether the value fits. */
-static bool value_to_kernel(__u32 *out, __u64 in)
-{
-	*out = (__u32)in;
-	return true;
-}
-
-static bool length_to_kernel(__u32 *out, DAT_VLEN in)
-{
-	*out = (__u32)in;
-	return in <= UINT32_MAX;
-}
-
-static bool count_to_kernel(__u32 *out, DAT_COUNT in)
-{
-	*out = (__u32)in;
-	return in >= 0;
-}
-
-/* All fields but the named attributes, which no EP of the kernel has */
-#define EP_ATTR(FIELD)							\
-	FIELD(SERVICE_TYPE, service_type, value, VALUE);		\
-	FIELD(MAX_MESSAGE_SIZE, max_message_size, length, VALUE);	\
-	FIELD(MAX_RDMA_SIZE, max_rdma_size, length, VALUE);		\
-	FIELD(QOS, qos, value, VALUE);					\
-	FIELD(RECV_COMPLETION_FLAGS, recv_completion_flags, value, VALUE); \
-	FIELD(REQUEST_COMPLETION_FLAGS, request_completion_flags, value, \
-	      VALUE);							\
-	FIELD(MAX_RECV_DTOS, max_recv_dtos, count, COUNT);		\
-	FIELD(MAX_REQUEST_DTOS, max_request_dtos, count, COUNT);	\
-	FIELD(MAX_RECV_IOV, max_recv_iov, count, COUNT);		\
-	FIELD(MAX_REQUEST_IOV, max_request_iov, count, COUNT);		\
-	FIELD(MAX_RDMA_READ_IN, max_rdma_read_in, count, COUNT);	\
-	FIELD(MAX_RDMA_READ_OUT, max_rdma_read_out, count, COUNT);	\
-	FIELD(SRQ_SOFT_HW, srq_soft_hw, value, VALUE);			\
-	FIELD(MAX_RDMA_READ_IOV, max_rdma_read_iov, count, COUNT);	\
-	FIELD(MAX_RDMA_WRITE_IOV, max_rdma_write_iov, count, COUNT)
+/* Whether a value of a kind of dat_attrs.def fits in the kernel's field */
+#define VALUE_FITS(value)	true
+#define LENGTH_FITS(value)	((value) <= UINT32_MAX)
+#define COUNT_FITS(value)	((value) >= 0)
 
 /**
  * libdat_ep_attr_to_kernel - translate the attributes of an EP
@@ -139,11 +106,12 @@ bool libdat_ep_attr_to_kernel(struct dat_dev_ep_attr *out,
 {
 	bool fits = true;
 
-#define TO_KERNEL(bit, field, kind, user_kind)				\
-	fits &= !(mask & DAT_EP_FIELD_EP_ATTR_ ## bit) ||		\
-		kind ## _to_kernel(&out->field, in->field)
-	EP_ATTR(TO_KERNEL);
-#undef TO_KERNEL
+#define EP_ATTR(bit, field, kind)			\
+	if (mask & DAT_EP_FIELD_EP_ATTR_ ## bit) {	\
+		out->field = (__u32)in->field;		\
+		fits &= kind ## _FITS(in->field);	\
+	}
+#include "../../kdapl/include/dat_attrs.def"
 	if (mask & DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR)
 		fits &= !in->ep_transport_specific_count;
 	if (mask & DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR)
@@ -160,9 +128,8 @@ bool libdat_ep_attr_to_kernel(struct dat_dev_ep_attr *out,
  */
 void libdat_ep_attr_to_user(DAT_EP_ATTR *out, const struct dat_dev_ep_attr *in)
 {
-#define TO_USER(bit, field, kind, user_kind)	COPY_TO_USER(user_kind, field)
-	EP_ATTR(TO_USER);
-#undef TO_USER
+#define EP_ATTR(bit, field, kind)	COPY_TO_USER(kind, field);
+#include "../../kdapl/include/dat_attrs.def"
 }
 
 /**

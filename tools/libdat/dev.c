@@ -3,7 +3,7 @@
  * dev.c - /dev/dat: open, ioctl, map
  *
  * The first dat_ia_open() opens the device. The file stays open as long as the
- * process lives, and a child of fork() shares it. tools/libdat/check replaces
+ * process lives. A child of fork() shares it if it has objects. tools/libdat/check replaces
  * this file to test the rest without a kernel.
  */
 #include <errno.h>
@@ -19,6 +19,37 @@
 
 static atomic_int dev_fd = -1;
 static pthread_mutex_t dev_open_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* fork() must not copy the mutex while another thread holds it. */
+static void before_fork(void)
+{
+	pthread_mutex_lock(&dev_open_lock);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&dev_open_lock);
+}
+
+/*
+ * Without an object in the file the child needs none of it. Objects that the child creates
+ * in a file of its own end with the child, not with the parent.
+ */
+static void after_fork_in_child(void)
+{
+	int fd = atomic_load_explicit(&dev_fd, memory_order_relaxed);
+
+	if (fd >= 0 && !libdat_objects_exist()) {
+		close(fd);
+		atomic_store_explicit(&dev_fd, -1, memory_order_relaxed);
+	}
+	after_fork();
+}
+
+static void __attribute__((constructor(LIBDAT_FORK_DEVICE))) dev_init(void)
+{
+	pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
 
 /**
  * libdat_return_from_errno - translate the errno of a failed ioctl or mmap()
@@ -173,6 +204,21 @@ DAT_RETURN libdat_call(unsigned long cmd, void *arg)
 	if (ioctl(fd, cmd, arg) < 0)
 		return libdat_return_from_errno(errno);
 	return libdat_return_from_kernel(size_and_result[1]);
+}
+
+/**
+ * libdat_uring_fd - get the file for a request of io_uring
+ * @cmd: the ioctl that the request executes
+ * @fd: out: file descriptor of the device
+ *
+ * Thread safe.
+ *
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE if no IA was ever opened.
+ */
+DAT_RETURN libdat_uring_fd(unsigned long cmd, int *fd)
+{
+	*fd = atomic_load_explicit(&dev_fd, memory_order_acquire);
+	return *fd < 0 ? no_such_handle(cmd) : DAT_SUCCESS;
 }
 
 static size_t ring_size(__u32 entries)

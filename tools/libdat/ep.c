@@ -133,13 +133,17 @@ void libdat_ep_param_to_user(DAT_EP_PARAM *out,
 	}
 }
 
-/* DAT 2.0, and so the kernel, has one more field after the state. */
+#if DAT_VERSION_MAJOR < 2
+#define DAT_EP_FIELD_COMM	0
+#endif
+
+/* DAT 2.0, and so the kernel, has one more field after the state, which cannot be modified. */
 static __u64 mask_to_kernel(DAT_EP_PARAM_MASK mask)
 {
 	const DAT_EP_PARAM_MASK first = DAT_EP_FIELD_IA_HANDLE |
 					DAT_EP_FIELD_EP_STATE;
 	const DAT_EP_PARAM_MASK moved =
-		DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR |
+		DAT_EP_FIELD_COMM | DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR |
 		DAT_EP_FIELD_LOCAL_PORT_QUAL |
 		DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR |
 		DAT_EP_FIELD_REMOTE_PORT_QUAL | DAT_EP_FIELD_PZ_HANDLE |

@@ -141,7 +141,7 @@ static __attribute__((noinline)) DAT_RETURN take_first(__u32 handle,
 	ret = count_events(evd, 1, &count);
 	if (!count) {
 		if (ret == DAT_SUCCESS)
-			ret = DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+			ret = DAT_QUEUE_EMPTY;
 		goto unlock;
 	}
 
@@ -164,30 +164,39 @@ DAT_RETURN libdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	if (!event)
 		return BAD_ARG(2);
 	if (libdat_lockless_is_empty(handle))
-		return DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+		return DAT_QUEUE_EMPTY;
 	return take_first(handle, event);
 }
 
 /*
- * Sleep in the kernel with the EVD unlocked. If the EVD is freed meanwhile,
- * return NULL and set @ret to DAT_ABORT.
+ * Sleep in the kernel with the EVD unlocked, after the post, if there is one. If the EVD is
+ * freed meanwhile, return NULL and set @ret to DAT_ABORT.
  */
-static struct libdat_evd *wait_unlocked(struct libdat_evd *evd,
+static struct libdat_evd *wait_unlocked(struct libdat_evd *evd, struct dat_dev_post *post,
 					DAT_TIMEOUT timeout, __u32 threshold,
 					DAT_RETURN *ret)
 {
 	struct dat_dev_evd_wait arg = {
-		.size = sizeof(arg),
+		.size = offsetof(struct dat_dev_evd_wait, dtos),
 		.evd = evd->object.handle,
 		.timeout = timeout,
 		.threshold = threshold,
 	};
 	unsigned long serial = evd->object.serial;
 
+	if (post) {
+		arg.size = sizeof(arg);
+		arg.dtos = post->dtos;
+		arg.num_dtos = post->num_dtos;
+		arg.dto_size = post->dto_size;
+	}
+
 	__atomic_store_n(&evd->waiting, true, __ATOMIC_RELAXED);
 	libdat_object_unlock(arg.evd);
 
 	*ret = libdat_call(DAT_DEV_EVD_WAIT, &arg);
+	if (post)
+		post->posted = arg.posted;
 
 	evd = libdat_object_lock(arg.evd, LIBDAT_EVD);
 	if (evd && evd->object.serial != serial) {
@@ -201,11 +210,12 @@ static struct libdat_evd *wait_unlocked(struct libdat_evd *evd,
 	return evd;
 }
 
-/* Returns DAT_SUCCESS if a thread may wait for @threshold events. */
-static DAT_RETURN check_wait(const struct libdat_evd *evd, DAT_COUNT threshold)
+/* Returns DAT_SUCCESS if a thread may wait for @threshold events, @range if no thread may. */
+static DAT_RETURN check_wait(const struct libdat_evd *evd, DAT_COUNT threshold,
+			     DAT_RETURN range)
 {
 	if (threshold <= 0 || (__u32)threshold > evd->qlen)
-		return BAD_ARG(3);
+		return range;
 	if (__atomic_load_n(&evd->ring->state, __ATOMIC_RELAXED) &
 	    DAT_DEV_EVD_UNWAITABLE)
 		return DAT_ERROR(DAT_INVALID_STATE,
@@ -220,9 +230,57 @@ static DAT_RETURN check_wait(const struct libdat_evd *evd, DAT_COUNT threshold)
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN libdat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
-			   DAT_COUNT threshold, DAT_EVENT *event,
-			   DAT_COUNT *nmore)
+/**
+ * libdat_evd_begin_wait - prepare a wait for another thread
+ * @handle: the EVD
+ * @timeout: in microseconds
+ * @threshold: events to wait for
+ * @arg: out: argument of DAT_DEV_EVD_WAIT
+ *
+ * Thread safe.
+ *
+ * Return: as dat_evd_wait() before it waits.
+ */
+DAT_RETURN libdat_evd_begin_wait(__u32 handle, DAT_TIMEOUT timeout,
+				 DAT_COUNT threshold, struct dat_dev_evd_wait *arg)
+{
+	struct libdat_evd *evd = libdat_object_lock(handle, LIBDAT_EVD);
+	DAT_RETURN ret;
+	__u32 count;
+
+	if (!evd)
+		return BAD_EVD;
+	libdat_ring_check(evd);
+	ret = check_wait(evd, threshold, BAD_ARG(3));
+	if (ret == DAT_SUCCESS) {
+		count_events(evd, (__u32)threshold, &count);
+		*arg = (struct dat_dev_evd_wait){
+			.size = sizeof(*arg),
+			.evd = handle,
+			.timeout = timeout,
+			.threshold = (__u32)threshold,
+		};
+	}
+	libdat_object_unlock(handle);
+	return ret;
+}
+
+/**
+ * libdat_evd_post_wait - post DTOs, and wait for an event
+ * @evd_handle: the EVD
+ * @post: the DTOs of dat_linux_post_wait(), posted is an output; NULL for dat_evd_wait()
+ * @timeout: in microseconds
+ * @threshold: events to wait for
+ * @event: out: the first event
+ * @nmore: out: how many events remain
+ *
+ * Thread safe. Makes one system call; without DTOs none if there are enough events.
+ *
+ * Return: as dat_evd_wait(); as dat_linux_post() if not all DTOs were posted.
+ */
+DAT_RETURN libdat_evd_post_wait(DAT_EVD_HANDLE evd_handle, struct dat_dev_post *post,
+				DAT_TIMEOUT timeout, DAT_COUNT threshold,
+				DAT_EVENT *event, DAT_COUNT *nmore)
 {
 	__u32 handle = libdat_to_kernel(evd_handle);
 	struct dat_dev_event raw;
@@ -231,23 +289,19 @@ DAT_RETURN libdat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
 	__u32 count;
 	__u32 ia;
 
-	if (!event)
-		return BAD_ARG(4);
-	if (!nmore)
-		return BAD_ARG(5);
 	evd = libdat_object_lock(handle, LIBDAT_EVD);
 	if (!evd)
 		return BAD_EVD;
 
 	libdat_ring_check(evd);
-	ret = check_wait(evd, threshold);
+	ret = check_wait(evd, threshold, post ? BAD_ARG(6) : BAD_ARG(3));
 	if (ret != DAT_SUCCESS)
 		goto unlock;
 
 	/* Ignore errors: DAT_DEV_EVD_WAIT reports them if events are missing. */
 	count_events(evd, (__u32)threshold, &count);
-	if (count < (__u32)threshold) {
-		evd = wait_unlocked(evd, timeout, (__u32)threshold, &ret);
+	if ((post && post->num_dtos) || count < (__u32)threshold) {
+		evd = wait_unlocked(evd, post, timeout, (__u32)threshold, &ret);
 		if (!evd)
 			return ret;
 		count = libdat_ring_count(evd);
@@ -270,6 +324,17 @@ DAT_RETURN libdat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
 unlock:
 	libdat_object_unlock(handle);
 	return ret;
+}
+
+DAT_RETURN libdat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
+			   DAT_COUNT threshold, DAT_EVENT *event,
+			   DAT_COUNT *nmore)
+{
+	if (!event)
+		return BAD_ARG(4);
+	if (!nmore)
+		return BAD_ARG(5);
+	return libdat_evd_post_wait(evd_handle, NULL, timeout, threshold, event, nmore);
 }
 
 static DAT_EVD_STATE state_to_user(const struct libdat_evd *evd, __u32 state)

@@ -109,11 +109,8 @@ void libdat_event_to_user(DAT_EVENT *out, const struct dat_dev_event *in,
 
 	switch (in->number) {
 	case DAT_DEV_IB_DTO_EVENT:
-		/* DAT 1.2 has no immediate data: a plain receive. */
-		out->event_number = DAT_DTO_COMPLETION_EVENT;
-		dto_to_user(&data->dto_completion_event_data, in);
-		break;
 	case DAT_DTO_COMPLETION_EVENT:
+		out->event_number = DAT_DTO_COMPLETION_EVENT;
 		dto_to_user(&data->dto_completion_event_data, in);
 		break;
 	case DAT_RMR_BIND_COMPLETION_EVENT:
@@ -135,5 +132,5 @@ void libdat_event_to_user(DAT_EVENT *out, const struct dat_dev_event *in,
 		data->asynch_error_event_data.reason = (DAT_COUNT)in->status;
 		break;
 	}
-	libdat_event_add_dat2(out, in);
+	libdat_event_finish(out, in);
 }

@@ -39,9 +39,8 @@ static struct libdat_external_entry *buckets[NUM_BUCKETS];
 static unsigned long last_serial;
 
 /*
- * fork() must not copy a lock that another thread holds. Take the lock for
- * reading: a lock held for writing records its thread, and the child's thread
- * has another id.
+ * fork() must not copy the table while another thread changes it. The lock also records the
+ * threads that wait for it, which the child does not have: it needs a new one.
  */
 static void before_fork(void)
 {
@@ -53,9 +52,14 @@ static void after_fork(void)
 	pthread_rwlock_unlock(&lock);
 }
 
-static void __attribute__((constructor)) external_init(void)
+static void after_fork_in_child(void)
 {
-	pthread_atfork(before_fork, after_fork, after_fork);
+	lock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+}
+
+static void __attribute__((constructor(LIBDAT_FORK_EXTERNAL))) external_init(void)
+{
+	pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
 static struct libdat_external_entry **bucket_of(DAT_HANDLE handle)

@@ -14,12 +14,45 @@ static const char ro_aware[] = "RO_AWARE_";
 
 static const char provider_name[] = "kdapl";
 
-static DAT_RETURN query(__u32 ia, struct dat_dev_ia_query *arg)
+/* The name of the named attribute that is also an attribute of the transport */
+static const char transport_attr[] = "DAT_IB_TRANSPORT_MTU";
+
+static DAT_RETURN query(__u32 ia, struct dat_dev_ia_query *arg, char *named,
+			size_t size)
 {
 	memset(arg, 0, sizeof(*arg));
 	arg->size = sizeof(*arg);
 	arg->ia = ia;
+	arg->named_attrs = (uintptr_t)named;
+	arg->named_attrs_size = (__u32)size;
 	return libdat_call(DAT_DEV_IA_QUERY, arg);
+}
+
+static void add_named(struct libdat_ia *ia, const char *name, const char *value)
+{
+	if (ia->num_named == LIBDAT_MAX_NAMED)
+		return;
+	ia->named[ia->num_named].name = name;
+	ia->named[ia->num_named].value = value;
+	ia->num_named++;
+}
+
+/* Find the named attributes in ia->strings, which was zeroed before the kernel wrote. */
+static void parse_named(struct libdat_ia *ia)
+{
+	const char *end = ia->strings + sizeof(ia->strings) - 1;
+	const char *name, *value;
+
+	for (name = ia->strings; name < end && *name;
+	     name = value + strlen(value) + 1) {
+		value = name + strlen(name) + 1;
+		if (value >= end)
+			break;
+		add_named(ia, name, value);
+	}
+#ifdef LIBDAT_OWN_ATTR
+	add_named(ia, LIBDAT_OWN_ATTR, "TRUE");
+#endif
 }
 
 static DAT_RETURN close_ia(__u32 ia, DAT_CLOSE_FLAGS flags)
@@ -43,9 +76,11 @@ static DAT_RETURN open_ia(struct dat_dev_ia_open *arg, struct libdat_ia *ia,
 	ret = libdat_call(DAT_DEV_IA_OPEN, arg);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	ret = query(arg->ia, &attr);
+	/* The last byte remains 0. */
+	ret = query(arg->ia, &attr, ia->strings, sizeof(ia->strings) - 1);
 	if (ret != DAT_SUCCESS)
 		goto close;
+	parse_named(ia);
 	if (evd)
 		ret = libdat_evd_add(evd, arg->async_evd, arg->ia,
 				     arg->async_ring_entries,
@@ -193,16 +228,42 @@ static void name_to_user(char out[DAT_NAME_MAX_LENGTH],
 }
 
 /* Write the address only if it changed: other threads may be reading it. */
-static DAT_IA_ADDRESS_PTR addr_to_user(const struct dat_dev_ia_query *in)
+static void addr_to_user(struct libdat_ia *ia, const struct dat_dev_ia_query *in,
+			 DAT_IA_ATTR *out)
+{
+	if (memcmp(&ia->addr.dev, &in->ia_address, sizeof(in->ia_address)))
+		ia->addr.dev = in->ia_address;
+	out->ia_address_ptr = &ia->addr.generic;
+}
+
+static void transport_to_user(struct libdat_ia *ia, DAT_IA_ATTR *out)
+{
+	DAT_COUNT i;
+
+	for (i = 0; i < ia->num_named; i++)
+		if (!strcmp(ia->named[i].name, transport_attr)) {
+			out->transport_attr = &ia->named[i];
+			out->num_transport_attr = 1;
+		}
+}
+
+/* The pointers of the attributes lead into the entry of the IA. */
+static void pointers_to_user(const struct dat_dev_ia_query *in, DAT_IA_ATTR *ia_attr,
+			     DAT_PROVIDER_ATTR *provider_attr)
 {
 	struct libdat_ia *ia = libdat_object_lock(in->ia, LIBDAT_IA);
 
 	if (!ia)
-		return NULL;
-	if (memcmp(&ia->addr.dev, &in->ia_address, sizeof(in->ia_address)))
-		ia->addr.dev = in->ia_address;
+		return;
+	if (ia_attr) {
+		addr_to_user(ia, in, ia_attr);
+		transport_to_user(ia, ia_attr);
+	}
+	if (provider_attr) {
+		provider_attr->provider_specific_attr = ia->named;
+		provider_attr->num_provider_specific_attr = ia->num_named;
+	}
 	libdat_object_unlock(in->ia);
-	return &ia->addr.generic;
 }
 
 /* The kernel has one for each instance, also if the program wants none. */
@@ -217,58 +278,16 @@ static DAT_EVD_HANDLE async_evd_to_user(const struct dat_dev_ia_query *in)
 			    libdat_to_user(in->async_evd);
 }
 
-#define IA_ATTR(FIELD)							\
-	FIELD(VALUE, hardware_version_major);				\
-	FIELD(VALUE, hardware_version_minor);				\
-	FIELD(VALUE, firmware_version_major);				\
-	FIELD(VALUE, firmware_version_minor);				\
-	FIELD(COUNT, max_eps);						\
-	FIELD(COUNT, max_dto_per_ep);					\
-	FIELD(COUNT, max_rdma_read_per_ep_in);				\
-	FIELD(COUNT, max_rdma_read_per_ep_out);				\
-	FIELD(COUNT, max_evds);						\
-	FIELD(COUNT, max_evd_qlen);					\
-	FIELD(COUNT, max_iov_segments_per_dto);				\
-	FIELD(COUNT, max_lmrs);						\
-	FIELD(VALUE, max_lmr_block_size);				\
-	FIELD(VALUE, max_lmr_virtual_address);				\
-	FIELD(COUNT, max_pzs);						\
-	FIELD(VALUE, max_message_size);					\
-	FIELD(VALUE, max_rdma_size);					\
-	FIELD(COUNT, max_rmrs);						\
-	FIELD(VALUE, max_rmr_target_address);				\
-	FIELD(COUNT, max_srqs);						\
-	FIELD(COUNT, max_ep_per_srq);					\
-	FIELD(COUNT, max_recv_per_srq);					\
-	FIELD(COUNT, max_iov_segments_per_rdma_read);			\
-	FIELD(COUNT, max_iov_segments_per_rdma_write);			\
-	FIELD(COUNT, max_rdma_read_in);					\
-	FIELD(COUNT, max_rdma_read_out)
-
 static void ia_attr_to_user(DAT_IA_ATTR *out, const struct dat_dev_ia_query *in)
 {
 	memset(out, 0, sizeof(*out));
 	name_to_user(out->adapter_name, in->adapter_name);
 	name_to_user(out->vendor_name, in->vendor_name);
-	out->ia_address_ptr = addr_to_user(in);
-	IA_ATTR(COPY_TO_USER);
+	out->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;
+	out->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
+#define IA_ATTR(field, kind)		COPY_TO_USER(kind, field);
+#include "../../kdapl/include/dat_attrs.def"
 }
-
-#define PROVIDER_ATTR(FIELD)						\
-	FIELD(VALUE, provider_version_major);				\
-	FIELD(VALUE, provider_version_minor);				\
-	FIELD(VALUE, dat_qos_supported);				\
-	FIELD(COUNT, max_private_data_size);				\
-	FIELD(VALUE, ep_creator);					\
-	FIELD(VALUE, optimal_buffer_alignment);				\
-	FIELD(BOOL, srq_supported);					\
-	FIELD(COUNT, srq_watermarks_supported);				\
-	FIELD(BOOL, srq_ep_pz_difference_supported);			\
-	FIELD(COUNT, srq_info_supported);				\
-	FIELD(COUNT, ep_recv_info_supported);				\
-	FIELD(BOOL, lmr_sync_req);					\
-	FIELD(BOOL, dto_async_return_guaranteed);			\
-	FIELD(BOOL, rdma_write_for_rdma_read_req)
 
 static void provider_attr_to_user(DAT_PROVIDER_ATTR *out,
 				  const struct dat_dev_ia_query *in)
@@ -289,12 +308,11 @@ static void provider_attr_to_user(DAT_PROVIDER_ATTR *out,
 	out->lmr_mem_types_supported =
 		(DAT_MEM_TYPE)(DAT_MEM_TYPE_LMR | DAT_MEM_TYPE_SHARED_VIRTUAL);
 	out->iov_ownership_on_return = DAT_IOV_CONSUMER;
-	out->completion_flags_supported =
-		(DAT_COMPLETION_FLAGS)(in->completion_flags_supported &
-				       flags_of_1_2);
 	out->is_thread_safe = DAT_TRUE;
 	out->pz_support = DAT_PZ_UNIQUE;
-	PROVIDER_ATTR(COPY_TO_USER);
+#define PROVIDER_ATTR(field, kind)	COPY_TO_USER(kind, field);
+#include "../../kdapl/include/dat_attrs.def"
+	out->completion_flags_supported &= flags_of_1_2;
 
 	/* The standard declares the array const. */
 	for (i = 0; i < 36; i++)
@@ -322,7 +340,7 @@ DAT_RETURN libdat_ia_query(DAT_IA_HANDLE ia_handle,
 	if (provider_attr_mask && !provider_attributes)
 		return BAD_ARG(6);
 
-	ret = query(libdat_to_kernel(ia_handle), &arg);
+	ret = query(libdat_to_kernel(ia_handle), &arg, NULL, 0);
 	if (ret != DAT_SUCCESS)
 		return ret;
 
@@ -332,5 +350,7 @@ DAT_RETURN libdat_ia_query(DAT_IA_HANDLE ia_handle,
 		ia_attr_to_user(ia_attributes, &arg);
 	if (provider_attr_mask)
 		provider_attr_to_user(provider_attributes, &arg);
+	pointers_to_user(&arg, ia_attr_mask ? ia_attributes : NULL,
+			 provider_attr_mask ? provider_attributes : NULL);
 	return DAT_SUCCESS;
 }

@@ -22,6 +22,10 @@
 
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
+/* Not in <dat/dat_error.h>: programs define it for themselves. */
+#define DAT_ERROR(type, subtype) \
+	((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
+
 #define BAD_ARG(number) \
 	DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG ## number)
 
@@ -32,10 +36,23 @@
 #define NO_HANDLE	0
 #define BAD_HANDLE	UINT32_MAX
 
+/*
+ * fork() takes the locks of all files, the outer ones first, so that no other thread holds one.
+ * It runs the handlers of pthread_atfork() that were registered last first: these are the
+ * priorities of the constructors, from the inner locks to the outer ones. The lock of loader.c
+ * is the outermost.
+ */
+#define LIBDAT_FORK_HANDLES	101
+#define LIBDAT_FORK_TABLE	102
+#define LIBDAT_FORK_DEVICE	103
+#define LIBDAT_FORK_EXTERNAL	104
+#define LIBDAT_FORK_REGISTRY	105
+
 /* dev.c */
 const char *libdat_device(void);
 DAT_RETURN libdat_open(void);
 DAT_RETURN libdat_call(unsigned long cmd, void *arg);
+DAT_RETURN libdat_uring_fd(unsigned long cmd, int *fd);
 struct dat_dev_ring *libdat_map_ring(__u32 evd, __u32 entries);
 void libdat_unmap_ring(struct dat_dev_ring *ring, __u32 entries);
 
@@ -91,7 +108,7 @@ DAT_RETURN libdat_private_data_to_kernel(__u8 *out, DAT_COUNT size,
 /* libdaplkdat: handles are pointers, and events have more fields. */
 __u32 libdat_to_kernel(DAT_HANDLE handle);
 DAT_HANDLE libdat_to_user(__u32 handle);
-void libdat_event_add_dat2(DAT_EVENT *out, const struct dat_dev_event *in);
+void libdat_event_finish(DAT_EVENT *out, const struct dat_dev_event *in);
 
 /* The kernel uses the numbers of DAT 2.0. */
 static inline DAT_RETURN libdat_return_from_kernel(__u32 kernel)
@@ -126,11 +143,15 @@ static inline DAT_HANDLE libdat_to_user(__u32 handle)
 	return (DAT_HANDLE)(uintptr_t)handle;
 }
 
-static inline void libdat_event_add_dat2(DAT_EVENT *out,
-					 const struct dat_dev_event *in)
+/*
+ * DAT 1.2 has no immediate data: their receive is a plain one. The length is that of the
+ * Write, and the buffer of the receive is empty.
+ */
+static inline void libdat_event_finish(DAT_EVENT *out,
+				       const struct dat_dev_event *in)
 {
-	(void)out;
-	(void)in;
+	if (in->number == DAT_DEV_IB_DTO_EVENT && in->operation == DAT_DEV_RECV_IMMED)
+		out->event_data.dto_completion_event_data.transfered_length = 0;
 }
 
 #endif
@@ -175,10 +196,10 @@ static inline DAT_COUNT libdat_count_to_user(__u32 count)
 }
 
 /*
- * Kinds of fields in the lists of attributes. A list names each field once, and
- * COPY_TO_USER() copies it.
+ * The kinds of fields of dat_attrs.def. COPY_TO_USER() copies a field.
  */
 #define VALUE_TO_USER(value)	(value)
+#define LENGTH_TO_USER(value)	(value)
 #define COUNT_TO_USER(value)	libdat_count_to_user(value)
 #define BOOL_TO_USER(value)	((value) ? DAT_TRUE : DAT_FALSE)
 #define COPY_TO_USER(kind, field) \
@@ -271,18 +292,28 @@ union libdat_addr {
 	DAT_SOCK_ADDR6 in6;
 };
 
+/* Named attributes of an IA, and bytes of their strings: twice what the kernel has */
+#define LIBDAT_MAX_NAMED	32
+#define LIBDAT_NAMED_SIZE	1024
+
 /**
  * struct libdat_ia - an open IA
  * @object: head
  * @is_ro_aware: the program opened the IA with the prefix RO_AWARE_
  * @has_no_evd: the program has no asynchronous EVD
  * @addr: target of ia_address_ptr and local_ia_address_ptr
+ * @named: the named attributes when the IA was opened
+ * @num_named: their number
+ * @strings: their names and values
  */
 struct libdat_ia {
 	struct libdat_object object;
 	bool is_ro_aware;
 	bool has_no_evd;
 	union libdat_addr addr;
+	DAT_NAMED_ATTR named[LIBDAT_MAX_NAMED];
+	DAT_COUNT num_named;
+	char strings[LIBDAT_NAMED_SIZE];
 };
 
 /**
@@ -387,6 +418,7 @@ void libdat_object_add(struct libdat_object *object, __u32 handle,
 void *libdat_object_lock(__u32 handle, enum libdat_kind kind);
 void libdat_object_unlock(__u32 handle);
 void libdat_object_remove(__u32 handle, enum libdat_kind kind);
+bool libdat_objects_exist(void);
 void libdat_object_remove_ia(__u32 ia);
 
 /* lockless.c */
@@ -411,6 +443,11 @@ void libdat_event_to_user(DAT_EVENT *out, const struct dat_dev_event *in,
 			  __u32 evd, __u32 ia);
 
 /* evd.c */
+DAT_RETURN libdat_evd_post_wait(DAT_EVD_HANDLE evd_handle, struct dat_dev_post *post,
+				DAT_TIMEOUT timeout, DAT_COUNT threshold,
+				DAT_EVENT *event, DAT_COUNT *nmore);
+DAT_RETURN libdat_evd_begin_wait(__u32 handle, DAT_TIMEOUT timeout,
+				 DAT_COUNT threshold, struct dat_dev_evd_wait *arg);
 DAT_RETURN libdat_evd_add(struct libdat_evd *evd, __u32 handle, __u32 ia,
 			  __u32 entries, DAT_COUNT qlen);
 DAT_RETURN libdat_evd_param_to_user(DAT_EVD_PARAM *out,
@@ -469,5 +506,16 @@ DAT_RETURN libdat_post(struct dat_dev_dto *dto);
 bool libdat_remote_to_kernel(struct dat_dev_dto *dto, const DAT_RMR_TRIPLET *in);
 DAT_RETURN libdat_post_iov(struct dat_dev_dto *dto, DAT_COUNT num_segments,
 			   const DAT_LMR_TRIPLET *local_iov);
+
+/* linux.c */
+struct dat_linux_dto;
+
+int64_t libdat_batch_segments(DAT_COUNT num, const struct dat_linux_dto *dtos);
+struct dat_dev_dto *libdat_batch_alloc(DAT_COUNT num, int64_t total,
+				       struct dat_dev_segment **segments);
+DAT_RETURN libdat_batch_to_kernel(struct dat_dev_post *arg, DAT_COUNT num,
+				  const struct dat_linux_dto *dtos, struct dat_dev_dto *out,
+				  struct dat_dev_segment *segments);
+DAT_COUNT libdat_batch_posted(const struct dat_dev_post *arg, struct dat_linux_dto *dtos);
 
 #endif /* _LIBDAT_H */

@@ -70,11 +70,16 @@ static DAT_RETURN dto_to_kernel(struct dat_dev_dto *out, const DAT_LINUX_DTO *in
 	return DAT_SUCCESS;
 }
 
-/*
- * The number of segments, or -1 for a bad entry. Entries may share an iov, so
- * the number may exceed what fits in memory.
+/**
+ * libdat_batch_segments - count the segments of DTOs
+ * @num: entries of @dtos
+ * @dtos: the DTOs
+ *
+ * Entries may share an iov, so the number may exceed what fits in memory.
+ *
+ * Return: the number, or -1 for a bad entry.
  */
-static int64_t count_segments(DAT_COUNT num, const DAT_LINUX_DTO *dtos)
+int64_t libdat_batch_segments(DAT_COUNT num, const DAT_LINUX_DTO *dtos)
 {
 	int64_t total = 0;
 	DAT_COUNT i;
@@ -90,31 +95,112 @@ static int64_t count_segments(DAT_COUNT num, const DAT_LINUX_DTO *dtos)
 	return total;
 }
 
-static DAT_RETURN post(DAT_COUNT num, DAT_LINUX_DTO *dtos,
-		       struct dat_dev_dto *out, struct dat_dev_segment *segments,
-		       DAT_COUNT *num_posted)
+/**
+ * libdat_batch_alloc - allocate memory for DTOs of the kernel and their segments
+ * @num: number of DTOs
+ * @total: from libdat_batch_segments()
+ * @segments: out: the segments, behind the DTOs
+ *
+ * Return: the DTOs, for free(); NULL without memory.
+ */
+struct dat_dev_dto *libdat_batch_alloc(DAT_COUNT num, int64_t total,
+				       struct dat_dev_segment **segments)
 {
-	struct dat_dev_post arg = {
-		.size = sizeof(arg),
+	uint64_t size = (uint64_t)num * sizeof(struct dat_dev_dto) +
+			(uint64_t)total * sizeof(struct dat_dev_segment);
+	struct dat_dev_dto *out = size <= SIZE_MAX ? malloc((size_t)size) : NULL;
+
+	if (out)
+		*segments = (struct dat_dev_segment *)(out + num);
+	return out;
+}
+
+/**
+ * libdat_batch_to_kernel - translate DTOs
+ * @arg: out: the argument of DAT_DEV_POST
+ * @num: entries of @dtos
+ * @dtos: the DTOs
+ * @out: out: as many entries
+ * @segments: out: as many entries as libdat_batch_segments() has counted
+ *
+ * Return: DAT_SUCCESS, DAT_INVALID_PARAMETER (argument 2).
+ */
+DAT_RETURN libdat_batch_to_kernel(struct dat_dev_post *arg, DAT_COUNT num,
+				  const DAT_LINUX_DTO *dtos, struct dat_dev_dto *out,
+				  struct dat_dev_segment *segments)
+{
+	DAT_RETURN ret;
+	DAT_COUNT i;
+
+	*arg = (struct dat_dev_post){
+		.size = sizeof(*arg),
 		.dtos = (uintptr_t)out,
 		.num_dtos = (__u32)num,
 		.dto_size = sizeof(*out),
 	};
-	DAT_RETURN ret;
-	DAT_COUNT i;
-
 	for (i = 0; i < num; i++) {
 		ret = dto_to_kernel(&out[i], &dtos[i], segments);
 		if (ret != DAT_SUCCESS)
 			return ret;
 		segments += out[i].num_segments;
 	}
-	ret = libdat_call(DAT_DEV_POST, &arg);
-	*num_posted = (DAT_COUNT)arg.posted;
-	for (i = 0; i < *num_posted; i++)
+	return DAT_SUCCESS;
+}
+
+/**
+ * libdat_batch_posted - return what the kernel has posted to the program
+ * @arg: from libdat_batch_to_kernel(), after the post
+ * @dtos: the DTOs; binds receive their context
+ *
+ * Return: number of DTOs that were posted.
+ */
+DAT_COUNT libdat_batch_posted(const struct dat_dev_post *arg, DAT_LINUX_DTO *dtos)
+{
+	const struct dat_dev_dto *out = (const void *)(uintptr_t)arg->dtos;
+	DAT_COUNT i;
+
+	for (i = 0; i < (DAT_COUNT)arg->posted; i++)
 		if (dtos[i].op == DAT_LINUX_RMR_BIND)
 			dtos[i].rmr_context = out[i].rmr_context;
+	return i;
+}
+
+/* Translates DTOs. If it succeeds, end_post() frees what it has allocated. */
+static DAT_RETURN begin_post(struct dat_dev_post *arg, DAT_COUNT num, const DAT_LINUX_DTO *dtos,
+			     DAT_COUNT *num_posted)
+{
+	struct dat_dev_segment *segments;
+	struct dat_dev_dto *out;
+	int64_t total;
+	DAT_RETURN ret;
+
+	if (num < 0)
+		return BAD_ARG(1);
+	if (num && !dtos)
+		return BAD_ARG(2);
+	if (!num_posted)
+		return BAD_ARG(3);
+	*num_posted = 0;
+	*arg = (struct dat_dev_post){ .size = sizeof(*arg) };
+	if (!num)
+		return DAT_SUCCESS;
+	total = libdat_batch_segments(num, dtos);
+	if (total < 0)
+		return BAD_ARG(2);
+
+	out = libdat_batch_alloc(num, total, &segments);
+	if (!out)
+		return NO_MEMORY;
+	ret = libdat_batch_to_kernel(arg, num, dtos, out, segments);
+	if (ret != DAT_SUCCESS)
+		free(out);
 	return ret;
+}
+
+static void end_post(struct dat_dev_post *arg, DAT_LINUX_DTO *dtos, DAT_COUNT *num_posted)
+{
+	*num_posted = libdat_batch_posted(arg, dtos);
+	free((void *)(uintptr_t)arg->dtos);
 }
 
 /**
@@ -131,32 +217,48 @@ static DAT_RETURN post(DAT_COUNT num, DAT_LINUX_DTO *dtos,
 DAT_RETURN dat_linux_post(DAT_COUNT num, DAT_LINUX_DTO *dtos,
 			  DAT_COUNT *num_posted)
 {
-	struct dat_dev_segment *segments;
-	struct dat_dev_dto *out;
-	int64_t total;
-	uint64_t size;
+	struct dat_dev_post arg;
 	DAT_RETURN ret;
 
-	if (num < 0)
-		return BAD_ARG(1);
-	if (num && !dtos)
-		return BAD_ARG(2);
-	if (!num_posted)
-		return BAD_ARG(3);
-	*num_posted = 0;
-	if (!num)
-		return DAT_SUCCESS;
-	total = count_segments(num, dtos);
-	if (total < 0)
-		return BAD_ARG(2);
+	ret = begin_post(&arg, num, dtos, num_posted);
+	if (ret != DAT_SUCCESS || !num)
+		return ret;
+	ret = libdat_call(DAT_DEV_POST, &arg);
+	end_post(&arg, dtos, num_posted);
+	return ret;
+}
 
-	size = (uint64_t)num * sizeof(*out) +
-	       (uint64_t)total * sizeof(*segments);
-	out = size <= SIZE_MAX ? malloc((size_t)size) : NULL;
-	if (!out)
-		return NO_MEMORY;
-	segments = (struct dat_dev_segment *)(out + num);
-	ret = post(num, dtos, out, segments, num_posted);
-	free(out);
+/**
+ * dat_linux_post_wait - post many DTOs and binds, and wait for an event, with one system call
+ * @num: entries of @dtos
+ * @dtos: as for dat_linux_post()
+ * @num_posted: out: as for dat_linux_post()
+ * @evd_handle: the EVD to wait on, any EVD of the program
+ * @timeout: as for dat_evd_wait()
+ * @threshold: as for dat_evd_wait()
+ * @event: out: as for dat_evd_wait()
+ * @nmore: out: as for dat_evd_wait()
+ *
+ * Thread safe.
+ *
+ * Return: as dat_linux_post() if @num_posted is less than @num, and then it has not waited;
+ * else as dat_evd_wait().
+ */
+DAT_RETURN dat_linux_post_wait(DAT_COUNT num, DAT_LINUX_DTO *dtos, DAT_COUNT *num_posted,
+			       DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
+			       DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
+{
+	struct dat_dev_post arg;
+	DAT_RETURN ret;
+
+	if (!event)
+		return BAD_ARG(7);
+	if (!nmore)
+		return BAD_ARG(8);
+	ret = begin_post(&arg, num, dtos, num_posted);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ret = libdat_evd_post_wait(evd_handle, &arg, timeout, threshold, event, nmore);
+	end_post(&arg, dtos, num_posted);
 	return ret;
 }

@@ -50,6 +50,7 @@ static void after_fork_in_child(void)
 	lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 
+/* Without priority, so after all others: see LIBDAT_FORK_TABLE. */
 static void __attribute__((constructor)) loader_init(void)
 {
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

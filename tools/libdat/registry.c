@@ -43,7 +43,7 @@ static void after_fork(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void __attribute__((constructor)) provider_init(void)
+static void __attribute__((constructor(LIBDAT_FORK_REGISTRY))) provider_init(void)
 {
 	pthread_atfork(before_fork, after_fork, after_fork);
 }

@@ -62,9 +62,24 @@ static void after_fork_in_child(void)
 	after_fork();
 }
 
-static void __attribute__((constructor)) table_init(void)
+static void __attribute__((constructor(LIBDAT_FORK_TABLE))) table_init(void)
 {
 	pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+/**
+ * libdat_objects_exist - does the table have an entry, such as that of an open IA?
+ *
+ * Not thread safe: for a child of fork().
+ */
+bool libdat_objects_exist(void)
+{
+	int i;
+
+	for (i = 0; i < LIBDAT_NUM_BUCKETS; i++)
+		if (buckets[i].first)
+			return true;
+	return false;
 }
 
 /**

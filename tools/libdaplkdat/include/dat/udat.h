@@ -20,16 +20,15 @@
 
 #undef DAT_CNO_PARAM
 
-/* The return value of this type and subtype */
-#define DAT_ERROR(type, subtype) \
-	((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
-
 /* DAT 1.2's name of a field of DAT_RMR_TRIPLET */
 #define target_address		virtual_address
 
 /* Values that only DAT 1.2 has, and that no program of DAT 2.0 can pass */
 #define DAT_MEM_TYPE_SO_VIRTUAL		(DAT_MEM_TYPE_SHARED_VIRTUAL + 1)
 #define DAT_MEM_PRIV_RO_DISABLE_FLAG	0
+
+/* A named attribute that the library adds to the kernel's */
+#define LIBDAT_OWN_ATTR		DAT_IB_ATTR_COUNTERS
 
 typedef struct {
 	DAT_IA_HANDLE ia_handle;

@@ -33,10 +33,6 @@ typedef enum dat_return_type {
 
 typedef DAT_UINT32 DAT_RETURN;
 
-/* For providers: the return value of this type and subtype */
-#define DAT_ERROR(type, subtype) \
-	((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
-
 /* Name of DAT 1.0 */
 #define DAT_NAME_NOT_FOUND	DAT_PROVIDER_NOT_FOUND
 

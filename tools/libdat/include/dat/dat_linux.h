@@ -7,6 +7,9 @@
 #ifndef _DAT_LINUX_H_
 #define _DAT_LINUX_H_
 
+#include <stddef.h>
+#include <string.h>
+
 #include <dat/udat.h>
 
 #ifdef __cplusplus
@@ -56,6 +59,95 @@ typedef struct dat_linux_dto {
  */
 DAT_RETURN dat_linux_post(IN DAT_COUNT num, INOUT DAT_LINUX_DTO *dtos,
 			  OUT DAT_COUNT *num_posted);
+
+/*
+ * dat_linux_post(), and then dat_evd_wait() unless a DTO was not posted, with one system
+ * call. Nothing is posted if the arguments of the wait are wrong.
+ */
+DAT_RETURN dat_linux_post_wait(IN DAT_COUNT num, INOUT DAT_LINUX_DTO *dtos,
+			       OUT DAT_COUNT *num_posted, IN DAT_EVD_HANDLE evd_handle,
+			       IN DAT_TIMEOUT timeout, IN DAT_COUNT threshold,
+			       OUT DAT_EVENT *event, OUT DAT_COUNT *nmore);
+
+/*
+ * Posts and waits as requests of io_uring(7). A program prepares a request in a
+ * submission queue entry, submits the entry, and passes the result of the completion
+ * queue entry to dat_linux_end_post() or dat_linux_end_wait(). In between the request,
+ * dtos and local_iov stay where they are. The members of DAT_LINUX_REQUEST belong to
+ * the library.
+ */
+typedef struct dat_linux_request {
+	int		fd;
+	unsigned int	op;
+	DAT_UINT64	space[26];
+} DAT_LINUX_REQUEST;
+
+struct io_uring_sqe;
+
+DAT_RETURN dat_linux_begin_post(IN DAT_COUNT num, IN DAT_LINUX_DTO *dtos,
+				OUT DAT_LINUX_REQUEST *request);
+DAT_RETURN dat_linux_begin_wait(IN DAT_HANDLE evd_or_cno_handle, IN DAT_TIMEOUT timeout,
+				IN DAT_COUNT threshold, OUT DAT_LINUX_REQUEST *request);
+
+/*
+ * The value that dat_linux_post() would have returned, and num_posted. A request that
+ * was prepared and not submitted ends with a result of -ECANCELED.
+ */
+DAT_RETURN dat_linux_end_post(INOUT DAT_LINUX_REQUEST *request, IN int result,
+			      OUT DAT_COUNT *num_posted);
+
+/*
+ * DAT_SUCCESS if an EVD has threshold events, which dat_evd_dequeue() returns, or if a
+ * CNO was triggered. evd_handle is an output for a CNO; NULL is permitted for an EVD.
+ */
+DAT_RETURN dat_linux_end_wait(INOUT DAT_LINUX_REQUEST *request, IN int result,
+			      OUT DAT_EVD_HANDLE *evd_handle);
+
+/*
+ * Fills in an entry for a request that was begun. The caller sets user_data and flags of
+ * the entry afterwards. A request that has completed can be submitted again.
+ */
+static inline void dat_linux_prep(struct io_uring_sqe *sqe, const DAT_LINUX_REQUEST *request)
+{
+	/* As in <linux/io_uring.h>, which need not be installed: IORING_OP_URING_CMD */
+	struct {
+		unsigned char	opcode;
+		unsigned char	unused[3];
+		int		fd;
+		DAT_UINT32	cmd_op;
+		DAT_UINT32	unused2;
+		DAT_UINT64	unused3[4];
+		DAT_UINT64	cmd[2];
+	} entry = { 46, { 0 }, request->fd, (DAT_UINT32)request->op, 0, { 0 },
+		    { (DAT_UINT64)(size_t)request->space, 0 } };
+
+	memcpy(sqe, &entry, sizeof(entry));
+}
+
+/* dat_linux_post() as a request */
+static inline DAT_RETURN dat_linux_prep_post(struct io_uring_sqe *sqe, DAT_COUNT num,
+					     DAT_LINUX_DTO *dtos, DAT_LINUX_REQUEST *request)
+{
+	DAT_RETURN ret = dat_linux_begin_post(num, dtos, request);
+
+	if (ret == DAT_SUCCESS)
+		dat_linux_prep(sqe, request);
+	return ret;
+}
+
+/* The wait of dat_evd_wait() or dat_cno_wait() as a request; threshold is for an EVD. */
+static inline DAT_RETURN dat_linux_prep_wait(struct io_uring_sqe *sqe,
+					     DAT_HANDLE evd_or_cno_handle,
+					     DAT_TIMEOUT timeout, DAT_COUNT threshold,
+					     DAT_LINUX_REQUEST *request)
+{
+	DAT_RETURN ret = dat_linux_begin_wait(evd_or_cno_handle, timeout, threshold,
+					      request);
+
+	if (ret == DAT_SUCCESS)
+		dat_linux_prep(sqe, request);
+	return ret;
+}
 
 #ifdef __cplusplus
 }
