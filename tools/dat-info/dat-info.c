@@ -10,13 +10,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <dat/udat.h>
 #include <dat/version.h>
 
+#include "check.h"
+
 #define OPEN_FILES	"/sys/kernel/debug/kdapl/files"
 
-static const char *explain(DAT_RETURN ret)
+/**
+ * explain - a DAT_RETURN as text, in a buffer that the next call overwrites
+ * @ret: the value
+ */
+const char *explain(DAT_RETURN ret)
 {
 	const char *major = "?", *minor = "?";
 	static char text[256];
@@ -31,6 +38,7 @@ static const char *explain(DAT_RETURN ret)
 static void usage(FILE *to)
 {
 	fputs("usage: dat-info [-v] [IA...]   the IAs, with -v all of their limits\n"
+	      "       dat-info --check IA     does the IA do what it should? A report to send\n"
 	      "       dat-info -o             who has /dev/dat open, and what\n"
 	      "       dat-info --version      the version, and the tested kernels\n",
 	      to);
@@ -60,7 +68,12 @@ static void yes_no(const char *name, DAT_BOOLEAN value)
 	printf("\t%-32s %s\n", name, value ? "yes" : "no");
 }
 
-static void show_limits(const DAT_IA_ATTR *a, const DAT_PROVIDER_ATTR *p)
+/**
+ * show_limits - print the limits of an IA
+ * @a: its attributes
+ * @p: attributes of its provider
+ */
+void show_limits(const DAT_IA_ATTR *a, const DAT_PROVIDER_ATTR *p)
 {
 	number("max_eps", a->max_eps);
 	number("max_dto_per_ep", a->max_dto_per_ep);
@@ -122,6 +135,22 @@ static bool show_ia(char *name, bool verbose)
 	return true;
 }
 
+/* Says why the device cannot be opened, or else what the library has returned. */
+static void complain_device(DAT_RETURN ret)
+{
+	const char *path = getenv("DAT_DEVICE") ?: "/dev/dat";
+	const char *reason = explain(ret), *hint = "";
+
+	if (access(path, R_OK | W_OK)) {
+		reason = strerror(errno);
+		if (errno == ENOENT)
+			hint = "; is kdapl loaded?";
+		else if (errno == EACCES)
+			hint = "; are you in its group?";
+	}
+	fprintf(stderr, "dat-info: %s: %s%s\n", path, reason, hint);
+}
+
 static DAT_PROVIDER_INFO **list_ias(DAT_COUNT *num)
 {
 	DAT_PROVIDER_INFO **list = NULL, *infos = NULL;
@@ -145,8 +174,7 @@ static DAT_PROVIDER_INFO **list_ias(DAT_COUNT *num)
 	}
 	if (ret == DAT_SUCCESS)
 		return list ?: calloc(1, sizeof(*list));
-	fprintf(stderr, "dat-info: /dev/dat: %s; is kdapl loaded, and may you open it?\n",
-		explain(ret));
+	complain_device(ret);
 	return NULL;
 }
 
@@ -190,25 +218,38 @@ static bool show_open_files(void)
 	return true;
 }
 
+/* The exit status, after all output is written */
+static int end(bool ok)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return ok ? 0 : 1;
+	fprintf(stderr, "dat-info: the output cannot be written\n");
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "check", no_argument, NULL, 'c' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{}
 	};
-	bool verbose = false, open_files = false, ok = true;
+	bool verbose = false, open_files = false, check = false, ok = true;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "hovV", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "chovV", options, NULL)) != -1) {
 		switch (c) {
 		case 'V':
 			printf("dat-info " DAT_KDAPL_VERSION "\n"
 			       "tested on Linux " DAT_KDAPL_KERNELS "\n");
-			return 0;
+			return end(true);
+		case 'c':
+			check = true;
+			break;
 		case 'h':
 			usage(stdout);
-			return 0;
+			return end(true);
 		case 'o':
 			open_files = true;
 			break;
@@ -220,15 +261,18 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (open_files && (verbose || optind < argc)) {
+	if ((open_files && (verbose || check || optind < argc)) ||
+	    (check && (verbose || optind + 1 != argc))) {
 		usage(stderr);
 		return 2;
 	}
 	if (open_files)
-		return show_open_files() ? 0 : 1;
+		return end(show_open_files());
+	if (check)
+		return end(check_ia(argv[optind]));
 	if (optind == argc)
-		return show_all(verbose) ? 0 : 1;
+		return end(show_all(verbose));
 	for (; optind < argc; optind++)
 		ok = show_ia(argv[optind], verbose) && ok;
-	return ok ? 0 : 1;
+	return end(ok);
 }
