@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Tests a booted Debian in which the packages of kdapl are installed, as its users would
+# use them. Prints TAP. packages.sh has made the users and compiled the program.
+
+# shellcheck disable=SC2317 # ok and await call functions by name
+num=0 failed=0
+log=/tmp/installed.log
+
+# ok NAME COMMAND...: one test
+ok() {
+	name=$1
+	shift
+	num=$((num + 1))
+	if "$@" >$log 2>&1; then
+		echo "ok $num installed.$name"
+	else
+		sed 's/^/# /' $log
+		echo "not ok $num installed.$name"
+		failed=$((failed + 1))
+	fi
+}
+
+# shellcheck source=../../tools/vm/guest/await.sh
+. /kdapl/await.sh
+
+# as USER COMMAND: from a login of that user, with its limits
+as() { su - "$1" -s /bin/sh -c "$2"; }
+
+module_is_loaded() { [ -d /sys/module/kdapl ]; }
+device_is_rdma() { [ "$(stat -c '%G %a' /dev/dat)" = "rdma 660" ]; }
+conf_lines() { [ "$(grep -c "^kdat-rxe0 " /etc/dat.conf)" -eq "$1" ]; }
+has_address() { dat-info rxe0 2>/dev/null | grep -qF "$KDAPL_ADDRESS"; }
+
+refused() {
+	! as outsider /usr/local/bin/first || return
+	as outsider dat-info >/tmp/refused 2>&1
+	cat /tmp/refused
+	grep -q "$1" /tmp/refused
+}
+
+# Debian's program for DAT 2.0, a server and a client
+run_dtest() {
+	as member "dtest -s -P kdat-rxe0 -b 4096 -B 20" >/tmp/server 2>&1 &
+	server=$!
+	await 300 grep -q ':3DD4 [^ ]* 0A' /proc/net/tcp || return
+	as member "dtest -h $KDAPL_ADDRESS -P kdat-rxe0 -b 4096 -B 20" >/tmp/client 2>&1
+	wait "$server"
+	tail -n 5 /tmp/server /tmp/client
+	grep -q PASSED /tmp/server && grep -q PASSED /tmp/client
+}
+
+ok module_loaded_at_boot await 300 module_is_loaded
+ok device_belongs_to_rdma await 300 device_is_rdma
+ok no_device_no_lines conf_lines 0
+ok rxe_device sh -c "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev $KDAPL_NIC"
+ok udev_adds_dat_conf_lines await 300 conf_lines 2
+ok ia_has_address await 300 has_address
+ok member_runs_first_program as member /usr/local/bin/first
+ok member_checks_ia as member "dat-info --check rxe0"
+ok member_runs_dtest run_dtest
+ok outsider_is_refused refused "Permission denied"
+ok udev_adds_lines_once conf_lines 2
+echo "1..$num"
+exit $((failed > 0))

@@ -1,0 +1,204 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Installs the packages of `make deb` in a small Debian over older ones, builds the module
+# there with DKMS for each kernel of this machine's suite, boots that Debian, and removes
+# the packages again. Prints TAP, and the total as run-tests.sh does. Later than 15 minutes
+# before the second of the epoch that KDAPL_DEADLINE names it does not begin.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+if [ -n "${KDAPL_DEADLINE-}" ] && [ $((KDAPL_DEADLINE - $(date +%s))) -lt 900 ]; then
+	echo "no time for the packages"
+	echo "0 passed, 0 failed, 1 skipped"
+	exit
+fi
+"$vm_dir/deps.sh" deb test
+older=0.9
+"$top_dir/tools/deb.sh" >&2
+DEB_BUILD_OPTIONS=nocheck "$top_dir/tools/deb.sh" $older >&2
+base=$("$vm_dir/root.sh" packages bookworm)
+mapfile -t releases < <(awk '$4 == "host" && !/^#/ { print $1 }' "$vm_dir/kernels" |
+	while read -r name; do
+		"$vm_dir/kernel.sh" --headers "$name" </dev/null | field release
+	done)
+[ ${#releases[@]} -gt 0 ] || die "no kernel headers on this machine"
+
+tmp=$(mktemp -d)
+root=$tmp/root
+cleanup() {
+	as_root umount "$root/proc" "$root" 2>/dev/null || :
+	as_root rm -rf "$tmp"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM HUP
+mkdir "$tmp/upper" "$tmp/work" "$root"
+as_root mount -t overlay -o "lowerdir=$base,upperdir=$tmp/upper,workdir=$tmp/work" overlay \
+	"$root"
+as_root mount -t proc none "$root/proc"
+
+# in_it COMMAND...: in the small Debian, as root, without anything of this machine
+in_it() {
+	as_root env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
+		DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"
+}
+
+# The headers of the kernels, as their packages install them. All but the first kernel
+# appear after the older packages, which are built for one only.
+for release in "${releases[@]}"; do
+	as_root mkdir -p "$root/lib/modules/$release"
+done
+add_headers() {
+	as_root ln -s "/usr/src/linux-headers-$1" "$root/lib/modules/$1/build"
+}
+as_root cp -a /usr/src/linux-headers-* /usr/src/linux-kbuild-* "$root/usr/src" 2>/dev/null || :
+as_root cp -a /usr/lib/linux-kbuild-* "$root/usr/lib"
+add_headers "${releases[0]}"
+for dir in deb "deb-$older"; do
+	as_root mkdir "$root/$dir"
+	as_root cp "$top_dir/build/$dir"/*.deb "$root/$dir"
+	as_root sh -c "rm -f '$root/$dir'/*dbgsym*"
+done
+
+# The modules that the kernel of the boot loads besides kdapl
+booted=$(awk '$4 == "host" && !/^#/ { print $1; exit }' "$vm_dir/kernels")
+where=$("$vm_dir/kernel.sh" "$booted")
+modules=$(field modules <<<"$where")
+PATH=$PATH:/usr/sbin:/sbin
+for name in ib_uverbs rdma_cm rdma_ucm rdma_rxe crc32_generic; do
+	modprobe -d "${modules%/lib/modules/*}/" -S "${releases[0]}" --show-depends "$name"
+done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | sort -u |
+	while read -r file; do
+		as_root install -D -m 644 "$file" \
+			"$root/lib/modules/${releases[0]}/kernel/${file#"$modules"/kernel/}"
+	done
+
+# files: lists the files of the small Debian, but for what dpkg and apt write for
+# themselves, and what this script adds
+files() {
+	as_root find "$root" -xdev ! -type d -printf '%P\n' |
+		grep -vE '^(proc|run|deb[^/]*|tmp|root|usr/local|home)/' |
+		grep -vE '^var/(lib/(dpkg|apt|dkms)|cache|log)/|^etc/ld.so.cache$' |
+		grep -vE '^(usr/)?lib/modules/[^/]*/(modules\.|build$)' |
+		grep -vE '^etc/(group|gshadow|passwd|shadow|subuid|subgid)-?$' |
+		grep -vE '^usr/lib/udev/hwdb.bin$' |
+		sort
+}
+
+num=0 failed=0
+# ok NAME COMMAND...: one test
+ok() {
+	local name=$1
+	shift
+	num=$((num + 1))
+	if "$@" >"$tmp/said" 2>&1; then
+		echo "ok $num packages.$name"
+	else
+		sed 's/^/# /' "$tmp/said"
+		echo "not ok $num packages.$name"
+		failed=$((failed + 1))
+	fi
+}
+
+# The end of the log of DKMS
+show_log() { in_it sh -c 'tail -n 20 /var/lib/dkms/kdapl/*/build/make.log' | sed 's/^/# /'; }
+built_for() { in_it dkms status -m kdapl -k "$1" | grep -q installed; }
+module_of() { in_it sh -c "modinfo -k $1 -F version kdapl" | grep -qx "$version"; }
+nothing_left() { diff "$tmp/before" "$tmp/after"; }
+conf_has() { in_it sh -c "[ \$(grep -c '^kdat-' /etc/dat.conf) -eq $1 ]"; }
+# A device with one port and one with two
+fake_devices() {
+	as_root mkdir -p "$root"/tmp/ib/{rxe0/ports/1,mlx5_0/ports/1,mlx5_0/ports/2}
+}
+update_conf() { in_it env KDAT_DEVICES=/tmp/ib /usr/lib/kdapl/kdat-conf update; }
+
+version=$(sed -n 's/#define DAT_KDAPL_VERSION[^"]*"\(.*\)"/\1/p' \
+	"$top_dir/kdapl/include/dat/version.h")
+packages=(kdapl-dkms kdapl-utils kdapl-doc libdat1 libdat-dev libdaplkdat2)
+old_is_gone() {
+	in_it sh -c "[ ! -e /usr/src/kdapl-$older ] && [ ! -e /var/lib/dkms/kdapl/$older ]" &&
+		! in_it dkms status | grep -F "kdapl/$older"
+}
+own_line_kept() { in_it grep -q '^mine ' /etc/dat.conf; }
+add_users() { in_it useradd -d /tmp -G rdma member && in_it useradd -d /tmp outsider; }
+
+# Boots a copy of the small Debian. Sets boot_status.
+boot_it() {
+	local size
+	as_root umount "$root/proc"
+	size=$(as_root du -xsm "$root" | cut -f 1)
+	as_root mke2fs -q -t ext4 -d "$root" "$tmp/disk" "$((size * 3 / 2 + 200))M" >&2
+	as_root mount -t proc none "$root/proc"
+	as_root chown "$(id -u)" "$tmp/disk"
+	boot_status=0
+	"$vm_dir/boot.sh" --kernel "$booted" --disk "$tmp/disk" --timeout 900 \
+		--log "$top_dir/build/test/installed.log" -- \
+		"$top_dir/selftests/packages/installed.sh" || boot_status=$?
+}
+
+run() {
+	echo "# BEGIN packages"
+	files >"$tmp/before"
+	ok install_older in_it sh -c "dpkg -i /deb-$older/*.deb"
+	ok older_is_built built_for "${releases[0]}"
+	fake_devices
+	ok dat_conf_update update_conf
+	ok dat_conf_lines conf_has 6
+	in_it sed -i '$ a mine u2.0 threadsafe default libdaplkdat.so.2 kdapl.2.0 "rxe0" ""' \
+		/etc/dat.conf
+	for release in "${releases[@]:1}"; do
+		add_headers "$release"
+	done
+	ok upgrade in_it sh -c 'dpkg -i /deb/*.deb'
+	[ "$failed" -eq 0 ] || show_log
+	for release in "${releases[@]}"; do
+		ok "dkms_builds_for_$release" built_for "$release"
+		ok "modinfo_of_$release" module_of "$release"
+	done
+	ok upgrade_removes_older old_is_gone
+	ok upgrade_keeps_own_line own_line_kept
+	ok dat_info_runs in_it dat-info --version
+	ok dat_perf_runs in_it dat-perf --version
+	ok pkg_config_version in_it sh -c \
+		"grep -qx 'Version: $version' /usr/lib/*/pkgconfig/libdat.pc"
+	ok udev_rule_and_module_load in_it sh -c \
+		'[ -f /usr/lib/udev/rules.d/70-kdapl.rules ] &&
+		 [ -f /usr/lib/modules-load.d/kdapl.conf ]'
+	"$top_dir/tools/check/example.sh" udapl >"$tmp/first.c"
+	as_root cp "$tmp/first.c" "$root/tmp"
+	ok readme_program_compiles in_it gcc -o /usr/local/bin/first /tmp/first.c -ldat
+	ok users_in_and_outside_rdma add_users
+	as_root rm -rf "$root/tmp/ib"
+	in_it /usr/lib/kdapl/kdat-conf update
+	ok no_device_no_lines conf_has 0
+	echo "1..$num"
+	echo "# END packages rc=$((failed > 0)) 0 s"
+
+	echo "# BEGIN installed"
+	boot_it
+	echo "# END installed rc=$boot_status 0 s"
+
+	echo "# BEGIN removed"
+	num=0
+	fake_devices
+	ok dat_conf_update_again update_conf
+	ok dat_conf_same_lines conf_has 6
+	ok remove in_it dpkg -r "${packages[@]}"
+	ok dat_conf_clean conf_has 0
+	ok purge in_it dpkg -P "${packages[@]}"
+	files >"$tmp/after"
+	ok purge_leaves_nothing nothing_left
+	echo "1..$num"
+	echo "# END removed rc=$((failed > 0)) 0 s"
+}
+
+results=$top_dir/build/test/packages.tap
+mkdir -p "${results%/*}"
+run | tee "$results"
+while read -r line; do
+	case $line in
+	failed:*) echo "$line" ;;
+	*) read -r passed failed skipped <<<"$line" ;;
+	esac
+done < <("$vm_dir/tap.sh" <"$results")
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
