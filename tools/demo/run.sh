@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Runs in the guest: server and client, then the kernel's own demo, as a page.
+# Runs in the guest: server and client, the kernel's own demo, and a disk, as a page.
 
 rule() {
 	echo "--------------------------------------------------------------------------"
@@ -70,9 +70,21 @@ cat /sys/kernel/debug/kdapl_demo/results
 grep -q '^demo:' /sys/kernel/debug/kdapl_demo/results && exit 1
 rmmod kdapl_demo kdapl_testlib
 
+act=3
+if [ -e /demo/kdapl_srp.ko ]; then
+	cat <<EOT
+
+3. A disk of a target that knows nothing of DAT (kdapl_srp.ko, kDAPL)
+$(rule)
+        took  who     did
+EOT
+	/demo/disk.sh || exit 1
+	act=4
+fi
+
 cat <<EOT
 
-3. The end
+$act. The end
 $(rule)
 EOT
 rmmod kdapl || {

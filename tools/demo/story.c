@@ -234,6 +234,16 @@ void note_wait(struct peer *peer)
 		fail(peer, "the connection broke before a message came");
 }
 
+static DAT_EVENT_NUMBER connection_event(struct peer *peer)
+{
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	check(peer, dat_evd_wait(peer->conn_evd, TIMEOUT, 1, &event, &nmore),
+	      "dat_evd_wait");
+	return event.event_number;
+}
+
 /**
  * wait_connection - wait for a connection event
  * @peer: who
@@ -241,14 +251,25 @@ void note_wait(struct peer *peer)
  */
 void wait_connection(struct peer *peer, DAT_EVENT_NUMBER number)
 {
-	DAT_EVENT event;
-	DAT_COUNT nmore;
+	DAT_EVENT_NUMBER found = connection_event(peer);
 
-	check(peer, dat_evd_wait(peer->conn_evd, TIMEOUT, 1, &event, &nmore),
-	      "dat_evd_wait");
-	if (event.event_number != number)
-		fail(peer, "connection event %#x instead of %#x",
-		     event.event_number, number);
+	if (found != number)
+		fail(peer, "connection event %#x instead of %#x", found, number);
+}
+
+/**
+ * wait_end - wait for the end of the connection
+ * @peer: who
+ *
+ * On the side that refused an access the disconnection may arrive first.
+ */
+void wait_end(struct peer *peer)
+{
+	DAT_EVENT_NUMBER found = connection_event(peer);
+
+	if (found != DAT_CONNECTION_EVENT_BROKEN &&
+	    found != DAT_CONNECTION_EVENT_DISCONNECTED)
+		fail(peer, "connection event %#x instead of an end", found);
 }
 
 /**

@@ -77,6 +77,7 @@ void note_post_recv(struct peer *peer);
 void note_send(struct peer *peer);
 void note_wait(struct peer *peer);
 void wait_connection(struct peer *peer, DAT_EVENT_NUMBER number);
+void wait_end(struct peer *peer);
 int wait_completion(struct peer *peer, DAT_EVENT_NUMBER number,
 		    unsigned long cookie);
 void sha256_hex(const void *data, size_t len, char hex[65]);
