@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=sh
-# What the guests at both ends of the wire share.
+# What the guests share.
 
 # A file, so that what runs in the background can tell, too.
 has_failed() {
@@ -12,13 +12,13 @@ result() {
 	exit
 }
 
-# The queue is there already: wire.sh has setup.sh put it in.
+# The queue is there already: two-guests.sh has setup.sh put it in.
 netem_on() {
 	tc qdisc change dev eth0 root netem limit 4000 delay 1ms \
 		reorder 25% 50% loss 1% duplicate 1% || has_failed
 }
 
-# Says what the wire did to the packets, and what the device had to do about it.
+# Says what the link did to the packets, and what the device had to do about it.
 netem_off() {
 	tc -s qdisc show dev eth0 | sed 's/^/# /'
 	grep '' /sys/class/infiniband/rxe0/ports/1/hw_counters/*_re* \
@@ -27,15 +27,15 @@ netem_off() {
 }
 
 nothing_pinned() {
-	pinned=$(/wire/wire pinned)
-	echo "# BEGIN wire-pinned-$1"
+	pinned=$(/two_guests/two_guests pinned)
+	echo "# BEGIN two-guests-pinned-$1"
 	echo "1..1"
 	if [ "$pinned" = 0 ]; then
 		echo "ok 1 nothing_is_pinned.$1"
-		echo "# END wire rc=0"
+		echo "# END two-guests rc=0"
 	else
 		echo "not ok 1 nothing_is_pinned.$1: $pinned pages"
-		echo "# END wire rc=1"
+		echo "# END two-guests rc=1"
 		has_failed
 	fi
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * server.c - the end of the wire that opens windows on its memory
+ * server.c - the guest that opens windows on its memory
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "wire.h"
+#include "two_guests.h"
 
 #define GUARD_BYTE	0xa5
 /* Enough of the guard to see what a packet too many would do. */

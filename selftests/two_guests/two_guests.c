@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * wire.c - two hosts and the wire between them: a program for either end
+ * two_guests.c - a program for each of two guests
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <kselftest.h>
 
 #include "counts.h"
-#include "wire.h"
+#include "two_guests.h"
 
 static void move(struct host *host, enum msg_type op, unsigned long kib,
 		 unsigned int size, bool apart)
@@ -97,18 +97,18 @@ int main(int argc, char **argv)
 	}
 	if (argc < 4 || inet_pton(AF_INET, argv[3], &addr.sin_addr) != 1)
 		goto usage;
-	if (argc == 4 && !strcmp(argv[1], "survivor"))
-		survivor_run(server, qual);
+	if (argc == 4 && !strcmp(argv[1], "peer-death"))
+		peer_death_run(server, qual);
 	else if (argc == 4 && !strcmp(argv[1], "leaver"))
 		leaver_run(server, qual);
 	else if (argc >= 6 && !strcmp(argv[1], "client"))
 		client_run(server, qual, strtoul(argv[4], NULL, 0),
 			   strtoul(argv[5], NULL, 0) * 1024, argc > 6);
 usage:
-	fprintf(stderr, "usage: wire server QUALIFIER\n"
-			"       wire client QUALIFIER ADDRESS KIB KIB_PER_CHUNK [apart]\n"
-			"       wire leaver QUALIFIER ADDRESS\n"
-			"       wire survivor QUALIFIER ADDRESS\n"
-			"       wire pinned\n");
+	fprintf(stderr, "usage: two_guests server QUALIFIER\n"
+			"       two_guests client QUALIFIER ADDRESS KIB KIB_PER_CHUNK [apart]\n"
+			"       two_guests leaver QUALIFIER ADDRESS\n"
+			"       two_guests peer-death QUALIFIER ADDRESS\n"
+			"       two_guests pinned\n");
 	return 2;
 }

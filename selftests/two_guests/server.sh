@@ -7,13 +7,13 @@
 
 connections=$1
 # shellcheck source-path=SCRIPTDIR source=stages.sh
-. /wire/stages.sh
+. /two_guests/stages.sh
 
 # run NAME QUALIFIER
 run() {
 	name=$1
 	shift
-	/wire/wire server "$@" && return
+	/two_guests/two_guests server "$@" && return
 	echo "# the server of $name has failed"
 	has_failed
 }

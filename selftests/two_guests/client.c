@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * client.c - the end of the wire that writes and reads
+ * client.c - the guest that writes and reads
  */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "wire.h"
+#include "two_guests.h"
 
 /* The server may have to boot first. */
 #define CONNECT_TIMEOUT	180
 /* Longer than any transport retries. */
 #define EVENT_TIMEOUT	(60 * 1000 * 1000)
-/* Microseconds; much longer than wire.sh's bad wire delays anything. */
+/* Microseconds; much longer than two-guests.sh's bad link delays anything. */
 #define QUIET		(20 * 1000)
 
 static bool try_connect(struct host *host, DAT_IA_ADDRESS_PTR server,
@@ -117,7 +117,7 @@ static void use_windows(struct mover *mover)
 	if (mover->sends || mover->moving ||
 	    mover->num_windows < (left < SLOTS ? left : SLOTS))
 		return;
-	/* What the wire has delayed or doubled has arrived by then. */
+	/* By then delayed and doubled packets have arrived. */
 	usleep(QUIET);
 	for (i = 0; i < mover->num_windows; i++)
 		use_window(mover, &mover->windows[i]);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * wire.h - two hosts and the wire between them
+ * two_guests.h - two guests and the link between them
  *
  * The server opens a window, an RMR, for every chunk of data. The client writes
  * the chunk into it, or reads it from there, and says so; the next chunk gets
  * a window of its own. Several chunks are on their way at a time.
  */
-#ifndef SELFTESTS_WIRE_H
-#define SELFTESTS_WIRE_H
+#ifndef SELFTESTS_TWO_GUESTS_H
+#define SELFTESTS_TWO_GUESTS_H
 
 #include "pair.h"
 
@@ -50,7 +50,7 @@ struct msg {
 };
 
 /**
- * struct host - one end of the wire
+ * struct host - one of the two guests
  * @pair: the IA, and the EVD of the service point; its side a is the EP's
  * @msgs: messages, first those to receive, then those to send
  * @slots: the data of each chunk on its way
@@ -86,6 +86,6 @@ void client_connect(struct host *host, DAT_IA_ADDRESS_PTR server,
 void client_move(struct host *host, enum msg_type op, unsigned int chunks,
 		 unsigned int size, bool apart);
 void server_run(DAT_CONN_QUAL qual);
-void survivor_run(DAT_IA_ADDRESS_PTR server, DAT_CONN_QUAL qual);
+void peer_death_run(DAT_IA_ADDRESS_PTR server, DAT_CONN_QUAL qual);
 
-#endif /* SELFTESTS_WIRE_H */
+#endif /* SELFTESTS_TWO_GUESTS_H */

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Runs selftests/wire in two guests with a wire between them. Prints TAP for tap.sh.
+# Runs selftests/two_guests in two guests that a link connects, and prints TAP.
 # With --stock runs Debian's programs that are linked with libdat2 instead.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 usage() {
 	cat >&2 <<-EOT
-	usage: wire.sh [OPTION]... CLIENT_VERSION SERVER_VERSION
-	  --debug             kernels with sanitizers
-	  --stock             selftests/wire/stock.sh instead, on kernels without
-	  --mib NUMBER        to write and to read on a good wire; default 1024,
-	                      with --debug 16
-	  --lossy-mib NUMBER  on a bad wire; default 32, with --debug 4
-	  --timeout SECONDS   default 600, with --debug 1800
-	  --log FILE.log      default build/vm/wire.log; FILE-server.log is the server's
+	usage: two-guests.sh [OPTION]... CLIENT_VERSION SERVER_VERSION
+	  --debug, --kcsan    kernels with sanitizers
+	  --stock             selftests/two_guests/stock.sh instead, on kernels without
+	  --mib NUMBER        to write and to read on a good link; default 1024,
+	                      with sanitizers 16
+	  --lossy-mib NUMBER  on a bad link; default 32, with sanitizers 4
+	  --timeout SECONDS   default 600, with sanitizers 1800
+	  --log FILE.log      default build/vm/two-guests.log; FILE-server.log is the server's
 	Everything must have been built: make selftests, make selftest-modules KDIR=...
 	exit status: boot.sh's, of the client or else of the server
 	EOT
@@ -25,7 +25,7 @@ die_status=126
 debug='' stock='' mib='' lossy_mib='' limit='' log='' versions=()
 while [ $# -gt 0 ]; do
 	case $1 in
-	--debug) debug=debug ;;
+	--debug | --kcsan) debug=${1#--} ;;
 	--stock) stock=stock ;;
 	--mib | --lossy-mib | --timeout | --log)
 		[ $# -ge 2 ] || usage
@@ -43,10 +43,10 @@ while [ $# -gt 0 ]; do
 	shift
 done
 [ ${#versions[@]} -eq 2 ] || usage
-# On the bad wire a single connection mostly waits until the transport detects a loss, so
+# On the bad link a single connection mostly waits until the transport detects a loss, so
 # use many. With sanitizers many connections wait for the processor instead: if ACKs take
 # longer than the transport waits several times, a connection breaks. For the same reason
-# the chunks on the good wire are small.
+# the chunks on the good link are small.
 if [ -n "$debug" ]; then
 	mib=${mib:-16} kib=64 lossy_mib=${lossy_mib:-4} connections=4 limit=${limit:-1800}
 else
@@ -55,7 +55,7 @@ fi
 
 client_address=10.0.2.1
 server_address=10.0.2.2
-log=${log:-$top_dir/build/vm/wire.log}
+log=${log:-$top_dir/build/vm/two-guests.log}
 tmp=$(mktemp -d)
 
 # shellcheck disable=SC2317 # called by the trap
@@ -68,21 +68,13 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
 
-free_port() {
-	local port
-	for ((port = 20000 + RANDOM % 10000; ; port++)); do
-		grep -q ":$(printf '%04X' "$port") " /proc/net/tcp || break
-	done
-	echo "$port"
-}
-
 # boot NAME VERSION LOG OPTION... -- SCRIPT ARGUMENT...
 boot() {
 	local name=$1 version=$2 log=$3 where release
 	shift 3
 	where=$("$vm_dir/kernel.sh" "$version" ${debug:+"$debug"}) || die "no $version kernel"
 	release=$(field release <<<"$where")
-	exec "$vm_dir/boot.sh" --kernel "$version" ${debug:+--debug} \
+	exec "$vm_dir/boot.sh" --kernel "$version" ${debug:+"--$debug"} \
 		--timeout "$limit" --log "$log" --pidfile "$tmp/$name.pid" \
 		--insmod "$top_dir/build/$release/kdapl.ko" --lib "$top_dir/build/libdat" \
 		"${adds[@]}" "$@"
@@ -91,14 +83,14 @@ boot() {
 # The scripts of both ends and their arguments
 if [ -n "$stock" ]; then
 	adds=(--add "$top_dir/build/selftests/dat2:/selftests/dat2")
-	server_script=("$top_dir/selftests/wire/stock.sh" server "$server_address")
-	client_script=("$top_dir/selftests/wire/stock.sh" client "$server_address")
+	server_script=("$top_dir/selftests/two_guests/stock.sh" server "$server_address")
+	client_script=("$top_dir/selftests/two_guests/stock.sh" client "$server_address")
 else
 	adds=(--env "KDAPL_QDISC=netem limit 4000"
-		--add "$top_dir/build/selftests/wire/wire:/wire/wire"
-		--add "$top_dir/selftests/wire/stages.sh:/wire/stages.sh")
-	server_script=("$top_dir/selftests/wire/server.sh" "$connections")
-	client_script=("$top_dir/selftests/wire/client.sh" "$server_address" "$mib" "$kib"
+		--add "$top_dir/build/selftests/two_guests/two_guests:/two_guests/two_guests"
+		--add "$top_dir/selftests/two_guests/stages.sh:/two_guests/stages.sh")
+	server_script=("$top_dir/selftests/two_guests/server.sh" "$connections")
+	client_script=("$top_dir/selftests/two_guests/client.sh" "$server_address" "$mib" "$kib"
 		"$lossy_mib" "$connections")
 fi
 
@@ -111,7 +103,7 @@ forward() {
 		'# ready: '*)
 			: >"$tmp/killed"
 			kill -KILL "$(cat "$tmp/server.pid")"
-			say "wire.sh: has killed the server's guest, as planned"
+			say "two-guests.sh: has killed the server's guest, as planned"
 			;;
 		esac
 	done
@@ -123,12 +115,12 @@ run_both() {
 	local port server client forwarder first
 	rm -f "$tmp/client.out" "$tmp/killed"
 	mkfifo "$tmp/client.out"
-	port=$(free_port)
+	port=$(free_port tcp)
 	boot server "${versions[1]}" "${log%.log}-server.log" \
-		--wire "listen:$port" --address "$server_address" \
+		--link "listen:$port" --address "$server_address" \
 		-- "${server_script[@]}" >"$tmp/server.out" &
 	server=$!
-	boot client "${versions[0]}" "$log" --wire "connect:$port" --address "$client_address" \
+	boot client "${versions[0]}" "$log" --link "connect:$port" --address "$client_address" \
 		-- "${client_script[@]}" >"$tmp/client.out" &
 	client=$!
 	forward <"$tmp/client.out" >"$tmp/client.tap" &
@@ -157,7 +149,7 @@ for try in 1 2 3; do
 	if [ "$status" -ne 123 ] && [ "$server_status" -ne 123 ]; then
 		break
 	fi
-	say "wire.sh: a kernel did not come up, see ${log%.log}*.log.panic$(
+	say "two-guests.sh: a kernel failed because of QEMU, see ${log%.log}*.log.panic$(
 		[ "$try" -eq 3 ] || echo '; once more')"
 done
 
@@ -168,14 +160,14 @@ fi
 
 cat "$tmp/client.tap"
 cat "$tmp/server.out"
-echo "# BEGIN wire-server"
+echo "# BEGIN two-guests-server"
 echo "1..1"
 if [ "$server_status" -ne 0 ] || grep -q '^not ok\|has failed$' "$tmp/server.out"; then
 	echo "not ok 1 server.served_every_stage, status $server_status"
-	echo "# END wire-server rc=1"
+	echo "# END two-guests-server rc=1"
 	[ "$status" -ne 0 ] || status=${server_status/#0/1}
 else
 	echo "ok 1 server.served_every_stage"
-	echo "# END wire-server rc=0"
+	echo "# END two-guests-server rc=0"
 fi
 exit "$status"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * survivor.c - the end of the wire that sees the other vanish
+ * peer_death.c - the guest that sees the other vanish
  *
  * Its writes go on until the server is killed. Then everything that was posted
  * must come to an end, and so must the connection.
@@ -12,7 +12,7 @@
 #include <kselftest.h>
 
 #include "counts.h"
-#include "wire.h"
+#include "two_guests.h"
 
 /* How often kdapl has the transport try again. */
 #define RETRY_COUNT	6
@@ -209,7 +209,7 @@ static void test_broken_in_time(void)
 		       took, bound, SLACK);
 	ksft_test_result(event.event_number == DAT_CONNECTION_EVENT_BROKEN &&
 			 took <= bound + SLACK,
-			 "survivor.peer_that_vanishes_breaks_the_connection_in_time\n");
+			 "peer_death.peer_that_vanishes_breaks_the_connection_in_time\n");
 }
 
 static void test_every_dto_completes(void)
@@ -242,7 +242,7 @@ static void test_every_dto_completes(void)
 		if (count[i][1] + count[i][2] == 0)
 			ok = false;
 	}
-	ksft_test_result(ok, "survivor.every_dto_completes_once\n");
+	ksft_test_result(ok, "peer_death.every_dto_completes_once\n");
 }
 
 static DAT_EVENT_NUMBER connect_again(DAT_IA_ADDRESS_PTR server,
@@ -270,22 +270,22 @@ static void test_connect_again(DAT_IA_ADDRESS_PTR server)
 	number = connect_again(server, 3 * 1000 * 1000);
 	ksft_test_result(number == DAT_CONNECTION_EVENT_TIMED_OUT ||
 			 number == DAT_CONNECTION_EVENT_UNREACHABLE,
-			 "survivor.connecting_to_the_dead_times_out\n");
+			 "peer_death.connecting_to_the_dead_times_out\n");
 
 	host_new_ep(&me);
 	if (system("ip neigh flush dev eth0"))
 		fail("ip neigh flush does not work");
 	number = connect_again(server, DAT_TIMEOUT_INFINITE);
 	ksft_test_result(number == DAT_CONNECTION_EVENT_UNREACHABLE,
-			 "survivor.dead_without_a_mac_address_are_unreachable\n");
+			 "peer_death.dead_without_a_mac_address_are_unreachable\n");
 }
 
 /**
- * survivor_run - keep the server busy until it is killed, then look around
+ * peer_death_run - keep the server busy until it is killed, then look around
  * @server: its address
  * @where: and its connection qualifier
  */
-void survivor_run(DAT_IA_ADDRESS_PTR server, DAT_CONN_QUAL where)
+void peer_death_run(DAT_IA_ADDRESS_PTR server, DAT_CONN_QUAL where)
 {
 	ksft_set_plan(5);
 	qual = where;
@@ -300,6 +300,6 @@ void survivor_run(DAT_IA_ADDRESS_PTR server, DAT_CONN_QUAL where)
 	host_close(&me);
 	ksft_print_msg("%lld pages are pinned\n", pinned_pages());
 	ksft_test_result(!pinned_pages(),
-			 "survivor.everything_is_freed_and_nothing_pinned\n");
+			 "peer_death.everything_is_freed_and_nothing_pinned\n");
 	ksft_finished();
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Runs in both guests of tools/vm/wire.sh --stock: Debian's programs at both ends of a
-# wire, our provider with itself, and with libdaplofa.
+# Runs in both guests of tools/vm/two-guests.sh --stock: Debian's programs at both ends of a
+# link, our provider with itself, and with libdaplofa.
 #
 # stock.sh server|client SERVER_ADDRESS
 
@@ -110,7 +110,7 @@ run() {
 }
 
 setup_verbs
-echo "# BEGIN wire-stock-$role"
+echo "# BEGIN two-guests-stock-$role"
 echo "1..10"
 run "$ours" "$ours" ours_with_ours
 # These open the IA that the server has, at both ends.
@@ -120,5 +120,5 @@ step ours_with_ours.cno PASSED "$ours" "$ours" dtest -c -b 4096 -B 20
 step ours_with_ours "$cm_passed" "$ours" "$ours" dtestcm -w -c 20
 run "$other" "$ours" ours_with_other
 run "$ours" "$other" other_with_ours
-echo "# END wire rc=$failed"
+echo "# END two-guests rc=$failed"
 exit $failed

@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Runs in the client's guest: each stage of wire.sh, as TAP. A server waits for each.
+# Runs in the client's guest: each stage of two-guests.sh, as TAP. A server waits for each.
 #
 # client.sh SERVER_ADDRESS MIB KIB_PER_CHUNK LOSSY_MIB CONNECTIONS
 
 server=$1 mib=$2 kib=$3 lossy_mib=$4 connections=$5
 # shellcheck source-path=SCRIPTDIR source=stages.sh
-. /wire/stages.sh
+. /two_guests/stages.sh
 
 # run NAME ARGUMENT...
 run() {
-	echo "# BEGIN wire-$1"
+	echo "# BEGIN two-guests-$1"
 	shift
 	rc=0
-	/wire/wire "$@" || rc=$?
-	echo "# END wire rc=$rc"
+	/two_guests/two_guests "$@" || rc=$?
+	echo "# END two-guests rc=$rc"
 	[ "$rc" -eq 0 ] || has_failed
 }
 
@@ -45,5 +45,5 @@ done
 netem_off
 nothing_pinned client-lossy
 
-run vanish survivor 4900 "$server"
+run vanish peer-death 4900 "$server"
 result

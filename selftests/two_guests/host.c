@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * host.c - what both ends of the wire have
+ * host.c - what both guests have
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "wire.h"
+#include "two_guests.h"
 
 /**
  * fail - tell what went wrong, and end
