@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Removes each guard of guards.list from a copy of the module and runs tests, of which one
-# must fail. While two guests test two guards, the script builds the module without the
-# next. usage: guards.sh [NAME]
+# Mutation tests: removes each check of mutation.list from a copy of the module and runs
+# tests, of which one must fail. While two guests test two checks, the script builds the
+# module without the next. usage: mutation.sh [NAME]
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -10,7 +10,7 @@ only=${1-}
 max_jobs=${KDAPL_JOBS:-2}
 
 "$vm_dir/deps.sh" test
-logs=$top_dir/build/guards
+logs=$top_dir/build/mutation
 rm -rf "$logs"
 mkdir -p "$logs"
 tmp=$(mktemp -d)
@@ -23,7 +23,7 @@ build() {
 		"${for_guests[@]}" "$@"
 }
 
-# The tests for one kernel, with all guards in place: build_tests VERSION
+# The tests for one kernel, with all checks in place: build_tests VERSION
 build_tests() {
 	local log=$logs/build-$1.log modules=$tree/build/selftests/modules
 	where=$("$vm_dir/kernel.sh" "$1") || die "no $1 kernel"
@@ -49,12 +49,12 @@ fails() {
 	by=${by:-the kernel}
 }
 
-# Writes one line about a guard to a file of its own: say_of NUMBER NAME TEXT
+# Writes one line about a check to a file of its own: say_of NUMBER NAME TEXT
 say_of() {
 	printf '%-40s %s\n' "$2" "$3" | tee "$logs/$1.said"
 }
 
-# Runs the tests of a guard: judge NUMBER NAME PROGRAM...
+# Runs the tests of a check: judge NUMBER NAME PROGRAM...
 judge() {
 	local num=$1 name=$2 by=
 	shift 2
@@ -66,7 +66,7 @@ judge() {
 	rm -rf "${tmp:?}/$num"
 }
 
-# Removes the guard of one line of the list: try NAME FILE PROGRAMS EXPRESSION
+# Removes the check of one line of the list: try NAME FILE PROGRAMS EXPRESSION
 try() {
 	local name=$1 file=$tree/$2 programs
 	num=$((num + 1))
@@ -101,18 +101,18 @@ for version in $(kernels TEST full short); do
 	while IFS= read -r line <&3; do
 		case $line in '' | '#'*) continue ;; esac
 		mapfile -t field <<<"${line// :: /$'\n'}"
-		[ ${#field[@]} -eq 5 ] || die "guards.list: not five fields: $line"
-		row "${field[1]}" >/dev/null || die "guards.list: no such kernel: $line"
+		[ ${#field[@]} -eq 5 ] || die "mutation.list: not five fields: $line"
+		row "${field[1]}" >/dev/null || die "mutation.list: no such kernel: $line"
 		[ "$version" = "${field[1]}" ] || continue
 		[ -z "$only" ] || [ "$only" = "${field[0]}" ] || continue
 		[ -n "$built" ] || build_tests "$version"
 		built=yes
 		try "${field[0]}" "${field[@]:2}"
-	done 3<"$vm_dir/guards.list"
+	done 3<"$vm_dir/mutation.list"
 	# The tests of the next kernel replace the tests of this one.
 	wait
 done
 
 held=$(cat "$logs"/*.said 2>/dev/null | grep -c ' held by ' || :)
-echo "$num guards, $held held by a test"
+echo "$num checks, $held held by a test"
 [ "$num" -gt 0 ] && [ "$held" -eq "$num" ]
