@@ -457,10 +457,13 @@ static void more_lmrs(unsigned int count)
 
 static void more_eps(unsigned int count)
 {
-	struct side more = a;
+	struct side more;
 
-	while (count--)
+	/* An EVD has room for the completions of one. */
+	while (count--) {
+		make_side(&more);
 		make_ep(&more);
+	}
 }
 
 static void lmrs_1000(unsigned int count)

@@ -15,6 +15,9 @@ build_bench() {
 	mkdir "$tmp/$1"
 	cp "$top_dir/build/$release/selftests/modules/kdapl_testlib.ko" \
 		"$top_dir/build/$release/selftests/modules/kdapl_bench.ko" "$tmp/$1"
+	mkdir "$tmp/$1/storage"
+	storage_files "$where" "$tmp/$1/storage"
+	cp "$top_dir/build/selftests/storage/target.sh" "$tmp/$1/storage"
 }
 
 # boot_bench VERSION OPTION... -- SCRIPT ARGUMENT...: boots a guest and runs SCRIPT in it
@@ -26,5 +29,6 @@ boot_bench() {
 		--insmod "$top_dir/build/$release/kdapl.ko" --lib "$top_dir/build/libdat" \
 		--add "$top_dir/build/selftests/dat2:/selftests/dat2" \
 		--add "$top_dir/build/selftests/bench:/selftests/bench" \
-		--add "$tmp/$version:/selftests/modules" "$@"
+		--add "$tmp/$version:/selftests/modules" \
+		--add "$tmp/$version/storage:/selftests/storage" "$@"
 }

@@ -4,6 +4,7 @@
 # plot.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
+. "$vm_dir/storage-lib.sh"
 . "$vm_dir/bench-lib.sh"
 
 usage() {
@@ -41,6 +42,8 @@ trap 'exit 130' INT TERM HUP
 # Medians: the state of the slabs changes the count by some hundred instructions.
 counts=5
 
+mapfile -t storage < <(storage_options)
+
 # run VERSION RESULTS TIMES OPTION...
 run() {
 	local version=$1 results=$2 times=$3
@@ -48,6 +51,9 @@ run() {
 	(boot_bench "$version" --timeout 1500 --log "$out/$version.log" "$@" \
 		-- "$top_dir/selftests/bench/run.sh" "$times") >"$results" ||
 		die "the measurement on $version has failed; see $out/$version.log"
+	(boot_bench "$version" --timeout 1500 --log "$out/$version-srp.log" "$@" \
+		"${storage[@]}" -- "$top_dir/selftests/bench/srp.sh" "$times") >>"$results" ||
+		die "the measurement of a disk on $version has failed; see $out/$version-srp.log"
 }
 
 "$vm_dir/deps.sh" bench
@@ -78,11 +84,12 @@ lines insn/op insn | tee "$out/insn.lines"
 lines ns/op time | tee "$out/time.lines"
 for kind in insn time; do
 	{
-		echo "case,kernel,ours,peer,ratio,goal,unit"
-		awk -F '[ =]' '{ printf "%s,%s,%s,%s,%s,%s,%s\n", $2, $12, $4, $6, $8, $14, $10 }' \
-			"$out/$kind.lines"
+		echo "case,kernel,ours,peer,ratio,goal,unit,low,high"
+		awk -F '[ =]' 'BEGIN { OFS = "," }
+			{ print $2, $12, $4, $6, $8, $14, $10, $16, $18 }' "$out/$kind.lines"
 	} >"$out/$kind.csv"
 done
 "$vm_dir/bench-plot.sh" "$out/insn.csv" >"$out/insn.svg"
-column -s, -t "$out/insn.csv" | tee "$out/table.txt"
+[ "$times" -eq 0 ] || "$vm_dir/bench-plot.sh" "$out/time.csv" >"$out/time.svg"
+cut -d , -f 1-7 "$out/insn.csv" | column -s, -t | tee "$out/table.txt"
 say "the figures are in $out"

@@ -4,6 +4,7 @@
 set -euo pipefail
 export LC_ALL=C
 . "$(dirname "$0")/lib.sh"
+. "$vm_dir/storage-lib.sh"
 . "$vm_dir/bench-lib.sh"
 
 usage() {
