@@ -6,10 +6,16 @@
 #   programs   all programs, as root
 #   users      programs that also run as a user
 #   modules    all test modules, and the examples
+#   brief      the same without those that take minutes with sanitizers
 #   dat2       the programs for libdat2 alone
-#   forms      programs again: for 32 bits, with ThreadSanitizer, linked with libdat2
+#   variants   programs again: for 32 bits, with ThreadSanitizer, linked with libdat2, with
+#              posts and waits by io_uring
 #   short      tests that a new kernel or architecture is likely to break, and the demo
+#   models     memory, windows, DTOs, SRQs and EVDs with rxe as each adapter of this
+#              kernel: see modules/model.c
+#   model/NAME what follows, with rxe as the adapter of that driver
 #   uapi, exit the programs of that folder
+#   storage    tests of the storage driver, in a guest with a target; storage/TEST: one
 #
 # run.sh starts no test after KDAPL_SECONDS seconds of uptime.
 #
@@ -17,14 +23,16 @@
 # when it is loaded and leaves their results, as TAP, in debugfs.
 
 failed=0
+# In front of the name of a program: the adapter and a colon
+adapter=
 
 begin() {
-	echo "# BEGIN $1"
+	echo "# BEGIN $adapter$1"
 	began=$(date +%s)
 }
 
 end() {
-	echo "# END $1 rc=$2 $(($(date +%s) - began)) s"
+	echo "# END $adapter$1 rc=$2 $(($(date +%s) - began)) s"
 	[ "$2" -eq 0 ] || failed=1
 }
 
@@ -48,6 +56,8 @@ run_program() {
 		TSAN_OPTIONS=detect_deadlocks=0 DAT_OVERRIDE=/tmp/tsan.conf \
 			"/selftests/$1" 2>&1
 		;;
+	uring/uring) /selftests/uring/uring 2>&1 ;;
+	uring/*) LD_PRELOAD=/selftests/uring/lib/ioctl_by_uring.so "/selftests/${1#*/}" 2>&1 ;;
 	*) "/selftests/$1" 2>&1 ;;
 	esac
 	end "$1" $?
@@ -177,6 +187,97 @@ run_kunit() {
 	end kunit $rc
 }
 
+# load_as MODEL: loads kdapl, with rxe as the adapter of another driver or as it is
+load_as() {
+	if [ "$1" = rxe ]; then
+		insmod "$KDAPL_INSMOD"
+	else
+		insmod "$KDAPL_INSMOD" "model=$1"
+	fi
+}
+
+# set_profile MODEL: lets rxe behave so; kdapl must not be loaded
+set_profile() {
+	{ [ -d /sys/module/kdapl_model ] || insmod /selftests/modules/kdapl_model.ko; } &&
+		echo "$1" >/sys/module/kdapl_model/parameters/profile
+}
+
+is_offered() {
+	/selftests/tools/dat-info | grep -q "${DAT_TEST_IA:-rxe0}"
+}
+
+# kdapl must not offer what it cannot use; dat-info must be able to tell.
+is_refused() {
+	/selftests/tools/dat-info >/tmp/offered && ! grep -q "${DAT_TEST_IA:-rxe0}" /tmp/offered
+}
+
+use_model() {
+	adapter=
+	begin "model/$1"
+	echo "1..1"
+	rc=0
+	case $1 in
+	hns | ocrdma | hfi1) { rmmod kdapl && load_as "$1" && is_refused; } || rc=1 ;;
+	*) { rmmod kdapl && set_profile "$1" && load_as "$1" && is_offered; } || rc=1 ;;
+	esac
+	[ "$rc" -eq 0 ] && echo "ok 1 model.$1" || echo "not ok 1 model.$1"
+	end "model/$1" "$rc"
+	[ "$1" = rxe ] || adapter=$1:
+}
+
+# excuse PROGRAM: turns failures that model.list names for the adapter into skipped tests.
+# Returns 1 if others remain.
+excuse() {
+	awk -v adapter="${adapter%:}" -v program="$1" '
+	BEGIN {
+		while ((getline line <"/selftests/model.list") > 0) {
+			if (line ~ /^(#|$)/)
+				continue
+			n = split(line, word, " ")
+			if (word[1] != program || !index("," word[3] ",", "," adapter ","))
+				continue
+			reason = word[4]
+			for (i = 5; i <= n; i++)
+				reason = reason " " word[i]
+			lucky = sub(/\?$/, "", word[2])
+			excused[word[2]] = reason
+			if (lucky)
+				may_pass[word[2]]
+		}
+	}
+	/^(not )?ok / {
+		results++
+		good = /^ok/
+		name = $(good ? 3 : 4)
+		sub(/^.*\./, "", name)
+		number = $(good ? 2 : 3)
+		if (good && name in excused && !(name in may_pass) && !/# SKIP/) {
+			$0 = "not ok " number " " program "." name
+			$0 = $0 " passes, though model.list names it"
+			failed = 1
+		} else if (!good && (name in excused || "*" in excused)) {
+			skipped++
+			reason = excused[name in excused ? name : "*"]
+			$0 = "ok " number " # SKIP " program "." name ": the adapter " reason
+		} else if (!good) {
+			failed = 1
+		}
+	}
+	/^1\.\./ { plan = 1 }
+	/^# END / {
+		# A module whose setup fails prints no plan.
+		if (!plan && results && results == skipped)
+			print "1.." results
+		# The status of a program with other failures remains.
+		if (skipped)
+			sub(/rc=[0-9]+/, "rc=" (failed + 0))
+		else if (!/ rc=0 /)
+			failed = 1
+	}
+	{ print; fflush() }
+	END { exit failed }'
+}
+
 # The demo, as `make demo` runs it
 run_demo() {
 	begin demo
@@ -189,6 +290,14 @@ run_demo() {
 		echo "not ok 1 demo.ends_well"
 		end demo 1
 	fi
+}
+
+# Tests that are not named all run.
+run_storage() {
+	begin "$1"
+	only=${1#storage}
+	sh /selftests/storage/run.sh ${only:+"${only#/}"} 2>&1
+	end "$1" $?
 }
 
 # The examples of README.md, as a reader would run them, and the module of
@@ -234,11 +343,11 @@ programs_of() {
 }
 
 groups=
-[ $# -gt 0 ] || groups='programs users forms dat2 modules'
+[ $# -gt 0 ] || groups='programs users variants dat2 modules'
 for name; do
 	shift
 	case $name in
-	programs | users | forms | dat2 | modules) groups="$groups $name" ;;
+	programs | users | variants | dat2 | modules | brief) groups="$groups $name" ;;
 	uapi | exit)
 		# shellcheck disable=SC2046 # no program has a space in its name
 		set -- "$@" $(programs_of "$name")
@@ -250,19 +359,40 @@ for name; do
 		;;
 	short)
 		# shellcheck disable=SC2046 # likewise
-		set -- "$@" dto lmr_create lmr_free lmr_pages lmr_types mem_rules memlock \
+		set -- "$@" dto lmr_create lmr_free lmr_fuse lmr_pages lmr_types mem_rules memlock \
 			post rmr_bind rmr_flags rmr_free rmr_state rmr_window \
 			$(programs_of uapi) info kdapl_fmr_test \
 			kdapl_lmr_test kdapl_mem_test kdapl_rmr_test demo
+		;;
+	models)
+		# Kernels before 6.18 have no ionic.
+		case $(uname -r) in
+		6.*) adapters='mlx5 mlx4 cxgb4 bnxt_re irdma qedr erdma vmw_pvrdma unknown' ;;
+		*) adapters=ionic ;;
+		esac
+		for model in $adapters; do
+			set -- "$@" "model/$model" dto lmr_create lmr_types mem_rules \
+				rmr_bind rmr_flags rmr_window srq post evd \
+				kdapl_ep_test kdapl_fmr_test kdapl_ib_test kdapl_lmr_test \
+				kdapl_mem_test kdapl_post_test kdapl_rmr_test \
+				kdapl_srq_test
+		done
+		[ "$adapters" = ionic ] || set -- "$@" model/hns model/ocrdma model/hfi1
+		set -- "$@" model/rxe
 		;;
 	*) set -- "$@" "$name" ;;
 	esac
 done
 
 # Some are for a user. To the sanitizers of the kernel it makes no difference, nor do
-# other forms, and the debug kernels have no futex() for a process of 32 bits.
-users=' batch dto handles rmr_bind rmr_state ' forms=yes
-[ ! -e /sys/kernel/debug/kmemleak ] || users='' forms=''
+# other variants, and the debug kernels have no futex() for a process of 32 bits.
+users=' batch dto handles rmr_bind rmr_state ' variants=yes
+[ ! -e /sys/kernel/debug/kmemleak ] || users='' variants=''
+# With sanitizers these take minutes on siw.
+slow=
+if [ -e /sys/kernel/debug/kmemleak ] && [ "$KDAPL_RDMA" = siw ]; then
+	slow=' hostile_connect hostile_flood hostile_rdma '
+fi
 # Debian's programs run on one kernel only: run-tests.sh sets KDAPL_ONCE there.
 once=${KDAPL_ONCE-}
 
@@ -277,11 +407,19 @@ has() {
 if has programs; then
 	for f in /selftests/*; do
 		is_program "$f" || continue
-		case $users in
+		case $users$slow in
 		*" ${f##*/} "*) ;;
 		*) set -- "$@" "${f##*/}" ;;
 		esac
 	done
+fi
+if has programs && [ -z "$variants" ] && [ -e /selftests/perf/perf.sh ]; then
+	set -- "$@" perf/perf.sh
+fi
+# Faults and complaints are what the corpus of the fuzzer is for.
+if has programs && [ -z "$variants" ] && [ -e /selftests/fuzz/replay.sh ]; then
+	set -- "$@" fuzz/replay.sh
+	[ ! -e /selftests/modules/kdapl_fuzz.ko ] || set -- "$@" fuzz/kreplay.sh
 fi
 if has users && [ -n "$users" ]; then
 	# Some tests of uapi need root: run them as root and as an ordinary user.
@@ -295,14 +433,27 @@ for f in /selftests/i386/* /selftests/tsan/* /selftests/dat2/*; do
 	case $f in
 	dat2/calls | dat2/counters | dat2/provider) group=dat2 here=yes ;;
 	dat2/*.sh) group=dat2 here=$once ;;
-	*) group=forms here=$forms ;;
+	*) group=variants here=$variants ;;
 	esac
 	! has $group || [ -z "$here" ] || set -- "$@" "$f"
 done
-if has modules; then
+# Programs whose posts and waits also go by io_uring. They count no threads: io_uring has some.
+by_uring='batch dto evd evd_take post removal request rmr_bind uapi_post'
+if [ -e /selftests/uring/uring ]; then
+	! has programs || set -- "$@" uring/uring
+	if has variants && [ -n "$variants" ] && [ -n "$once" ]; then
+		for name in $by_uring; do
+			set -- "$@" "uring/$name"
+		done
+	fi
+fi
+if has modules || has brief; then
 	for f in /selftests/modules/*_test.ko; do
 		[ -f "$f" ] || continue
 		f=${f##*/}
+		case $f in
+		kdapl_conn_test.ko | kdapl_fail_nth_test.ko) has modules || continue ;;
+		esac
 		set -- "$@" "${f%.ko}"
 	done
 	set -- "$@" kunit
@@ -311,24 +462,37 @@ fi
 [ ! -e /selftests/dat2/conf.sh ] || sh /selftests/dat2/conf.sh >/tmp/dat.conf
 [ ! -e /tmp/dat.conf ] ||
 	sed 's,/dat2/lib/libdaplk,/tsan/lib/libdaplk,' /tmp/dat.conf >/tmp/tsan.conf
+run_one() {
+	if [ "$1" = kunit ]; then
+		run_kunit
+	elif [ "$1" = demo ]; then
+		run_demo
+	elif [ "${1%%/*}" = storage ]; then
+		run_storage "$1"
+	elif [ "${1%/*}" = user ]; then
+		run_as_user "$1"
+	elif [ -f "/selftests/modules/$1.ko" ]; then
+		run_module "$1"
+	else
+		run_program "$1"
+	fi
+}
+
 for name; do
 	if time_is_up; then
 		skip "$name"
-	elif [ "$name" = kunit ]; then
-		run_kunit
-	elif [ "$name" = demo ]; then
-		run_demo
-	elif [ "${name%/*}" = user ]; then
-		run_as_user "$name"
-	elif [ -f "/selftests/modules/$name.ko" ]; then
-		run_module "$name"
+	elif [ "${name%/*}" = model ]; then
+		use_model "${name#*/}"
+	elif [ -n "$adapter" ]; then
+		run_one "$name" | excuse "$name" || failed=1
 	else
-		run_program "$name"
+		run_one "$name"
 	fi
 done
+adapter=
 
 # They name rxe0.
-if has modules && [ "${DAT_TEST_IA:-rxe0}" = rxe0 ]; then
+if { has modules || has brief; } && [ "${DAT_TEST_IA:-rxe0}" = rxe0 ]; then
 	run_examples
 fi
 

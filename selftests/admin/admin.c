@@ -109,7 +109,7 @@ FIXTURE_TEARDOWN(limits)
 	pair_close(&self->pair);
 }
 
-TEST_F(limits, are_what_they_are_said_to_be)
+TEST_F(limits, limits_have_documented_defaults)
 {
 	EXPECT_EQ(65536, get("max_objects"));
 	/* Parts of the memory of the host. */
@@ -119,7 +119,7 @@ TEST_F(limits, are_what_they_are_said_to_be)
 		  get("max_user_bytes"));
 }
 
-TEST_F(limits, belong_to_root)
+TEST_F(limits, limits_writable_by_root_only)
 {
 	char path[128];
 	struct stat st;
@@ -133,7 +133,7 @@ TEST_F(limits, belong_to_root)
 	}
 }
 
-TEST_F(limits, take_nothing_but_a_sensible_number)
+TEST_F(limits, limits_reject_bad_numbers)
 {
 	unsigned int i;
 
@@ -151,7 +151,7 @@ TEST_F(limits, take_nothing_but_a_sensible_number)
 /* What of this process has a handle: IA, 6 EVDs, 2 PZs, 2 EPs, PSP. */
 #define NUM_OBJECTS	12
 
-TEST_F(limits, of_objects_hold_at_once)
+TEST_F(limits, max_objects_change_immediate)
 {
 	DAT_PZ_HANDLE pz[3];
 	DAT_PZ_PARAM param;
@@ -172,22 +172,9 @@ TEST_F(limits, of_objects_hold_at_once)
 	ASSERT_DAT(dat_pz_create(self->pair.ia, &pz[2]));
 }
 
-/* The charge once it no longer changes: memory is freed after a grace period. */
-static long long settled(void)
+TEST_F(limits, max_file_bytes_change_immediate)
 {
-	long long before, now = charged_bytes(getpid());
-
-	do {
-		before = now;
-		usleep(100000);
-		now = charged_bytes(getpid());
-	} while (now != before);
-	return now;
-}
-
-TEST_F(limits, of_bytes_hold_at_once)
-{
-	long long before = settled(), cost;
+	long long before = settled_charge(), cost;
 	DAT_RMR_HANDLE rmr[2];
 	DAT_RMR_PARAM param;
 
@@ -216,13 +203,13 @@ static DAT_RETURN make_evd(struct pair *pair, DAT_COUNT qlen)
 			      DAT_EVD_SOFTWARE_FLAG, &evd);
 }
 
-TEST_F(limits, of_rings_hold_at_once)
+TEST_F(limits, max_file_bytes_limits_rings)
 {
 	DAT_RETURN full = ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	struct pair *pair = &self->pair;
 
 	ASSERT_DAT(make_evd(pair, 1024));
-	ASSERT_TRUE(set_number("max_file_bytes", settled()));
+	ASSERT_TRUE(set_number("max_file_bytes", settled_charge()));
 	EXPECT_EQ(full, make_evd(pair, 1024));
 	EXPECT_EQ(full, make_evd(pair, 1));
 	EXPECT_EQ(full, dat_evd_resize(pair->cr_evd, 1024));
@@ -231,10 +218,10 @@ TEST_F(limits, of_rings_hold_at_once)
 	EXPECT_DAT(make_evd(pair, 1024));
 }
 
-TEST_F(limits, of_queues_hold_at_once)
+TEST_F(limits, max_file_bytes_limits_queues)
 {
 	struct pair *pair = &self->pair;
-	long long before = settled(), cost;
+	long long before = settled_charge(), cost;
 	DAT_EP_HANDLE ep[3];
 
 	ASSERT_DAT(ep_like(pair, &pair->a, &ep[0]));
@@ -245,6 +232,46 @@ TEST_F(limits, of_queues_hold_at_once)
 	EXPECT_DAT(dat_ep_free(ep[0]));
 	EXPECT_DAT(ep_like(pair, &pair->a, &ep[0]));
 	EXPECT_EQ(NO_MEMORY, ep_like(pair, &pair->a, &ep[2]));
+}
+
+/* More than the lists that an RMR begins with: see FEW_PAGES in kdapl/mem/rmr.c */
+#define LARGE	(100 * PAGE)
+
+/* An RMR is charged for what is bound, and a refusal leaves the window as it is. */
+TEST_F(limits, max_file_bytes_limits_windows)
+{
+	const DAT_MEM_PRIV_FLAGS rw = DAT_MEM_PRIV_REMOTE_READ_FLAG |
+				      DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+	struct side *b = &self->pair.b;
+	DAT_RMR_CONTEXT context, junk;
+	struct region from, to;
+	long long before, grown;
+	DAT_RMR_HANDLE rmr;
+
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_DAT(regions_open(&self->pair, &from, &to, LARGE, DAT_MEM_PRIV_ALL_FLAG));
+	before = settled_charge();
+	ASSERT_DAT(dat_rmr_create(b->pz, &rmr));
+	ASSERT_DAT(bind_window(rmr, &to, 0, 4096, rw, b->ep, 1, 0, &context));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(b->dto_evd, 1));
+
+	ASSERT_TRUE(set_number("max_file_bytes", settled_charge()));
+	EXPECT_EQ(NO_MEMORY, bind_window(rmr, &to, 0, LARGE, rw, b->ep, 2, 0, &junk));
+	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(&self->pair, &from, context, to.buf, 4096));
+
+	ASSERT_TRUE(set_number("max_file_bytes", self->before[1]));
+	ASSERT_DAT(bind_window(rmr, &to, 0, LARGE, rw, b->ep, 3, 0, &context));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(b->dto_evd, 3));
+	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(&self->pair, &from, context, to.buf, LARGE));
+	grown = settled_charge();
+	/* As long a list is charged once. */
+	ASSERT_DAT(bind_window(rmr, &to, 1, LARGE - 1, rw, b->ep, 4, 0, &context));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(b->dto_evd, 4));
+	EXPECT_EQ(grown, settled_charge());
+	ASSERT_DAT(dat_rmr_free(rmr));
+	EXPECT_EQ(before, settled_charge());
+	region_close(&from);
+	region_close(&to);
 }
 
 /* The line of @name, or NULL; its numbers follow. */
@@ -309,7 +336,7 @@ static void count_all(long n[NUM_TYPES][3])
 			n[i][column] = count(of_a_pair[i].name, column);
 }
 
-TEST(each_object_is_counted_when_it_comes_and_when_it_goes)
+TEST(counters_objects_created_and_freed)
 {
 	long before[NUM_TYPES][3], open[NUM_TYPES][3], after[NUM_TYPES][3];
 	struct pair pair;
@@ -358,7 +385,7 @@ static int free_no_pz(__u32 *result)
 	return ret;
 }
 
-TEST(each_ioctl_is_counted_and_so_is_its_error)
+TEST(counters_ioctls_and_errors)
 {
 	struct dat_dev_free arg = { .size = 1 };
 	long calls, errors, creates;
@@ -429,7 +456,7 @@ static DAT_RETURN overflow(struct pair *pair)
 	       wait_number(pair->async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW);
 }
 
-TEST(what_breaks_is_counted)
+TEST(counters_broken_connection_overflow)
 {
 	long broken, lost, async;
 	struct pair pair;
@@ -477,7 +504,7 @@ static int num_objects(const char *type, const char *state)
 	return num;
 }
 
-TEST(each_object_has_a_line)
+TEST(debugfs_lists_each_object)
 {
 	struct pair pair;
 
@@ -519,7 +546,7 @@ FIXTURE_TEARDOWN(gone)
 		link_add();
 }
 
-TEST_F(gone, what_is_left_of_a_device_keeps_its_name)
+TEST_F(gone, debugfs_objects_after_device_removal)
 {
 	long async = count("async_event", 0);
 
@@ -556,7 +583,7 @@ static void come_and_go(void)
 	}
 }
 
-TEST(objects_can_come_and_go_while_they_are_read)
+TEST(debugfs_read_races_create_free)
 {
 	int num = 0, most = 0, i, status;
 	pid_t child = fork();
@@ -578,10 +605,56 @@ TEST(objects_can_come_and_go_while_they_are_read)
 	EXPECT_EQ(0, num_objects("pz", "-"));
 }
 
+/* QPs of the device, of all processes and of the kernel */
+static long long num_qps(void)
+{
+	char stock[512], *at;
+
+	stock_take(stock, sizeof(stock));
+	at = strstr(stock, " qp ");
+	return at ? atoll(at + 4) : -1;
+}
+
+/* Those of earlier tests may still be going. */
+static bool num_qps_falls_to(long long wanted)
+{
+	int tries;
+
+	/* Ten seconds in which nothing is registered; the limit only ends a hang. */
+	for (tries = 0; num_qps() > wanted && tries < 3000; tries++)
+		usleep(100000);
+	return num_qps() <= wanted;
+}
+
+TEST(pz_keeps_no_idle_qp)
+{
+	long long before, with_qp;
+	struct pair pair;
+	struct region r;
+	int round;
+
+	ASSERT_DAT(pair_open(&pair));
+	before = num_qps();
+	ASSERT_LT(0, before);
+	for (round = 0; round < 2; round++) {
+		/* A machine that is busy for ten seconds does not see the QP. */
+		do {
+			ASSERT_DAT(region_open(&pair, pair.a.pz, &r, 4096,
+					       DAT_MEM_PRIV_ALL_FLAG));
+			with_qp = num_qps();
+			region_close(&r);
+			if (with_qp < before)
+				before = with_qp;
+		} while (with_qp == before);
+		EXPECT_TRUE(num_qps_falls_to(with_qp - 1));
+	}
+	pair_close(&pair);
+}
+
 #define MADE		20
 
 /* A process that makes many must not be able to drown what matters. */
-TEST(making_eps_leaves_the_log_alone)
+TEST(ep_create_no_log_flood)
 {
 	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
 	unsigned int i, lines = 0;
@@ -608,7 +681,7 @@ TEST(making_eps_leaves_the_log_alone)
 	close(fd);
 }
 
-TEST(nobody_but_root_sees_it)
+TEST(debugfs_root_only)
 {
 	struct stat st;
 
@@ -667,7 +740,7 @@ static int traced(const char *event, const char *what)
 	return num;
 }
 
-TEST_F(trace, births_and_deaths_are_the_same)
+TEST_F(trace, trace_objects_made_and_freed)
 {
 	char of_type[16], of_ia[64];
 	unsigned int i;
@@ -697,7 +770,7 @@ TEST_F(trace, births_and_deaths_are_the_same)
 	EXPECT_EQ(0, traced(" dat_ring_overflow: ", ""));
 }
 
-TEST_F(trace, a_handle_is_the_same_in_all_places)
+TEST_F(trace, trace_handle_matches_debugfs)
 {
 	char line[64];
 	const char *at;
@@ -718,7 +791,7 @@ TEST_F(trace, a_handle_is_the_same_in_all_places)
 	EXPECT_EQ(1, traced(" dat_object_freed", line));
 }
 
-TEST_F(trace, an_error_is_traced_with_its_name)
+TEST_F(trace, trace_ioctl_error_names)
 {
 	struct dat_dev_free arg = { .size = 1 };
 	char line[128];
@@ -737,7 +810,7 @@ TEST_F(trace, an_error_is_traced_with_its_name)
 	EXPECT_EQ(2, traced(" dat_ioctl_error: ", ""));
 }
 
-TEST_F(trace, what_breaks_is_traced)
+TEST_F(trace, trace_broken_connection_overflow)
 {
 	char line[64];
 	int told;
@@ -755,7 +828,7 @@ TEST_F(trace, what_breaks_is_traced)
 	EXPECT_EQ(told, traced(" dat_connection_broken: ", ""));
 }
 
-TEST_F(trace, data_leave_no_trace)
+TEST_F(trace, data_transfer_not_traced)
 {
 	struct region a, b;
 	int before, i;

@@ -174,7 +174,7 @@ static int everything_is_counted(void)
 	return 0;
 }
 
-TEST_F(cgroup, counts_handles_and_objects)
+TEST_F(cgroup, hca_handles_objects_charged)
 {
 	EXPECT_EQ(0, run_in_group(everything_is_counted));
 	EXPECT_EQ(0, used("hca_object="));
@@ -207,7 +207,7 @@ static int objects_are_refused(void)
 	return 0;
 }
 
-TEST_F(cgroup, refuses_objects_beyond_the_limit)
+TEST_F(cgroup, hca_object_limit_enforced)
 {
 	EXPECT_EQ(0, run_in_group(objects_are_refused));
 	/* The process has ended, and with it its file. */
@@ -221,7 +221,7 @@ static int an_ia_is_refused(void)
 	return 0;
 }
 
-TEST_F(cgroup, refuses_an_ia_beyond_the_limit)
+TEST_F(cgroup, hca_handle_limit_enforced)
 {
 	ASSERT_TRUE(limit("hca_handle", 0));
 	EXPECT_EQ(0, run_in_group(an_ia_is_refused));

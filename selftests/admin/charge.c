@@ -116,14 +116,14 @@ static DAT_RETURN large_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz)
 	return dat_srq_create(ia, pz, &attr, &srq) ?: dat_srq_resize(srq, 1);
 }
 
-TEST_F(charge, srqs_stay_charged_for_what_they_were)
+TEST_F(charge, srq_shrink_stays_charged)
 {
 	ASSERT_TRUE(set("max_file_bytes", charged() + 16 * MB));
 	/* Each has a queue of 2 MB at least. */
 	EXPECT_GE(8, UNTIL_REFUSED(100, large_srq(self->ia, self->pz)));
 }
 
-TEST_F(charge, an_srq_that_grows_is_charged)
+TEST_F(charge, srq_grow_charged)
 {
 	DAT_SRQ_ATTR attr = { 16, 1, DAT_SRQ_LW_DEFAULT };
 	long long before, grown;
@@ -157,7 +157,7 @@ static DAT_RETURN evd_with_large_cq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz)
 	       dat_ep_free(ep);
 }
 
-TEST_F(charge, cqs_stay_charged_for_what_eps_made_them)
+TEST_F(charge, cq_charged_after_ep_free)
 {
 	ASSERT_TRUE(set("max_file_bytes", charged() + 16 * MB));
 	/* Each has a CQ of 512 KB at least. */
@@ -187,7 +187,7 @@ static DAT_RETURN large_ep(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz)
 			     DAT_HANDLE_NULL, &attr, &ep);
 }
 
-TEST_F(charge, eps_are_charged_for_segments)
+TEST_F(charge, ep_charged_for_segments)
 {
 	ASSERT_TRUE(set("max_file_bytes", charged() + 64 * MB));
 	EXPECT_GE(8, UNTIL_REFUSED(64, large_ep(self->ia, self->pz)));
@@ -210,7 +210,7 @@ static DAT_RETURN pz_with_lmr(DAT_IA_HANDLE ia)
 			      &rmr_context, &size, &address);
 }
 
-TEST_F(charge, pzs_are_charged_for_their_hidden_queues)
+TEST_F(charge, pz_charged_for_hidden_qp)
 {
 	ASSERT_TRUE(set("max_file_bytes", charged() + 4 * MB));
 	/* 20 KB each at least. */
@@ -224,7 +224,7 @@ static DAT_RETURN one_rmr(DAT_PZ_HANDLE pz)
 	return dat_rmr_create(pz, &rmr);
 }
 
-TEST_F(charge, whatever_is_freed_is_given_back)
+TEST_F(charge, ia_close_uncharges_all)
 {
 	long long before;
 
@@ -346,7 +346,7 @@ static void end_all(const int hold[2], const pid_t *pids, int num)
 		waitpid(pids[i], &status, 0);
 }
 
-TEST_F(user, two_processes_share_its_limit)
+TEST_F(user, max_user_bytes_two_processes)
 {
 	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
 	long long first, second;
@@ -388,7 +388,7 @@ static long long available(void)
  * max_user_bytes, up to an error of 25 percent, and 2 MB for each file for what is
  * not kdapl's: the processes, the tables of handles, what the allocators round up.
  */
-TEST_F(user, with_many_files_takes_no_more_than_promised)
+TEST_F(user, max_user_bytes_many_files)
 {
 	long long before, after, promised = get("max_user_bytes");
 	long long sum = 0;
@@ -491,7 +491,7 @@ static long long settled(void)
 	return now;
 }
 
-TEST_F(charge, a_ring_is_charged_as_long_as_it_is_mapped)
+TEST_F(charge, ring_charged_while_mapped)
 {
 	void *at[64], *moved;
 	long long before;
@@ -525,7 +525,7 @@ TEST_F(charge, a_ring_is_charged_as_long_as_it_is_mapped)
 	close(fd);
 }
 
-TEST_F(charge, a_ring_is_charged_as_long_as_a_child_maps_it)
+TEST_F(charge, ring_charged_while_child_maps)
 {
 	int fd, hold[2], status;
 	long long before;

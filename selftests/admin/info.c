@@ -14,6 +14,7 @@
 #include "pair.h"
 
 #define PROGRAM		"/selftests/tools/dat-info"
+#define ERRORS		"/tmp/dat_info_errors"
 #define OPEN_FILES	"/sys/kernel/debug/kdapl/files"
 
 static char text[65536];
@@ -34,6 +35,24 @@ static int run(const char *arguments)
 	return WEXITSTATUS(pclose(f));
 }
 
+/* As run(), but the output goes to a file, and the text is that of the standard error. */
+static int run_to(const char *arguments, const char *file)
+{
+	char command[192];
+
+	snprintf(command, sizeof(command), "%s 2>" ERRORS " >%s; rc=$?; cat " ERRORS "; exit $rc",
+		 arguments, file);
+	return run(command);
+}
+
+static int check_ia(void)
+{
+	char arguments[64];
+
+	snprintf(arguments, sizeof(arguments), "--check %s", ia_name());
+	return run(arguments);
+}
+
 static unsigned int lines(void)
 {
 	unsigned int count = 0;
@@ -44,7 +63,7 @@ static unsigned int lines(void)
 	return count;
 }
 
-TEST(it_shows_each_ia_and_its_address)
+TEST(dat_info_lists_ia_address)
 {
 	ASSERT_EQ(0, run(""));
 	EXPECT_NE(NULL, strstr(text, ia_name()));
@@ -57,7 +76,7 @@ TEST(it_shows_each_ia_and_its_address)
 	EXPECT_NE(NULL, strstr(text, ia_name()));
 }
 
-TEST(it_says_in_a_line_what_is_wrong)
+TEST(dat_info_one_line_error)
 {
 	EXPECT_EQ(1, run("nonesuch"));
 	EXPECT_EQ(0, strncmp(text, "dat-info: nonesuch: ", 20));
@@ -65,12 +84,116 @@ TEST(it_says_in_a_line_what_is_wrong)
 	EXPECT_EQ(2, run("-o rxe0"));
 	EXPECT_EQ(2, run("-x"));
 	EXPECT_EQ(0, run("-h"));
+	EXPECT_EQ(1, run_to("-v", "/dev/full"));
+	EXPECT_EQ(1, lines());
 	ASSERT_EQ(0, setenv("DAT_DEVICE", "/dev/nonesuch", 1));
 	EXPECT_EQ(1, run(""));
 	EXPECT_EQ(1, lines());
+	EXPECT_NE(NULL, strstr(text, "/dev/nonesuch: No such file or directory; is kdapl loaded?"));
 }
 
-TEST(its_version_is_that_of_the_module)
+/* The number in front of a word of the last line: "12 ok, 0 failed, ..." */
+static int count_of(const char *word)
+{
+	const char *last = strstr(text, " ok, "), *at = last ? strstr(last, word) : NULL;
+
+	while (at && at > text && at[-1] != ',' && at[-1] != '\t')
+		at--;
+	return at ? atoi(at) : -1;
+}
+
+/* The line of the first check that has failed */
+static const char *failure(void)
+{
+	static char line[256];
+	const char *at = strstr(text, "FAILED: ");
+
+	if (!at)
+		return "no check has failed";
+	while (at > text && at[-1] != '\n')
+		at--;
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(at, "\n"), at);
+	return line;
+}
+
+TEST(dat_info_check_all_ok)
+{
+	ASSERT_EQ(0, check_ia()) {
+		TH_LOG("%s", failure());
+	}
+	EXPECT_EQ(0, count_of(" failed"));
+	EXPECT_EQ(0, count_of(" not run"));
+	EXPECT_LE(10, atoi(strstr(text, " ok, ") - 2));
+	EXPECT_NE(NULL, strstr(text, "kernel "));
+	EXPECT_NE(NULL, strstr(text, "DAT_IB_TRANSPORT_MTU"));
+	EXPECT_NE(NULL, strstr(text, "max_dto_per_ep"));
+	EXPECT_NE(NULL, strstr(text, "RDMA write and read"));
+}
+
+#define MAX_FILE_BYTES	"/sys/module/kdapl/parameters/max_file_bytes"
+
+TEST(dat_info_check_reports_failure)
+{
+	char before[32], path[] = MAX_FILE_BYTES, arguments[64];
+	FILE *f = fopen(path, "r");
+
+	ASSERT_NE(NULL, f);
+	ASSERT_EQ(1, fscanf(f, "%31s", before));
+	fclose(f);
+	/* Room for an IA, and for no connection */
+	ASSERT_EQ(0, system("echo 40000 >" MAX_FILE_BYTES));
+	EXPECT_EQ(1, check_ia());
+	EXPECT_NE(NULL, strstr(text, "FAILED: "));
+	snprintf(arguments, sizeof(arguments), "--check %s", ia_name());
+	EXPECT_EQ(1, run_to(arguments, "/dev/null"));
+	EXPECT_EQ(1, lines());
+	f = fopen(path, "w");
+	ASSERT_NE(NULL, f);
+	fprintf(f, "%s", before);
+	ASSERT_EQ(0, fclose(f));
+
+	EXPECT_EQ(1, run("--check nonesuch"));
+	EXPECT_EQ(1, lines());
+	EXPECT_EQ(2, run("--check"));
+	EXPECT_EQ(2, run("--check rxe0 rxe0"));
+	EXPECT_EQ(2, run("-v --check rxe0"));
+}
+
+#define NR_HUGEPAGES	"/proc/sys/vm/nr_hugepages"
+
+static unsigned int set_huge_pages(unsigned int number)
+{
+	FILE *f = fopen(NR_HUGEPAGES, "w");
+
+	if (f) {
+		fprintf(f, "%u", number);
+		fclose(f);
+	}
+	f = fopen(NR_HUGEPAGES, "r");
+	if (!f || fscanf(f, "%u", &number) != 1)
+		number = 0;
+	if (f)
+		fclose(f);
+	return number;
+}
+
+/* Whether a host has huge pages, and of which size, is no failure of its adapter. */
+TEST(dat_info_check_few_huge_pages)
+{
+	unsigned int number;
+
+	for (number = 0; number <= 2; number++) {
+		bool both = set_huge_pages(number) == 2;
+
+		EXPECT_EQ(0, check_ia()) {
+			TH_LOG("%u huge pages: %s", number, failure());
+		}
+		EXPECT_EQ(!both, !!strstr(text, "not supported: the host has no two"));
+	}
+	set_huge_pages(0);
+}
+
+TEST(dat_info_version_matches_module)
 {
 	char of_module[64] = "", said[96];
 	FILE *f = fopen("/sys/module/kdapl/version", "r");
@@ -84,7 +207,7 @@ TEST(its_version_is_that_of_the_module)
 	EXPECT_NE(NULL, strstr(text, "tested on Linux " DAT_KDAPL_KERNELS));
 }
 
-TEST(root_alone_learns_what_others_have_open)
+TEST(debugfs_files_root_only)
 {
 	pid_t child = fork();
 	int status;
@@ -122,7 +245,7 @@ static int numbers_of(pid_t pid, long *numbers, int max, char *command)
 	return count;
 }
 
-TEST(what_a_process_has_open_is_counted)
+TEST(debugfs_files_object_counts)
 {
 	/* As in the first line, behind the process id. */
 	enum { IA, PZ, EVD, CNO, PSP, RSP, CSP, CR, EP, SRQ, LMR, RMR,

@@ -83,7 +83,7 @@ static DAT_RETURN wait_accept_failed(DAT_EVD_HANDLE evd)
 	return DAT_INTERNAL_ERROR;
 }
 
-TEST_F(connect, request_names_its_psp_and_its_sender)
+TEST_F(connect, request_event_psp_and_sender)
 {
 	DAT_CR_ARRIVAL_EVENT_DATA *d;
 	DAT_CR_PARAM cr;
@@ -150,7 +150,7 @@ FIXTURE_TEARDOWN(private_data)
 	pair_close(&self->pair);
 }
 
-TEST_F(private_data, goes_both_ways_and_both_are_connected)
+TEST_F(private_data, connect_private_data_both_ways)
 {
 	unsigned char ours[MAX_PRIVATE], theirs[MAX_PRIVATE];
 	DAT_COUNT size = variant->size;
@@ -197,7 +197,7 @@ TEST_F(private_data, goes_both_ways_and_both_are_connected)
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(pair->b.ep));
 }
 
-TEST_F(connect, private_data_of_the_peer_stays_until_the_ep_is_freed)
+TEST_F(connect, private_data_kept_until_free)
 {
 	static const char text[] = "valid while disconnected, too";
 	DAT_CR_HANDLE cr;
@@ -215,7 +215,7 @@ TEST_F(connect, private_data_of_the_peer_stays_until_the_ep_is_freed)
 		     event.event_data.connect_event_data.private_data);
 }
 
-TEST_F(connect, private_data_that_is_too_much_or_missing_is_invalid)
+TEST_F(connect, private_data_bad_args)
 {
 	unsigned char data[MAX_PRIVATE + 1] = {};
 	static const DAT_COUNT bad[] = { -1, MAX_PRIVATE + 1, INT32_MAX };
@@ -249,7 +249,7 @@ TEST_F(connect, private_data_that_is_too_much_or_missing_is_invalid)
 	EXPECT_DAT(dat_cr_accept(cr, self->pair.b.ep, 0, NULL));
 }
 
-TEST_F(connect, bad_arguments_are_refused_before_anything_happens)
+TEST_F(connect, connect_bad_args)
 {
 	struct sockaddr family = { .sa_family = AF_UNIX };
 	DAT_EP_HANDLE ep = self->pair.a.ep;
@@ -277,7 +277,7 @@ TEST_F(connect, bad_arguments_are_refused_before_anything_happens)
 	EXPECT_TRUE(is_empty(self->pair.a.conn_evd));
 }
 
-TEST_F(connect, request_that_is_rejected_is_peer_rejected)
+TEST_F(connect, reject_reports_peer_rejected)
 {
 	DAT_CR_HANDLE cr;
 
@@ -289,7 +289,7 @@ TEST_F(connect, request_that_is_rejected_is_peer_rejected)
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 }
 
-TEST_F(connect, qualifier_that_nobody_listens_on_is_non_peer_rejected)
+TEST_F(connect, connect_without_listener_rejected)
 {
 	ASSERT_DAT(try_connect(self, self->pair.qual + 1,
 			       DAT_TIMEOUT_INFINITE));
@@ -300,7 +300,7 @@ TEST_F(connect, qualifier_that_nobody_listens_on_is_non_peer_rejected)
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 }
 
-TEST_F(connect, failed_attempt_flushes_the_receives_that_were_posted)
+TEST_F(connect, failed_connect_flushes_recvs)
 {
 	struct region a;
 	int i;
@@ -318,7 +318,7 @@ TEST_F(connect, failed_attempt_flushes_the_receives_that_were_posted)
 	}
 }
 
-TEST_F(connect, full_backlog_is_rejected)
+TEST_F(connect, connect_full_backlog_rejected)
 {
 	DAT_EP_HANDLE ep[3];
 	DAT_CR_HANDLE cr;
@@ -354,7 +354,7 @@ TEST_F(connect, full_backlog_is_rejected)
 	ASSERT_DAT(pair_connect(&self->pair));
 }
 
-TEST_F(connect, timeout_that_expires_is_timed_out)
+TEST_F(connect, connect_timeout_expires)
 {
 	long start = now_us(), took;
 	DAT_CR_HANDLE cr;
@@ -377,7 +377,7 @@ TEST_F(connect, timeout_that_expires_is_timed_out)
 	EXPECT_TRUE(is_empty(self->pair.a.conn_evd));
 }
 
-TEST_F(connect, timeout_does_not_end_an_established_connection)
+TEST_F(connect, connect_timeout_after_established)
 {
 	DAT_CR_HANDLE cr;
 
@@ -391,7 +391,7 @@ TEST_F(connect, timeout_does_not_end_an_established_connection)
 	EXPECT_TRUE(is_empty(self->pair.a.conn_evd));
 }
 
-TEST_F(connect, address_that_nobody_has_is_unreachable)
+TEST_F(connect, connect_unused_address_unreachable)
 {
 	struct sockaddr_in nobody = *(struct sockaddr_in *)self->address;
 	DAT_EVENT event;
@@ -411,7 +411,7 @@ TEST_F(connect, address_that_nobody_has_is_unreachable)
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 }
 
-TEST_F(connect, only_an_unconnected_ep_can_connect)
+TEST_F(connect, connect_wrong_ep_state)
 {
 	DAT_CR_HANDLE cr;
 
@@ -437,7 +437,7 @@ TEST_F(connect, only_an_unconnected_ep_can_connect)
 	EXPECT_TRUE(is_empty(self->pair.cr_evd));
 }
 
-TEST_F(connect, accept_with_an_ep_in_a_wrong_state_leaves_the_cr_as_it_was)
+TEST_F(connect, accept_wrong_ep_state)
 {
 	DAT_EP_HANDLE fresh[2];
 	DAT_CR_HANDLE cr;
@@ -466,7 +466,7 @@ TEST_F(connect, accept_with_an_ep_in_a_wrong_state_leaves_the_cr_as_it_was)
 			       DAT_CONNECTION_EVENT_ESTABLISHED));
 }
 
-TEST_F(connect, cr_is_gone_once_it_has_been_answered)
+TEST_F(connect, answered_cr_invalid)
 {
 	DAT_CR_PARAM param;
 	DAT_CR_HANDLE cr;
@@ -492,7 +492,7 @@ TEST_F(connect, cr_is_gone_once_it_has_been_answered)
 	}
 }
 
-TEST_F(connect, qualifier_can_be_listened_on_once_and_again_when_freed)
+TEST_F(connect, psp_create_qual_in_use)
 {
 	struct pair *pair = &self->pair;
 	struct pair other;
@@ -517,7 +517,7 @@ TEST_F(connect, qualifier_can_be_listened_on_once_and_again_when_freed)
 	EXPECT_DAT(pair_connect(pair));
 }
 
-TEST_F(connect, psp_refuses_bad_arguments)
+TEST_F(connect, psp_create_bad_args)
 {
 	struct pair *pair = &self->pair;
 	DAT_PSP_HANDLE psp;
@@ -551,7 +551,7 @@ TEST_F(connect, psp_refuses_bad_arguments)
 				      DAT_PSP_CONSUMER_FLAG, &psp));
 }
 
-TEST_F(connect, request_that_has_arrived_outlives_its_psp)
+TEST_F(connect, request_outlives_psp)
 {
 	DAT_CR_HANDLE cr;
 
@@ -596,7 +596,7 @@ FIXTURE_TEARDOWN(disconnect)
 	pair_close(&self->pair);
 }
 
-TEST_F(disconnect, is_told_once_to_both_sides)
+TEST_F(disconnect, disconnected_event_once_per_side)
 {
 	struct side *sides[] = { &self->pair.a, &self->pair.b };
 	int from, i;
@@ -618,14 +618,14 @@ TEST_F(disconnect, is_told_once_to_both_sides)
 	}
 }
 
-TEST_F(disconnect, of_an_unconnected_ep_is_an_invalid_state)
+TEST_F(disconnect, disconnect_unconnected_ep)
 {
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
 			     DAT_INVALID_STATE_EP_UNCONNECTED),
 		       dat_ep_disconnect(self->pair.a.ep, variant->flags));
 }
 
-TEST_F(disconnect, of_a_disconnected_ep_does_nothing)
+TEST_F(disconnect, disconnect_disconnected_ep_noop)
 {
 	ASSERT_DAT(pair_connect(&self->pair));
 	ASSERT_DAT(dat_ep_disconnect(self->pair.a.ep, DAT_CLOSE_ABRUPT_FLAG));
@@ -637,7 +637,7 @@ TEST_F(disconnect, of_a_disconnected_ep_does_nothing)
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(self->pair.a.ep));
 }
 
-TEST_F(disconnect, during_establishment_aborts_it)
+TEST_F(disconnect, disconnect_aborts_connect)
 {
 	DAT_CR_HANDLE cr;
 	int i;
@@ -662,7 +662,7 @@ TEST_F(disconnect, during_establishment_aborts_it)
 	EXPECT_TRUE(is_empty(self->pair.a.conn_evd));
 }
 
-TEST_F(disconnect, flags_that_are_none_are_invalid)
+TEST_F(disconnect, disconnect_bad_flags)
 {
 	ASSERT_DAT(pair_connect(&self->pair));
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
@@ -674,7 +674,7 @@ TEST_F(disconnect, flags_that_are_none_are_invalid)
 
 PAIR_FIXTURE(graceful, pair_open_connected, REGION)
 
-TEST_F(graceful, disconnect_completes_what_is_outstanding_first)
+TEST_F(graceful, graceful_completes_outstanding)
 {
 	int i;
 
@@ -698,7 +698,7 @@ TEST_F(graceful, disconnect_completes_what_is_outstanding_first)
 }
 
 /* A graceful disconnect also waits for requests that generate no event. */
-TEST_F(graceful, disconnect_completes_suppressed_requests_first)
+TEST_F(graceful, graceful_completes_suppressed)
 {
 	DAT_RMR_TRIPLET there = remote(self->b.rmr_context, self->b.buf,
 				       REGION);
@@ -718,7 +718,7 @@ TEST_F(graceful, disconnect_completes_suppressed_requests_first)
 	EXPECT_TRUE(is_empty(self->pair.a.dto_evd));
 }
 
-TEST_F(graceful, disconnect_is_pending_meanwhile_and_can_be_made_abrupt)
+TEST_F(graceful, graceful_pending_then_abrupt)
 {
 	if (link_is_iwarp())
 		SKIP(return, "iWARP: nothing waits for a receive");
@@ -747,7 +747,7 @@ TEST_F(graceful, disconnect_is_pending_meanwhile_and_can_be_made_abrupt)
 	EXPECT_EQ(DAT_DTO_ERR_FLUSHED, wait_dto(self->pair.a.dto_evd, 1));
 }
 
-TEST_F(connect, freeing_a_connected_ep_disconnects_the_peer)
+TEST_F(connect, ep_free_disconnects_peer)
 {
 	ASSERT_DAT(pair_connect(&self->pair));
 	ASSERT_DAT(dat_ep_free(self->pair.a.ep));
@@ -761,7 +761,7 @@ TEST_F(connect, freeing_a_connected_ep_disconnects_the_peer)
 					 DAT_CLOSE_ABRUPT_FLAG));
 }
 
-TEST_F(connect, what_happened_to_an_ep_is_told_though_it_is_freed_at_once)
+TEST_F(connect, disconnected_event_survives_ep_free)
 {
 	struct pair *p = &self->pair;
 	DAT_EVENT event;
@@ -793,7 +793,7 @@ static bool all_tell_of(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep)
 	return true;
 }
 
-TEST_F(connect, nothing_is_told_of_an_ep_that_has_gone)
+TEST_F(connect, no_event_after_ep_free)
 {
 	struct pair *p = &self->pair;
 	struct region a;
@@ -819,7 +819,7 @@ TEST_F(connect, nothing_is_told_of_an_ep_that_has_gone)
 	}
 }
 
-TEST_F(connect, freeing_a_connecting_ep_aborts_the_establishment)
+TEST_F(connect, ep_free_aborts_connect)
 {
 	DAT_CR_HANDLE cr;
 
@@ -831,7 +831,7 @@ TEST_F(connect, freeing_a_connecting_ep_aborts_the_establishment)
 }
 
 /* At whatever point of the establishment it happens. */
-TEST_F(connect, ep_can_be_freed_at_any_time_of_connecting)
+TEST_F(connect, ep_free_races_connect)
 {
 	/* On iWARP each waits, ten seconds for siw, until it is refused. */
 	int i, tries = link_is_iwarp() ? 2 : 20;
@@ -857,7 +857,7 @@ TEST_F(connect, ep_can_be_freed_at_any_time_of_connecting)
 	EXPECT_DAT(pair_connect(&self->pair));
 }
 
-TEST_F(connect, closing_the_ia_disconnects_the_peer)
+TEST_F(connect, ia_close_disconnects_peer)
 {
 	struct pair other;
 
@@ -948,7 +948,7 @@ static int take_port(unsigned int port)
 }
 
 /* Which matters where the transport is TCP. */
-TEST_F_TIMEOUT(connect, local_ports_that_tcp_has_given_away_are_passed_over, 120)
+TEST_F_TIMEOUT(connect, connect_skips_busy_tcp_ports, 600)
 {
 	char before[64], few[64];
 	int fd[TAKEN_PORTS], i, connected = 0;
@@ -977,7 +977,7 @@ TEST_F_TIMEOUT(connect, local_ports_that_tcp_has_given_away_are_passed_over, 120
 	EXPECT_EQ(20, connected);
 }
 
-TEST_F_TIMEOUT(connect, a_hundred_connections_leave_nothing, 120)
+TEST_F_TIMEOUT(connect, repeated_connect_no_leak, 600)
 {
 	long before, after;
 	int i;
@@ -1034,7 +1034,7 @@ static void serve(int fd)
 		pause();
 }
 
-TEST(killed_process_disconnects_its_peer_whose_dtos_are_flushed)
+TEST(kill_disconnects_and_flushes_peer)
 {
 	struct pair pair;
 	struct region a;

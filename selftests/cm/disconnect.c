@@ -6,6 +6,14 @@
  */
 #include "harness.h"
 
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "link.h"
 #include "pair.h"
 
@@ -56,7 +64,7 @@ static int successes_first(struct __test_metadata *_metadata,
 	return succeeded;
 }
 
-TEST_F(disconnect, by_default_is_abrupt)
+TEST_F(disconnect, disconnect_default_is_abrupt)
 {
 	DAT_CLOSE_FLAGS flags = DAT_CLOSE_DEFAULT;
 
@@ -76,7 +84,7 @@ TEST_F(disconnect, by_default_is_abrupt)
 	}
 }
 
-TEST_F_TIMEOUT(disconnect, abruptly_lets_none_succeed_behind_one_that_failed, 120)
+TEST_F_TIMEOUT(disconnect, abrupt_no_success_after_flush, 600)
 {
 	int round, sent, received;
 
@@ -96,7 +104,7 @@ TEST_F_TIMEOUT(disconnect, abruptly_lets_none_succeed_behind_one_that_failed, 12
 	}
 }
 
-TEST_F(disconnect, gracefully_completes_binds_and_reads_first)
+TEST_F(disconnect, graceful_completes_binds_and_reads)
 {
 	struct pair *pair = &self->pair;
 	DAT_RMR_CONTEXT context;
@@ -211,7 +219,7 @@ static void expect_end_behind_successes(struct __test_metadata *_metadata,
 	EXPECT_TRUE(ended);
 }
 
-TEST_F_TIMEOUT(one_evd, tells_of_the_end_behind_what_has_succeeded, 120)
+TEST_F_TIMEOUT(one_evd, disconnected_event_after_successes, 600)
 {
 	struct pair *pair = &self->pair;
 	int round;
@@ -224,6 +232,100 @@ TEST_F_TIMEOUT(one_evd, tells_of_the_end_behind_what_has_succeeded, 120)
 		expect_end_behind_successes(_metadata, pair->a.conn_evd);
 		expect_end_behind_successes(_metadata, pair->b.conn_evd);
 	}
+}
+
+/*
+ * A TCP port that answers no SYN, because its queue is full. The address is that of the IA.
+ * Returns the listening socket, or -1.
+ */
+static int silent_port(struct pair *pair, DAT_CONN_QUAL *port)
+{
+	struct sockaddr_in addr;
+	socklen_t len = sizeof(addr);
+	DAT_IA_ADDRESS_PTR ia;
+	int fd, other, i;
+
+	if (ia_address(pair->ia, &ia) || ((struct sockaddr *)ia)->sa_family != AF_INET)
+		return -1;
+	memcpy(&addr, ia, sizeof(addr));
+	addr.sin_port = 0;
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, len) || listen(fd, 0) ||
+	    getsockname(fd, (struct sockaddr *)&addr, &len))
+		return -1;
+	/* These sockets stay open until the process ends. */
+	for (i = 0; i < 4; i++) {
+		other = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		if (other < 0 ||
+		    (connect(other, (struct sockaddr *)&addr, len) && errno != EINPROGRESS))
+			return -1;
+	}
+	*port = ntohs(addr.sin_port);
+	return fd;
+}
+
+/* Sockets of this network namespace that wait for an answer of the port */
+static int num_unanswered(DAT_CONN_QUAL port)
+{
+	unsigned int to, state;
+	FILE *f = fopen("/proc/net/tcp", "r");
+	char line[256];
+	int num = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, " %*d: %*x:%*x %*x:%x %x", &to, &state) == 2 && to == port &&
+		    state == TCP_SYN_SENT)
+			num++;
+	if (f)
+		fclose(f);
+	return num;
+}
+
+/* The call does not wait for the peer, nor on what rdma_cm frees when TCP fails. */
+TEST_F_TIMEOUT(disconnect, silent_peer_does_not_delay, 120)
+{
+	struct pair *pair = &self->pair;
+	DAT_CONN_QUAL port;
+	int fd, num;
+
+	if (!link_is_iwarp())
+		SKIP(return, "no TCP");
+	fd = silent_port(pair, &port);
+	ASSERT_LE(0, fd);
+	num = num_unanswered(port);
+	ASSERT_LE(1, num);
+	ASSERT_DAT(connect_to(pair, pair->a.ep, port));
+	while (num_unanswered(port) == num)
+		usleep(1000);
+	ASSERT_DAT(dat_ep_disconnect(pair->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	/* TCP still waits. */
+	EXPECT_LT(num, num_unanswered(port));
+	close(fd);
+	EXPECT_DAT(wait_number(pair->a.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED));
+}
+
+/* Other EPs connect meanwhile. */
+TEST_F_TIMEOUT(disconnect, silent_peer_delays_no_other, 120)
+{
+	struct pair *pair = &self->pair, other = {};
+	DAT_BOOLEAN recv_idle, request_idle;
+	DAT_EP_STATE state;
+	DAT_CONN_QUAL port;
+	int fd, num;
+
+	if (!link_is_iwarp())
+		SKIP(return, "no TCP");
+	fd = silent_port(pair, &port);
+	ASSERT_LE(0, fd);
+	num = num_unanswered(port);
+	ASSERT_DAT(connect_to(pair, pair->a.ep, port));
+	while (num_unanswered(port) == num)
+		usleep(1000);
+	ASSERT_DAT(pair_open_connected(&other));
+	ASSERT_DAT(dat_ep_get_status(pair->a.ep, &state, &recv_idle, &request_idle));
+	EXPECT_EQ(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING, state);
+	pair_close(&other);
+	close(fd);
 }
 
 TEST_HARNESS_MAIN

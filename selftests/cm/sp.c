@@ -103,7 +103,7 @@ static DAT_RETURN provider_psp(struct pair *pair, DAT_CONN_QUAL *qual,
 				  DAT_PSP_PROVIDER_FLAG, psp);
 }
 
-TEST_F(sp, create_any_picks_a_qualifier_that_is_free)
+TEST_F(sp, psp_create_any_unused_qual)
 {
 	struct pair *pair = &self->pair;
 	DAT_CONN_QUAL qual[5];
@@ -138,7 +138,7 @@ TEST_F(sp, create_any_picks_a_qualifier_that_is_free)
 				  DAT_PSP_CONSUMER_FLAG, &psp[1]));
 }
 
-TEST_F(sp, create_any_says_if_no_qualifier_is_left)
+TEST_F(sp, psp_create_any_qual_unavailable)
 {
 	DAT_PSP_HANDLE taken = NULL, other = NULL, none = NULL;
 	DAT_RETURN first, second, third;
@@ -166,7 +166,7 @@ TEST_F(sp, create_any_says_if_no_qualifier_is_left)
 	EXPECT_DAT(dat_psp_free(taken));
 }
 
-TEST_F(sp, create_any_refuses_what_is_wrong)
+TEST_F(sp, psp_create_any_bad_args)
 {
 	struct pair *pair = &self->pair;
 	DAT_CONN_QUAL qual = 77;
@@ -206,7 +206,7 @@ TEST_F(sp, create_any_refuses_what_is_wrong)
 	EXPECT_DAT(dat_psp_create_any(pair->ia, &qual, pair->cr_evd, 0, &psp));
 }
 
-TEST_F(sp, query_tells_each_parameter_of_a_psp)
+TEST_F(sp, psp_query_each_field)
 {
 	struct pair *pair = &self->pair;
 	DAT_PSP_HANDLE psp[2];
@@ -322,7 +322,7 @@ static void *creator(void *arg)
 }
 
 /* A request may come for one while the qualifier of another is not known yet. */
-TEST_F(sp, create_any_in_two_threads_and_requests_name_the_right_psp)
+TEST_F(sp, psp_create_any_concurrent)
 {
 	struct made made = {
 		.pair = &self->pair,
@@ -350,7 +350,7 @@ TEST_F(sp, create_any_in_two_threads_and_requests_name_the_right_psp)
 	EXPECT_EQ(0, made.failures);
 }
 
-TEST_F(sp, provider_makes_the_ep_of_each_request)
+TEST_F(sp, provider_psp_ep_per_request)
 {
 	struct pair *pair = &self->pair;
 	DAT_EP_HANDLE ep, ep2, other;
@@ -413,7 +413,7 @@ TEST_F(sp, provider_makes_the_ep_of_each_request)
 }
 
 /* The library gets to know it by that. */
-TEST_F(sp, provider_tells_its_ep_who_asks)
+TEST_F(sp, provider_ep_remote_address)
 {
 	struct pair *pair = &self->pair;
 	DAT_IA_ATTR ia_attr;
@@ -506,7 +506,7 @@ static DAT_RETURN let_go(FIXTURE_DATA(gone) *self,
 				  dat_cr_reject(self->cr);
 }
 
-TEST_F(gone, request_takes_the_providers_ep_with_it)
+TEST_F(gone, reject_handoff_free_provider_ep)
 {
 	struct pair *pair = &self->pair;
 	DAT_CR_HANDLE cr;
@@ -526,7 +526,7 @@ TEST_F(gone, request_takes_the_providers_ep_with_it)
 }
 
 /* Else an EVD would be told for ever that an EP does not notify it. */
-TEST_F(gone, request_lets_others_wait_for_more_than_one_event)
+TEST_F(gone, reject_handoff_clear_evd_notify)
 {
 	DAT_EP_PARAM param = {};
 	DAT_EVENT event;
@@ -546,7 +546,7 @@ TEST_F(gone, request_lets_others_wait_for_more_than_one_event)
 	EXPECT_DAT(dat_evd_free(self->evd));
 }
 
-TEST_F(gone, request_is_gone)
+TEST_F(gone, reject_handoff_invalidate_cr)
 {
 	DAT_CR_PARAM param;
 
@@ -563,25 +563,22 @@ TEST_F(gone, request_is_gone)
 
 #define MAX_PENDING	64
 
-TEST_F(sp, provider_cannot_be_made_to_promise_more_than_there_is)
+TEST_F(sp, provider_eps_memory_limit)
 {
 	struct pair *pair = &self->pair;
 	DAT_EP_HANDLE ep[MAX_PENDING];
 	DAT_CR_HANDLE cr[MAX_PENDING];
 	DAT_EP_PARAM param = {};
-	DAT_IA_ATTR attr;
 	DAT_EVD_HANDLE evd;
 	DAT_PSP_HANDLE psp;
 	DAT_CONN_QUAL qual;
 	DAT_RETURN ret;
 	int i;
 
-	ASSERT_DAT(dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_ALL, &attr, 0,
-				NULL));
 	/* Not before it has a PZ does it have queues. */
 	param.pz_handle = pair->b.pz;
-	param.ep_attr.max_recv_dtos = attr.max_dto_per_ep / 4;
-	param.ep_attr.max_request_dtos = attr.max_dto_per_ep / 4;
+	param.ep_attr.max_recv_dtos = 4096;
+	param.ep_attr.max_request_dtos = 4096;
 	ASSERT_DAT(dat_evd_create(pair->ia, MAX_PENDING, DAT_HANDLE_NULL,
 				  DAT_EVD_CR_FLAG, &evd));
 	/* With room for so many EPs. */
@@ -615,7 +612,7 @@ TEST_F(sp, provider_cannot_be_made_to_promise_more_than_there_is)
 		EXPECT_DAT(dat_cr_reject(cr[i--]));
 }
 
-TEST_F(sp, rsp_takes_one_request)
+TEST_F(sp, rsp_accepts_one_request)
 {
 	struct pair *pair = &self->pair;
 	DAT_EP_HANDLE other, free_ep;
@@ -665,7 +662,7 @@ TEST_F(sp, rsp_takes_one_request)
 	EXPECT_TRUE(carries(pair, pair->a.ep, pair->b.ep, &self->a, &self->b));
 }
 
-TEST_F(sp, rsp_gives_its_ep_back)
+TEST_F(sp, rsp_releases_reserved_ep)
 {
 	struct pair *pair = &self->pair;
 	DAT_RSP_HANDLE rsp;
@@ -698,7 +695,7 @@ TEST_F(sp, rsp_gives_its_ep_back)
 	EXPECT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
 }
 
-TEST_F(sp, rsp_without_an_ep_gets_the_providers)
+TEST_F(sp, rsp_null_ep_provider_ep)
 {
 	struct pair *pair = &self->pair;
 	DAT_RSP_PARAM param;
@@ -744,7 +741,7 @@ TEST_F(sp, rsp_without_an_ep_gets_the_providers)
 	EXPECT_TRUE(carries(pair, pair->a.ep, ep, &self->a, &self->b));
 }
 
-TEST_F(sp, rsp_that_has_gone_listens_no_more)
+TEST_F(sp, rsp_free_stops_listening)
 {
 	struct pair *pair = &self->pair;
 	DAT_RSP_HANDLE rsp;
@@ -764,7 +761,7 @@ TEST_F(sp, rsp_that_has_gone_listens_no_more)
 	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, ep_state(pair->b.ep));
 }
 
-TEST_F(sp, query_tells_each_parameter_of_an_rsp)
+TEST_F(sp, rsp_query_each_field)
 {
 	struct pair *pair = &self->pair;
 	DAT_RSP_PARAM param;
@@ -799,7 +796,7 @@ TEST_F(sp, query_tells_each_parameter_of_an_rsp)
 		       dat_rsp_free(pair->psp));
 }
 
-TEST_F(sp, rsp_create_refuses_what_is_wrong)
+TEST_F(sp, rsp_create_bad_args)
 {
 	struct pair *pair = &self->pair;
 	DAT_RSP_HANDLE rsp = NULL;
@@ -861,7 +858,7 @@ static bool has_data(DAT_CR_HANDLE cr)
 	       !memcmp(hello, param.private_data, sizeof(hello));
 }
 
-TEST_F(sp, handoff_passes_a_request_on_as_it_is)
+TEST_F(sp, handoff_keeps_private_data)
 {
 	struct pair *pair = &self->pair;
 	DAT_CR_HANDLE cr, before;
@@ -901,7 +898,7 @@ TEST_F(sp, handoff_passes_a_request_on_as_it_is)
 	EXPECT_TRUE(is_empty(evd));
 }
 
-TEST_F(sp, handoff_refuses_what_is_wrong)
+TEST_F(sp, handoff_bad_args)
 {
 	struct pair *pair = &self->pair;
 	DAT_CR_HANDLE cr;
@@ -930,7 +927,7 @@ TEST_F(sp, handoff_refuses_what_is_wrong)
 }
 
 /* Whichever way: who asks is not left without an answer. */
-TEST_F(sp, handoff_to_who_has_no_room_is_refused)
+TEST_F(sp, handoff_full_backlog_rejected)
 {
 	struct pair *pair = &self->pair;
 	DAT_EP_HANDLE ep[2];
@@ -1039,12 +1036,12 @@ static void hand_to_a_child(struct __test_metadata *_metadata,
 	pair_close(&pair);
 }
 
-TEST(handoff_reaches_another_process)
+TEST(handoff_other_process)
 {
 	hand_to_a_child(_metadata, DAT_PSP_CONSUMER_FLAG);
 }
 
-TEST(handoff_reaches_another_process_whose_eps_the_provider_makes)
+TEST(handoff_other_process_provider_ep)
 {
 	hand_to_a_child(_metadata, DAT_PSP_PROVIDER_FLAG);
 }
@@ -1087,7 +1084,7 @@ static int collect(int fd)
 }
 
 /* The file is closed for it, in the middle of everything. */
-TEST(requests_of_a_process_that_is_killed_are_refused)
+TEST(kill_rejects_pending_requests)
 {
 	DAT_CONN_QUAL qual[LISTENERS];
 	DAT_EP_HANDLE ep[LISTENERS];
@@ -1128,7 +1125,7 @@ TEST(requests_of_a_process_that_is_killed_are_refused)
 	pair_close(&pair);
 }
 
-TEST_F(sp, requests_of_an_ia_that_is_closed_are_refused)
+TEST_F(sp, ia_close_rejects_pending_requests)
 {
 	struct pair *pair = &self->pair, other;
 	DAT_EP_HANDLE ep[2], made;

@@ -91,7 +91,7 @@ static DAT_RMR_CONTEXT window(struct pair *pair, const struct region *b,
 	return context;
 }
 
-TEST_F(calls, send_with_invalidate_closes_the_window_of_the_peer)
+TEST_F(calls, send_with_invalidate_unbinds_rmr)
 {
 	struct pair *pair = &self->pair;
 	DAT_DTO_COMPLETION_EVENT_DATA *d;
@@ -129,7 +129,7 @@ TEST_F(calls, send_with_invalidate_closes_the_window_of_the_peer)
 		  write_status(pair, &self->a, context, self->b.buf, PAGE));
 }
 
-TEST_F(calls, send_without_the_flag_invalidates_nothing)
+TEST_F(calls, send_with_invalidate_flag_false)
 {
 	struct pair *pair = &self->pair;
 	DAT_DTO_COOKIE cookie = { .as_64 = 2 };
@@ -150,7 +150,7 @@ TEST_F(calls, send_without_the_flag_invalidates_nothing)
 		  write_status(pair, &self->a, context, self->b.buf, PAGE));
 }
 
-TEST_F(calls, read_to_rmr_fills_the_window)
+TEST_F(calls, read_to_rmr_fills_window)
 {
 	struct pair *pair = &self->pair;
 	DAT_DTO_COOKIE cookie = { .as_64 = 3 };
@@ -179,7 +179,7 @@ TEST_F(calls, read_to_rmr_fills_the_window)
 		       read_to_rmr(pair->b.ep, NULL, cookie, &from));
 }
 
-TEST_F(calls, rmr_for_an_ep_says_so)
+TEST_F(calls, rmr_create_for_ep_scope)
 {
 	struct pair *pair = &self->pair;
 	DAT_RMR_CONTEXT context;
@@ -201,7 +201,7 @@ TEST_F(calls, rmr_for_an_ep_says_so)
 	EXPECT_DAT(dat_rmr_free(any));
 }
 
-TEST_F(calls, peers_of_a_zero_based_window_count_from_zero)
+TEST_F(calls, zero_based_rmr_remote_offset)
 {
 	struct pair *pair = &self->pair;
 	DAT_RMR_CONTEXT context;
@@ -224,7 +224,7 @@ TEST_F(calls, peers_of_a_zero_based_window_count_from_zero)
 	EXPECT_EQ(0xbb, self->b.buf[2 * PAGE]);
 }
 
-TEST_F(calls, zero_based_lmr_counts_from_zero)
+TEST_F(calls, zero_based_lmr_remote_offset)
 {
 	struct pair *pair = &self->pair;
 	DAT_REGION_DESCRIPTION region = { .for_va = self->b.buf };
@@ -257,7 +257,7 @@ TEST_F(calls, zero_based_lmr_counts_from_zero)
 				      &size, &address));
 }
 
-TEST_F(calls, rejection_has_private_data)
+TEST_F(calls, reject_private_data)
 {
 	struct pair *pair = &self->pair;
 	char why[] = "not today";
@@ -281,7 +281,7 @@ TEST_F(calls, rejection_has_private_data)
 	EXPECT_EQ(0, memcmp(d->private_data, why, sizeof(why)));
 }
 
-TEST_F(calls, common_service_point_is_a_port)
+TEST_F(calls, csp_connect_by_port)
 {
 	struct pair *pair = &self->pair;
 	DAT_COMM comm = { .domain = AF_INET, .type = SOCK_STREAM };
@@ -318,6 +318,14 @@ TEST_F(calls, common_service_point_is_a_port)
 	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, csp_free(csp));
 	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE,
 			csp_query(csp, DAT_CSP_FIELD_ALL, &param));
+}
+
+TEST_F(calls, ep_modify_comm_rejected)
+{
+	DAT_EP_PARAM param = {};
+
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       dat_ep_modify(self->pair.a.ep, DAT_EP_FIELD_COMM, &param));
 }
 
 TEST_HARNESS_MAIN

@@ -26,7 +26,7 @@ static DAT_UINT64 count(DAT_HANDLE handle, int counter)
 	return value;
 }
 
-TEST_F(counters, what_is_made_and_freed_is_counted_by_the_ia)
+TEST_F(counters, ia_counts_create_and_free)
 {
 	struct pair *pair = &self->pair;
 	DAT_UINT64 before = count(pair->ia, DCNT_IA_PZ_CREATE);
@@ -53,7 +53,7 @@ TEST_F(counters, what_is_made_and_freed_is_counted_by_the_ia)
 	EXPECT_EQ(1, count(pair->ia, DCNT_IA_PZ_FREE));
 }
 
-TEST_F(counters, both_sides_of_a_connection_are_counted)
+TEST_F(counters, cm_counters_both_sides)
 {
 	struct pair *pair = &self->pair;
 
@@ -74,7 +74,7 @@ TEST_F(counters, both_sides_of_a_connection_are_counted)
 	EXPECT_EQ(2, count(pair->ia, DCNT_IA_CM_DREQ_RX));
 }
 
-TEST_F(counters, data_are_counted_by_the_ep)
+TEST_F(counters, ep_counts_posts_and_bytes)
 {
 	struct pair *pair = &self->pair;
 
@@ -108,7 +108,7 @@ TEST_F(counters, data_are_counted_by_the_ep)
 	EXPECT_EQ(3, count(pair->a.dto_evd, DCNT_EVD_DTO_CALLBACK));
 }
 
-TEST_F(counters, an_evd_counts_who_comes_for_events)
+TEST_F(counters, evd_counts_wait_and_dequeue)
 {
 	DAT_EVENT in = { .event_number = DAT_SOFTWARE_EVENT }, out;
 	struct pair *pair = &self->pair;
@@ -133,7 +133,7 @@ TEST_F(counters, an_evd_counts_who_comes_for_events)
 	EXPECT_EQ(UINT64_MAX, count(evd, DCNT_EVD_WAIT));
 }
 
-TEST_F(counters, they_can_be_had_all_at_once_and_go_on_from_zero)
+TEST_F(counters, query_all_counters_and_clear)
 {
 	DAT_UINT64 all[DCNT_IA_ALL_COUNTERS + 1];
 	struct pair *pair = &self->pair;
@@ -151,7 +151,7 @@ TEST_F(counters, they_can_be_had_all_at_once_and_go_on_from_zero)
 	pair->b.ep = DAT_HANDLE_NULL;
 }
 
-TEST_F(counters, a_new_object_begins_at_zero)
+TEST_F(counters, reused_handle_counters_zero)
 {
 	struct pair *pair = &self->pair;
 	DAT_EVENT out;
@@ -169,7 +169,7 @@ TEST_F(counters, a_new_object_begins_at_zero)
 	}
 }
 
-TEST_F(counters, of_other_objects_there_are_none)
+TEST_F(counters, query_counters_bad_args)
 {
 	struct pair *pair = &self->pair;
 	DAT_UINT64 value = 7;
@@ -187,7 +187,7 @@ TEST_F(counters, of_other_objects_there_are_none)
 	EXPECT_EQ(7, value);
 }
 
-TEST_F(counters, they_can_be_printed)
+TEST_F(counters, print_counters_output)
 {
 	struct pair *pair = &self->pair;
 	char text[8192] = "", line[128];
@@ -222,7 +222,7 @@ static DAT_RETURN sample(DAT_HANDLE handle, DAT_IB_OP op, int type)
 	return dat_extension_op(handle, op, type);
 }
 
-TEST_F(counters, those_of_the_device_run_if_it_has_any)
+TEST_F(counters, device_counters_start_stop)
 {
 	struct pair *pair = &self->pair;
 	char path[256];

@@ -31,13 +31,16 @@ setup_verbs() {
 # Seconds after which a program counts as hung: ten times the need of a busy machine.
 limit=600
 
-# start_client [OPTION]...: $program with $client_ia, of the server at $address
+# start_client [OPTION]...: $program with $client_ia, of the server at $address;
+# $client_conf, if set, is the client's dat.conf
+client_conf=
 start_client() {
 	case $program in
 	peer) set -- "$client_ia" "$address" ;;
 	*) set -- -h "$address" -P "$client_ia" "$@" ;;
 	esac
-	LD_PRELOAD=$preload LATE_END=$late_end timeout $limit "$bin/$program" "$@"
+	DAT_OVERRIDE=${client_conf:-$DAT_OVERRIDE} LD_PRELOAD=$preload LATE_END=$late_end \
+		timeout $limit "$bin/$program" "$@"
 }
 
 # start_server [OPTION]...: $program with $server_ia, in the background
@@ -121,6 +124,14 @@ leave_came_early() {
 # Both are known defects of Debian's programs, so the test repeats them.
 attempts=$(seq 20)
 
+# A second text that both sides must print
+also=
+
+# has_passed SIDE
+has_passed() {
+	grep -q "$passed" "/tmp/dtest.$1" && grep -q "$also" "/tmp/dtest.$1"
+}
+
 # one NAME PASSED SERVER_IA CLIENT_IA PROGRAM [OPTION]...: a server and a client with
 # these options, both of which must say PASSED
 one() {
@@ -142,7 +153,7 @@ one() {
 		echo "# the leave came early: $attempt"
 	done
 	if [ "$client_rc" -eq 0 ] && [ "$server_rc" -eq 0 ] &&
-	   grep -q "$passed" /tmp/dtest.client && grep -q "$passed" /tmp/dtest.server; then
+	   has_passed client && has_passed server; then
 		echo "ok $num $program.$name"
 	else
 		say_why

@@ -3,6 +3,7 @@
  * provider.c - what only a provider of libdat2 has: its table, its handles, names
  */
 #include <grp.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ FIXTURE_TEARDOWN(provider)
 	pair_close(&self->pair);
 }
 
-TEST_F(provider, table_has_every_call)
+TEST_F(provider, provider_table_complete)
 {
 	const DAT_PROVIDER *table = DAT_HANDLE_TO_PROVIDER(self->pair.a.pz);
 	const DAT_HANDLE *call = (const DAT_HANDLE *)&table->ia_open_func;
@@ -46,7 +47,7 @@ TEST_F(provider, table_has_every_call)
 		}
 }
 
-TEST_F(provider, handle_of_what_has_gone_is_invalid)
+TEST_F(provider, freed_handle_invalid)
 {
 	DAT_HANDLE_TYPE type;
 	DAT_PZ_HANDLE pz;
@@ -59,7 +60,7 @@ TEST_F(provider, handle_of_what_has_gone_is_invalid)
 	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_get_handle_type(pz, &type));
 }
 
-TEST_F(provider, handles_of_a_closed_ia_are_invalid)
+TEST_F(provider, closed_ia_handles_invalid)
 {
 	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
@@ -74,7 +75,20 @@ TEST_F(provider, handles_of_a_closed_ia_are_invalid)
 	EXPECT_DAT(dat_evd_enable(self->pair.async_evd));
 }
 
-TEST_F(provider, opens_with_and_without_thread_safety)
+TEST_F(provider, ia_open_async_evd_exists)
+{
+	DAT_EVD_HANDLE evd = DAT_EVD_ASYNC_EXISTS;
+	DAT_IA_HANDLE ia;
+
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &evd, &ia));
+	EXPECT_EQ(DAT_EVD_OUT_OF_SCOPE, evd);
+	evd = DAT_HANDLE_NULL;
+	EXPECT_DAT(dat_ia_query(ia, &evd, 0, NULL, 0, NULL));
+	EXPECT_EQ(DAT_EVD_OUT_OF_SCOPE, evd);
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+TEST_F(provider, ia_open_thread_safety_flag)
 {
 	DAT_PROVIDER_ATTR attr;
 	DAT_EVD_HANDLE evd;
@@ -139,7 +153,7 @@ static DAT_RETURN open_in_vain(char *name, const char *with, const char *why)
 }
 
 /* run.sh has it in dat.conf. */
-TEST_F(provider, ia_that_is_not_there_is_one_line_with_its_name)
+TEST_F(provider, ia_open_unknown_ia_message)
 {
 	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
 		       open_in_vain("kdat-none", "kdat-none (none0)",
@@ -147,7 +161,7 @@ TEST_F(provider, ia_that_is_not_there_is_one_line_with_its_name)
 }
 
 /* Each test is a process of its own: what follows has not opened the device yet. */
-TEST(module_that_is_not_loaded_is_one_line_with_the_name_of_the_device)
+TEST(ia_open_no_module_message)
 {
 	ASSERT_EQ(0, setenv("DAT_DEVICE", "/dev/dat-of-no-module", 1));
 	EXPECT_DAT_RET(ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED),
@@ -155,7 +169,7 @@ TEST(module_that_is_not_loaded_is_one_line_with_the_name_of_the_device)
 				    "no /dev/dat-of-no-module"));
 }
 
-TEST(user_without_permission_gets_one_line_with_the_name_of_the_device)
+TEST(ia_open_no_permission_message)
 {
 	ASSERT_EQ(0, setgroups(0, NULL));
 	ASSERT_EQ(0, setgid(65534));
@@ -166,7 +180,7 @@ TEST(user_without_permission_gets_one_line_with_the_name_of_the_device)
 }
 
 /* The module may be loaded, and a group given, while the process lives. */
-TEST(ia_can_be_opened_once_what_was_missing_is_there)
+TEST(ia_open_retry_after_failure)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
@@ -180,7 +194,7 @@ TEST(ia_can_be_opened_once_what_was_missing_is_there)
 	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-TEST_F(provider, descriptor_of_a_cno_is_readable_once_it_is_triggered)
+TEST_F(provider, cno_fd_readable_when_triggered)
 {
 	DAT_PROVIDER *table = DAT_HANDLE_TO_PROVIDER(self->pair.a.pz);
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
@@ -206,7 +220,7 @@ TEST_F(provider, descriptor_of_a_cno_is_readable_once_it_is_triggered)
 	close(poll_fd.fd);
 }
 
-TEST_F(provider, completions_tell_the_operation)
+TEST_F(provider, completion_reports_operation)
 {
 	struct pair *pair = &self->pair;
 	struct region a, b;
@@ -267,6 +281,46 @@ TEST_F(provider, eight_threads_on_one_ia)
 		ASSERT_EQ(0, pthread_join(threads[i], &failed));
 		EXPECT_EQ(NULL, failed);
 	}
+}
+
+#define REJECTS	200
+
+/* The kernel has made an EP for the request. */
+static DAT_RETURN reject_one(struct pair *pair, DAT_CONN_QUAL qual)
+{
+	DAT_CR_PARAM param;
+	DAT_CR_HANDLE cr;
+
+	return connect_to(pair, pair->a.ep, qual) ?:
+	       next_cr(pair, &cr) ?:
+	       dat_cr_query(cr, DAT_CR_FIELD_ALL, &param) ?:
+	       dat_cr_reject(cr) ?:
+	       wait_number(pair->a.conn_evd, DAT_CONNECTION_EVENT_PEER_REJECTED) ?:
+	       dat_ep_reset(pair->a.ep);
+}
+
+TEST_F(provider, rejected_requests_leave_no_memory)
+{
+	struct pair *pair = &self->pair;
+	DAT_PSP_HANDLE psp;
+	DAT_CONN_QUAL qual;
+	DAT_PZ_HANDLE pz;
+	size_t before;
+	int i;
+
+	/* Handles of freed objects are used again after 1024 others. */
+	for (i = 0; i < 1100; i++) {
+		ASSERT_DAT(dat_pz_create(pair->ia, &pz));
+		ASSERT_DAT(dat_pz_free(pz));
+	}
+	ASSERT_DAT(dat_psp_create_any(pair->ia, &qual, pair->cr_evd, DAT_PSP_PROVIDER_FLAG,
+				      &psp));
+	ASSERT_DAT(reject_one(pair, qual));
+	before = mallinfo2().uordblks;
+	for (i = 0; i < REJECTS; i++)
+		ASSERT_DAT(reject_one(pair, qual));
+	/* Less than the smallest block for each */
+	EXPECT_GT(before + 24 * REJECTS, mallinfo2().uordblks);
 }
 
 TEST_HARNESS_MAIN

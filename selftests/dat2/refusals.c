@@ -157,11 +157,11 @@ static DAT_RETURN try_send_with_invalidate(struct provider *p)
 			DAT_TRUE, p->rmr_context);
 }
 
-/* @must: what ours says: success, or what follows from how it is called. */
+/* @expected: what ours says: success, or what follows from how it is called. */
 static const struct {
 	const char *name;
 	DAT_RETURN (*try)(struct provider *p);
-	DAT_RETURN must;
+	DAT_RETURN expected;
 } calls[] = {
 	{ "dat_rmr_create", try_rmr_create, DAT_SUCCESS },
 	{ "dat_rmr_bind", try_rmr_bind, DAT_INVALID_HANDLE },
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		DAT_RETURN from_ours = calls[i].try(&ours);
 		DAT_RETURN from_other = calls[i].try(&other);
-		bool bad = DAT_GET_TYPE(from_ours) != calls[i].must;
+		bool bad = DAT_GET_TYPE(from_ours) != calls[i].expected;
 
 		printf("# %s: %s %s", calls[i].name, argv[1], text(from_ours));
 		printf(", %s %s%s\n", argv[2], text(from_other),

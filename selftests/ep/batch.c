@@ -62,7 +62,7 @@ static DAT_LINUX_DTO dto(DAT_LINUX_OP op, DAT_HANDLE handle, DAT_COUNT num,
 	return d;
 }
 
-TEST_F(batch, goes_to_several_eps_in_one_call)
+TEST_F(batch, post_to_several_eps)
 {
 	struct pair *pair = &self->pair;
 	DAT_LMR_TRIPLET to[] = {
@@ -103,7 +103,7 @@ TEST_F(batch, goes_to_several_eps_in_one_call)
 	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, 128));
 }
 
-TEST_F(batch, is_posted_in_order)
+TEST_F(batch, post_keeps_order)
 {
 	struct pair *pair = &self->pair;
 	DAT_LMR_TRIPLET to[MANY], from[MANY];
@@ -135,7 +135,7 @@ TEST_F(batch, is_posted_in_order)
 }
 
 /* Of several elements, some with several segments, and some of no length. */
-TEST_F(batch, keeps_the_segments_of_each_element_apart)
+TEST_F(batch, post_segments_per_element)
 {
 	struct pair *pair = &self->pair;
 	DAT_LMR_TRIPLET first[] = {
@@ -174,7 +174,7 @@ TEST_F(batch, keeps_the_segments_of_each_element_apart)
 	EXPECT_EQ(0, self->b.buf[208]);
 }
 
-TEST_F(batch, may_be_of_writes_and_reads)
+TEST_F(batch, post_writes_and_reads)
 {
 	struct pair *pair = &self->pair;
 	DAT_LMR_TRIPLET out = segment(&self->a, 0, 64);
@@ -199,7 +199,7 @@ TEST_F(batch, may_be_of_writes_and_reads)
 	EXPECT_EQ(0, memcmp("there before", self->a.buf + 1024, 12));
 }
 
-TEST_F(batch, honours_the_flags_of_each)
+TEST_F(batch, post_flags_per_element)
 {
 	struct pair *pair = &self->pair;
 	DAT_LMR_TRIPLET to = segment(&self->b, 0, 64);
@@ -224,7 +224,7 @@ TEST_F(batch, honours_the_flags_of_each)
 	EXPECT_EQ(2, num);
 }
 
-TEST_F(batch, may_bind_and_tells_the_new_context)
+TEST_F(batch, post_bind_returns_rmr_context)
 {
 	struct pair *pair = &self->pair;
 	DAT_LMR_TRIPLET window = segment(&self->b, 100, 64);
@@ -280,7 +280,7 @@ TEST_F(batch, may_bind_and_tells_the_new_context)
 		       dat_linux_post(1, &dtos[1], &num));
 }
 
-TEST_F(batch, may_be_for_an_srq)
+TEST_F(batch, post_recvs_to_srq)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
 	DAT_LMR_TRIPLET to[] = {
@@ -332,7 +332,7 @@ static DAT_COUNT receives(DAT_EP_HANDLE ep)
 	return num;
 }
 
-TEST_F(batch, stops_at_the_first_that_fails)
+TEST_F(batch, post_stops_at_first_error)
 {
 	const DAT_COMPLETION_FLAGS none = DAT_COMPLETION_DEFAULT_FLAG;
 	struct pair *pair = &self->pair;
@@ -389,7 +389,7 @@ TEST_F(batch, stops_at_the_first_that_fails)
 	EXPECT_EQ(2 * ARRAY_LEN(bad), receives(fresh));
 }
 
-TEST_F(batch, ends_where_the_queue_is_full)
+TEST_F(batch, post_stops_at_full_queue)
 {
 	struct pair *pair = &self->pair;
 	DAT_LMR_TRIPLET seg = segment(&self->b, 0, 64);
@@ -407,7 +407,7 @@ TEST_F(batch, ends_where_the_queue_is_full)
 	EXPECT_EQ(64, receives(fresh));
 }
 
-TEST_F(batch, with_an_element_that_cannot_be_read_is_not_posted)
+TEST_F(batch, post_malformed_element_posts_none)
 {
 	const DAT_RETURN bad = ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	DAT_EP_HANDLE ep = self->pair.b.ep;
@@ -442,7 +442,7 @@ TEST_F(batch, with_an_element_that_cannot_be_read_is_not_posted)
 	EXPECT_EQ(0, receives(ep));
 }
 
-TEST_F(batch, arguments_that_cannot_be_are_invalid)
+TEST_F(batch, post_bad_args)
 {
 	DAT_EP_HANDLE ep = self->pair.b.ep;
 	DAT_LMR_TRIPLET seg = segment(&self->b, 0, 64);
@@ -467,7 +467,7 @@ TEST_F(batch, arguments_that_cannot_be_are_invalid)
 
 #if UINTPTR_MAX == UINT32_MAX
 /* Its entries share their segments, which the kernel would get one by one. */
-TEST_F(batch, that_is_larger_than_memory_lacks_resources)
+TEST_F(batch, post_oversized_batch_no_memory)
 {
 	const DAT_COUNT num = 1 << 16, num_segments = 4096;
 	DAT_LMR_TRIPLET *iov = calloc(num_segments, sizeof(*iov));

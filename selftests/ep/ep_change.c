@@ -79,7 +79,7 @@ static void expect_only(struct __test_metadata *_metadata, DAT_EP_HANDLE ep,
 	*before = after;
 }
 
-TEST_F(ep_change, modify_sets_each_attribute_and_looks_at_no_other)
+TEST_F(ep_change, modify_each_attribute_alone)
 {
 	DAT_EP_HANDLE ep = self->pair.a.ep;
 	DAT_EP_PARAM param, before;
@@ -111,7 +111,7 @@ TEST_F(ep_change, modify_sets_each_attribute_and_looks_at_no_other)
 			       self->b.buf, 200));
 }
 
-TEST_F(ep_change, modify_to_0_is_the_default)
+TEST_F(ep_change, modify_zero_sets_default)
 {
 	DAT_EP_PARAM param = {}, seen;
 	DAT_EP_HANDLE fresh;
@@ -127,7 +127,7 @@ TEST_F(ep_change, modify_to_0_is_the_default)
 }
 
 /* Those bits are elsewhere in the kernel's mask. */
-TEST_F(ep_change, modify_sets_each_handle_and_looks_at_no_other)
+TEST_F(ep_change, modify_each_handle_alone)
 {
 	static const struct field handles[] = {
 		F(PZ_HANDLE, pz_handle, 0),
@@ -177,7 +177,7 @@ TEST_F(ep_change, modify_sets_each_handle_and_looks_at_no_other)
 			    &self->b));
 }
 
-TEST_F(ep_change, modify_can_take_evds_away)
+TEST_F(ep_change, modify_evds_to_null)
 {
 	const DAT_EP_PARAM_MASK mask = FIELD(RECV_EVD_HANDLE) |
 				       FIELD(REQUEST_EVD_HANDLE) |
@@ -195,7 +195,7 @@ TEST_F(ep_change, modify_can_take_evds_away)
 	EXPECT_DAT(dat_evd_free(side->conn_evd));
 }
 
-TEST_F(ep_change, modify_cannot_change_what_never_changes)
+TEST_F(ep_change, modify_read_only_fields)
 {
 	static const DAT_EP_PARAM_MASK never[] = {
 		FIELD(IA_HANDLE), FIELD(EP_STATE), FIELD(LOCAL_IA_ADDRESS_PTR),
@@ -261,7 +261,7 @@ static void expect_bad_handle(struct __test_metadata *_metadata,
 				     &param));
 }
 
-TEST_F(ep_change, modify_refuses_handles_that_are_none_of_its)
+TEST_F(ep_change, modify_bad_handles)
 {
 	DAT_EP_HANDLE ep = self->pair.a.ep, freed;
 	DAT_EP_PARAM before, good, after;
@@ -316,7 +316,7 @@ TEST_F(ep_change, modify_refuses_handles_that_are_none_of_its)
 			    &self->b));
 }
 
-TEST_F(ep_change, modify_refuses_values_that_cannot_be)
+TEST_F(ep_change, modify_bad_values)
 {
 	static const struct field bad[] = {
 		F(EP_ATTR_MAX_MESSAGE_SIZE, ep_attr.max_message_size,
@@ -376,7 +376,7 @@ TEST_F(ep_change, modify_refuses_values_that_cannot_be)
 }
 
 /* A file is charged for its queues. */
-TEST_F(ep_change, modify_that_is_refused_costs_nothing)
+TEST_F(ep_change, failed_modify_not_charged)
 {
 	long long before = charged_bytes(getpid());
 	DAT_EP_HANDLE ep = self->pair.a.ep;
@@ -404,7 +404,7 @@ TEST_F(ep_change, modify_that_is_refused_costs_nothing)
 	EXPECT_EQ(before, charged_bytes(getpid()));
 }
 
-TEST_F(ep_change, modify_is_for_eps_without_a_connection)
+TEST_F(ep_change, modify_wrong_ep_state)
 {
 	struct pair *pair = &self->pair;
 	DAT_EP_PARAM param = {};
@@ -497,7 +497,7 @@ FIXTURE_TEARDOWN(flags)
 	pair_close(&self->pair);
 }
 
-TEST_F(flags, of_a_modified_ep_decide_who_may_wait_for_more_than_one)
+TEST_F(flags, modify_flags_limit_wait_threshold)
 {
 	const DAT_EP_PARAM_MASK recv = ATTR(RECV_COMPLETION_FLAGS);
 	const DAT_EP_PARAM_MASK request = ATTR(REQUEST_COMPLETION_FLAGS);
@@ -526,7 +526,7 @@ TEST_F(flags, of_a_modified_ep_decide_who_may_wait_for_more_than_one)
 	EXPECT_DAT(two_at_once(self->request));
 }
 
-TEST_F(flags, of_a_modified_ep_may_be_solicited_wait)
+TEST_F(flags, modify_flags_solicited_wait)
 {
 	if (link_is_iwarp())
 		SKIP(return, "siw forgets that a message was solicited");
@@ -541,7 +541,7 @@ TEST_F(flags, of_a_modified_ep_may_be_solicited_wait)
 	EXPECT_DAT(two_at_once(self->recv));
 }
 
-TEST_F(flags, follow_a_modified_ep_to_its_new_evd)
+TEST_F(flags, modify_evd_moves_flags)
 {
 	DAT_EP_PARAM param;
 
@@ -563,7 +563,7 @@ TEST_F(flags, follow_a_modified_ep_to_its_new_evd)
 }
 
 /* Events that nobody is notified of have to be looked for. */
-TEST_F(flags, of_a_modified_ep_hide_no_event)
+TEST_F(flags, modify_unsignalled_event_dequeued)
 {
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 8);
 	DAT_DTO_COOKIE cookie = { .as_64 = 0x1234 };
@@ -619,7 +619,7 @@ static void connect_with(struct __test_metadata *_metadata, struct pair *pair,
 			       DAT_CONNECTION_EVENT_ESTABLISHED));
 }
 
-TEST_F(ep_change, reset_makes_an_ep_fit_for_another_connection)
+TEST_F(ep_change, reset_allows_reconnect)
 {
 	static const char *const texts[] = {
 		"the first connection", "2nd", "", "and the last",
@@ -652,7 +652,7 @@ TEST_F(ep_change, reset_makes_an_ep_fit_for_another_connection)
 	EXPECT_EQ(64, param.ep_attr.max_recv_dtos);
 }
 
-TEST_F(ep_change, reset_flushes_what_was_posted)
+TEST_F(ep_change, reset_flushes_recvs)
 {
 	struct pair *pair = &self->pair;
 	DAT_BOOLEAN recv_idle, request_idle;
@@ -685,7 +685,7 @@ TEST_F(ep_change, reset_flushes_what_was_posted)
 	EXPECT_TRUE(is_empty(pair->a.dto_evd));
 }
 
-TEST_F(ep_change, reset_of_what_is_no_ep_is_invalid)
+TEST_F(ep_change, reset_bad_handle)
 {
 	DAT_EP_HANDLE freed;
 
@@ -730,7 +730,7 @@ static DAT_RETURN dup_connect(FIXTURE_DATA(dup) *self, DAT_TIMEOUT timeout,
 				  (DAT_PVOID)data, DAT_QOS_BEST_EFFORT);
 }
 
-TEST_F(dup, connect_goes_where_the_other_is_connected)
+TEST_F(dup, dup_connect_same_peer)
 {
 	unsigned char data[MAX_PRIVATE], answer[] = "welcome";
 	struct pair *pair = &self->pair;
@@ -769,7 +769,7 @@ TEST_F(dup, connect_goes_where_the_other_is_connected)
 	EXPECT_NE(first.local_port_qual, second.local_port_qual);
 }
 
-TEST_F(dup, connect_may_be_rejected_or_time_out)
+TEST_F(dup, dup_connect_rejected_or_timeout)
 {
 	struct pair *pair = &self->pair;
 	DAT_CR_HANDLE cr;
@@ -789,7 +789,7 @@ TEST_F(dup, connect_may_be_rejected_or_time_out)
 	EXPECT_TRUE(carries(pair, pair->a.ep, pair->b.ep, &self->a, &self->b));
 }
 
-TEST_F(dup, connect_refuses_what_is_wrong)
+TEST_F(dup, dup_connect_bad_args)
 {
 	static const DAT_COUNT sizes[] = { -1, MAX_PRIVATE + 1, 257, INT32_MAX };
 	struct pair *pair = &self->pair;
@@ -841,7 +841,7 @@ TEST_F(dup, connect_refuses_what_is_wrong)
 	EXPECT_TRUE(is_empty(pair->cr_evd));
 }
 
-TEST_F(ep_change, recv_query_counts_what_has_not_completed)
+TEST_F(ep_change, recv_query_counts_outstanding)
 {
 	struct pair *pair = &self->pair;
 	DAT_COUNT num = 77, span = 77;
@@ -902,7 +902,7 @@ static void expect_told_once(struct __test_metadata *_metadata,
 	EXPECT_TRUE(is_empty(self->pair.async_evd));
 }
 
-TEST_F(ep_change, soft_watermark_is_told_of_once)
+TEST_F(ep_change, soft_watermark_fires_once)
 {
 	struct pair *pair = &self->pair;
 	DAT_EP_PARAM param;
@@ -930,7 +930,7 @@ TEST_F(ep_change, soft_watermark_is_told_of_once)
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(pair->b.ep));
 }
 
-TEST_F(ep_change, hard_watermark_ends_the_connection)
+TEST_F(ep_change, hard_watermark_breaks_connection)
 {
 	struct pair *pair = &self->pair;
 
@@ -947,7 +947,7 @@ TEST_F(ep_change, hard_watermark_ends_the_connection)
 	EXPECT_TRUE(is_empty(pair->async_evd));
 }
 
-TEST_F(ep_change, watermarks_that_cannot_be_are_invalid)
+TEST_F(ep_change, set_watermark_bad_args)
 {
 	static const DAT_COUNT bad[] = { -2, -3, INT32_MIN };
 	DAT_EP_HANDLE ep = self->pair.b.ep;

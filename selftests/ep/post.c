@@ -8,7 +8,7 @@
 
 #include "link.h"
 #include "pair.h"
-#include "soft.h"
+#include "software_event.h"
 
 #define REGION		65536
 #define MAX_DTOS	16
@@ -121,7 +121,7 @@ static bool all_are(const unsigned char *buf, size_t len, unsigned char byte)
 	return true;
 }
 
-TEST_F(post, cookies_of_messages_are_opaque_and_need_not_be_unique)
+TEST_F(post, message_cookie_opaque_not_unique)
 {
 	static const DAT_UINT64 cookies[] = {
 		0, UINT64_MAX, 1ULL << 63, 1, 1, 0,
@@ -145,7 +145,7 @@ TEST_F(post, cookies_of_messages_are_opaque_and_need_not_be_unique)
 	}
 }
 
-TEST_F(post, message_that_ends_within_a_segment_leaves_what_follows_alone)
+TEST_F(post, short_message_keeps_recv_tail)
 {
 	DAT_LMR_TRIPLET iov[] = {
 		segment(&self->b, 1000, 100), segment(&self->b, 2000, 200),
@@ -164,7 +164,7 @@ TEST_F(post, message_that_ends_within_a_segment_leaves_what_follows_alone)
 	EXPECT_TRUE(all_are(self->b.buf + 2050, REGION - 2050, 0x55));
 }
 
-TEST_F(post, flushed_requests_are_not_suppressed)
+TEST_F(post, flushed_requests_not_suppressed)
 {
 	DAT_EVENT event;
 	enum op op;
@@ -187,7 +187,7 @@ TEST_F(post, flushed_requests_are_not_suppressed)
 }
 
 /* Whoever has dequeued it has dequeued all before it, and may reset the EP. */
-TEST_F(post, marker_on_a_disconnected_ep_completes_after_all_before_it)
+TEST_F(post, disconnected_ep_marker_completes_last)
 {
 	/* Nobody receives them; on iWARP that alone ends the connection. */
 	unsigned int i, sends = link_is_iwarp() ? 0 : 8;
@@ -217,7 +217,7 @@ TEST_F(post, marker_on_a_disconnected_ep_completes_after_all_before_it)
 	EXPECT_EQ(101 + sends, next_request);
 }
 
-TEST_F(post, requests_of_every_kind_share_the_queue)
+TEST_F(post, all_requests_share_queue)
 {
 	enum op op;
 	int i;
@@ -241,7 +241,7 @@ TEST_F(post, requests_of_every_kind_share_the_queue)
 }
 
 /* The iov alone: its memory is the device's until completion. */
-TEST_F(post, iov_is_the_consumers_again_when_the_call_returns)
+TEST_F(post, iov_reusable_after_post)
 {
 	DAT_RMR_TRIPLET r = remote(self->b.rmr_context, self->b.buf + 4096,
 				   4096);
@@ -276,7 +276,7 @@ TEST_F(post, iov_is_the_consumers_again_when_the_call_returns)
 	EXPECT_EQ(0, memcmp(self->a.buf, self->a.buf + 8192, 4096));
 }
 
-TEST_F(post, fenced_write_carries_what_the_read_before_it_fetched)
+TEST_F(post, fenced_write_waits_for_read)
 {
 	unsigned int i;
 
@@ -299,7 +299,7 @@ TEST_F(post, fenced_write_carries_what_the_read_before_it_fetched)
 }
 
 /* The second read is of the memory that the first one fills. */
-TEST_F(post, fenced_read_begins_when_the_read_before_it_has_completed)
+TEST_F(post, fenced_read_waits_for_read)
 {
 	DAT_REGION_DESCRIPTION desc = { .for_va = self->a.buf };
 	struct region shared = self->a;
@@ -326,7 +326,7 @@ TEST_F(post, fenced_read_begins_when_the_read_before_it_has_completed)
 	}
 }
 
-TEST_F(post, read_of_more_than_the_local_buffer_holds_is_a_length_error)
+TEST_F(post, read_over_buffer_length_error)
 {
 	DAT_RMR_TRIPLET r = remote(self->b.rmr_context, self->b.buf, 100);
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 99);
@@ -336,7 +336,7 @@ TEST_F(post, read_of_more_than_the_local_buffer_holds_is_a_length_error)
 				 DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-TEST_F(post, read_of_less_than_the_local_buffer_leaves_the_rest_alone)
+TEST_F(post, short_read_keeps_buffer_tail)
 {
 	DAT_RMR_TRIPLET r = remote(self->b.rmr_context, self->b.buf, 100);
 	DAT_LMR_TRIPLET seg[] = {
@@ -368,7 +368,7 @@ TEST_F(post, read_of_less_than_the_local_buffer_leaves_the_rest_alone)
 	EXPECT_TRUE(all_are(self->a.buf + 130, 170, 0x55));
 }
 
-TEST_F(post, read_of_memory_in_another_pz_reads_nothing)
+TEST_F(post, read_other_pz_access_error)
 {
 	DAT_REGION_DESCRIPTION desc = { .for_va = self->b.buf };
 	struct region other = self->b;
@@ -441,7 +441,7 @@ static DAT_RETURN post_whole(FIXTURE_DATA(waiter) *self, enum op op,
 	return ret;
 }
 
-TEST_F(waiter, is_not_woken_by_an_unsignalled_completion)
+TEST_F(waiter, unsignalled_completion_no_wakeup)
 {
 	struct evd_waiter w = {
 		.evd = self->pair.a.dto_evd,
@@ -491,7 +491,7 @@ static DAT_RETURN solicited_side(struct pair *pair, DAT_EVD_HANDLE *recv_evd)
 			     &pair->b.ep);
 }
 
-TEST_F(post, waiter_is_woken_by_a_solicited_message_only)
+TEST_F(post, solicited_wait_unsolicited_no_wakeup)
 {
 	struct pair *pair = &self->pair;
 	struct evd_waiter w = { .timeout = SILENCE, .threshold = 1 };
@@ -521,7 +521,7 @@ TEST_F(post, waiter_is_woken_by_a_solicited_message_only)
 	EXPECT_EQ(1, cookie_of(&w.event));
 }
 
-TEST_F(waiter, is_woken_by_a_completion_with_default_flags)
+TEST_F(waiter, default_completion_wakes_waiter)
 {
 	struct evd_waiter w = {
 		.evd = self->pair.a.dto_evd,
@@ -534,6 +534,142 @@ TEST_F(waiter, is_woken_by_a_completion_with_default_flags)
 	evd_waiter_end(&w);
 	ASSERT_DAT(w.ret);
 	EXPECT_EQ(7, cookie_of(&w.event));
+}
+
+/*
+ * Receives whose completions take a while. One softirq polls a few hundred of them, and the
+ * kernel leaves the rest for later.
+ */
+#define MANY	16000
+
+/* An EP with an EVD of its own and MANY receives posted */
+static DAT_RETURN ep_of_many(struct pair *pair, const struct region *region,
+			     DAT_EVD_HANDLE *evd, DAT_EP_HANDLE *ep)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.max_recv_dtos = MANY,
+		.max_request_dtos = 1,
+		.max_recv_iov = 1,
+		.max_request_iov = 1,
+	};
+	DAT_RETURN ret;
+	unsigned int i;
+
+	ret = dat_evd_create(pair->ia, 2 * MANY, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, evd) ?:
+	      dat_ep_create(pair->ia, pair->a.pz, *evd, *evd, pair->a.conn_evd, &attr, ep);
+	for (i = 0; i < MANY && !ret; i++)
+		ret = post_recv(*ep, region, 0, 8, i);
+	return ret;
+}
+
+/* How many events are flushed receives, in order, without waiting for one */
+static unsigned int flushed(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+	unsigned int i;
+
+	for (i = 0; !dat_evd_dequeue(evd, &event); i++)
+		if (cookie_of(&event) != i || status_of(&event) != DAT_DTO_ERR_FLUSHED)
+			break;
+	return i;
+}
+
+TEST_F(post, free_returns_after_flush)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep;
+
+	ASSERT_DAT(ep_of_many(&self->pair, &self->a, &evd, &ep));
+	ASSERT_DAT(dat_ep_free(ep));
+	EXPECT_EQ(MANY, flushed(evd));
+	EXPECT_DAT(dat_evd_free(evd));
+}
+
+TEST_F(post, reset_returns_after_flush)
+{
+	struct pair *pair = &self->pair;
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep;
+
+	ASSERT_DAT(ep_of_many(pair, &self->a, &evd, &ep));
+	ASSERT_DAT(connect_to(pair, ep, pair->qual));
+	ASSERT_DAT(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(dat_ep_reset(ep));
+	EXPECT_EQ(MANY, flushed(evd));
+	EXPECT_DAT(dat_ep_free(ep));
+	EXPECT_DAT(dat_evd_free(evd));
+}
+
+/* Posted while the device flushes the others */
+#define LATE	32
+
+/*
+ * Posts LATE receives once the first of MANY is flushed, or fewer where the device refuses
+ * them by then. Counts the events of all by cookie in @seen.
+ */
+static DAT_RETURN post_into_flush(const struct region *region, DAT_EVD_HANDLE evd,
+				  DAT_EP_HANDLE ep, unsigned int *posted,
+				  unsigned char *seen)
+{
+	unsigned int got = 0, wanted = MANY + LATE;
+	DAT_RETURN ret = DAT_SUCCESS;
+	DAT_EVENT event;
+
+	for (*posted = MANY; got < wanted && !ret; got++) {
+		ret = wait_event(evd, &event);
+		if (!ret && cookie_of(&event) < MANY + LATE)
+			seen[cookie_of(&event)]++;
+		while (*posted < wanted && !ret) {
+			ret = post_recv(ep, region, 0, 8, *posted);
+			if (!ret)
+				(*posted)++;
+			else if (DAT_GET_TYPE(ret) == DAT_INVALID_STATE)
+				wanted = *posted;
+			/* Events are taken before their slots are free. */
+			else if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
+				break;
+			ret = DAT_SUCCESS;
+		}
+	}
+	return ret;
+}
+
+TEST_F(post, recvs_posted_during_flush)
+{
+	static unsigned char seen[MANY + LATE];
+	struct pair *pair = &self->pair;
+	DAT_BOOLEAN recv_idle, request_idle;
+	DAT_EP_HANDLE ep, peer;
+	DAT_EVD_HANDLE evd;
+	DAT_EP_STATE state;
+	DAT_CR_HANDLE cr;
+	unsigned int i, posted;
+
+	ASSERT_DAT(ep_of_many(pair, &self->a, &evd, &ep));
+	ASSERT_DAT(ep_like(pair, &pair->b, &peer));
+	ASSERT_DAT(connect_to(pair, ep, pair->qual));
+	ASSERT_DAT(next_cr(pair, &cr));
+	ASSERT_DAT(dat_cr_accept(cr, peer, 0, NULL));
+	ASSERT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_ESTABLISHED));
+	ASSERT_DAT(dat_ep_disconnect(peer, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_DAT(post_into_flush(&self->a, evd, ep, &posted, seen));
+	for (i = 0; i < posted; i++) {
+		ASSERT_EQ(1, seen[i]) {
+			TH_LOG("receive %u", i);
+		}
+	}
+	ASSERT_DAT(wait_both(pair, DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(dat_ep_get_status(ep, &state, &recv_idle, &request_idle));
+	EXPECT_EQ(DAT_TRUE, recv_idle);
+	/* No slot is lost. */
+	ASSERT_DAT(dat_ep_reset(ep));
+	for (i = 0; i < MANY; i++) {
+		ASSERT_DAT(post_recv(ep, &self->a, 0, 8, i));
+	}
+	EXPECT_DAT(dat_ep_free(ep));
+	EXPECT_DAT(dat_ep_free(peer));
+	EXPECT_DAT(dat_evd_free(evd));
 }
 
 TEST_HARNESS_MAIN

@@ -9,14 +9,14 @@
 #include <time.h>
 
 #include "pair.h"
-#include "soft.h"
+#include "software_event.h"
 
 #define QLEN		8
 #define WAITERS		3
 
 #define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
 #define BAD_CNO		ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO)
-#define EMPTY		ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)
+#define EMPTY		DAT_QUEUE_EMPTY
 
 /* In microseconds: what must not happen is given this long to happen. */
 #define SILENCE		(100 * 1000)
@@ -38,7 +38,7 @@ FIXTURE_SETUP(cno)
 			       &self->ia));
 	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
 				  &self->cno));
-	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &self->evd));
+	ASSERT_DAT(se_create(self->ia, QLEN, self->cno, &self->evd));
 }
 
 FIXTURE_TEARDOWN(cno)
@@ -106,7 +106,7 @@ static int count_returned(struct waiter *w, int num)
 	return count;
 }
 
-TEST_F(cno, new_cno_has_no_evds_no_waiters_and_no_agent)
+TEST_F(cno, create_without_agent)
 {
 	DAT_HANDLE_TYPE type;
 	DAT_CNO_HANDLE cno;
@@ -123,13 +123,13 @@ TEST_F(cno, new_cno_has_no_evds_no_waiters_and_no_agent)
 	EXPECT_EQ(self->ia, param.ia_handle);
 	EXPECT_EQ(NULL, param.agent.instance_data);
 	EXPECT_TRUE(!param.agent.proxy_agent_func);
-	EXPECT_DAT(soft_post(self->evd, 1));
+	EXPECT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(EMPTY, await_nothing(cno));
 	/* With EVDs or waiters it would not be freed. */
 	EXPECT_DAT(dat_cno_free(cno));
 }
 
-TEST_F(cno, null_pointers_and_unknown_fields_are_invalid_parameters)
+TEST_F(cno, null_pointer_or_unknown_field)
 {
 	DAT_CNO_PARAM param;
 
@@ -153,7 +153,7 @@ static void no_agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
 	abort();
 }
 
-TEST_F(cno, handles_that_are_no_ia_are_invalid)
+TEST_F(cno, create_bad_ia_handle)
 {
 	DAT_OS_WAIT_PROXY_AGENT agent = { NULL, no_agent };
 	DAT_IA_HANDLE bad[] = {
@@ -178,7 +178,7 @@ TEST_F(cno, handles_that_are_no_ia_are_invalid)
 	usleep(SILENCE);
 }
 
-TEST_F(cno, handles_that_are_no_cno_are_invalid)
+TEST_F(cno, bad_cno_handle_invalid)
 {
 	DAT_OS_WAIT_PROXY_AGENT agent = { NULL, no_agent };
 	DAT_CNO_HANDLE cno, bad[] = {
@@ -215,25 +215,25 @@ TEST_F(cno, handles_that_are_no_cno_are_invalid)
 		EXPECT_EQ(BAD_CNO, dat_cno_free(bad[i]));
 		/* Where none is allowed. */
 		if (bad[i]) {
-			EXPECT_EQ(BAD_CNO, soft_create(self->ia, QLEN, bad[i],
-						       &evd));
+			EXPECT_EQ(BAD_CNO, se_create(self->ia, QLEN, bad[i],
+						     &evd));
 			EXPECT_EQ(BAD_CNO, dat_evd_modify_cno(self->evd,
 							      bad[i]));
 		}
 	}
 	/* Nothing has happened to the EVD. */
-	EXPECT_DAT(soft_post(self->evd, 1));
+	EXPECT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 }
 
-TEST_F(cno, cno_serves_the_evds_of_its_own_ia_only)
+TEST_F(cno, cno_of_other_ia_invalid)
 {
 	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL, evd, own;
 	DAT_IA_HANDLE ia;
 
 	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &async_evd, &ia));
-	EXPECT_EQ(BAD_CNO, soft_create(ia, QLEN, self->cno, &evd));
-	ASSERT_DAT(soft_create(ia, QLEN, DAT_HANDLE_NULL, &own));
+	EXPECT_EQ(BAD_CNO, se_create(ia, QLEN, self->cno, &evd));
+	ASSERT_DAT(se_create(ia, QLEN, DAT_HANDLE_NULL, &own));
 	EXPECT_EQ(BAD_CNO, dat_evd_modify_cno(own, self->cno));
 	/* They have left no reference behind. */
 	EXPECT_DAT(dat_evd_free(self->evd));
@@ -241,7 +241,7 @@ TEST_F(cno, cno_serves_the_evds_of_its_own_ia_only)
 	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
-TEST_F(cno, query_fills_in_what_it_is_asked_for)
+TEST_F(cno, query_each_field)
 {
 	DAT_CNO_PARAM param;
 	unsigned int mask;
@@ -256,22 +256,22 @@ TEST_F(cno, query_fills_in_what_it_is_asked_for)
 	}
 }
 
-TEST_F(cno, wait_ends_when_an_event_comes_and_names_its_evd)
+TEST_F(cno, wait_returns_triggering_evd)
 {
 	struct waiter w;
 
 	waiter_start(&w, self->cno);
 	usleep(SILENCE);
 	EXPECT_FALSE(atomic_load(&w.returned));
-	ASSERT_DAT(soft_post(self->evd, 7));
+	ASSERT_DAT(se_post(self->evd, 7));
 	waiter_end(&w);
 	EXPECT_DAT(w.ret);
 	EXPECT_EQ(self->evd, w.evd);
 	/* Of a notification the event is not part. */
-	EXPECT_EQ(7, soft_take(self->evd));
+	EXPECT_EQ(7, se_take(self->evd));
 }
 
-TEST_F(cno, timeout_is_waited_out_and_leaves_no_handle)
+TEST_F(cno, wait_timeout_null_handle)
 {
 	static const DAT_TIMEOUT timeouts[] = { 0, 1500, 20000, 100000 };
 	DAT_EVD_HANDLE evd;
@@ -288,52 +288,52 @@ TEST_F(cno, timeout_is_waited_out_and_leaves_no_handle)
 	}
 }
 
-TEST_F(cno, trigger_is_remembered_until_one_wait_has_taken_it)
+TEST_F(cno, trigger_kept_until_one_wait)
 {
 	DAT_EVD_HANDLE evd = &evd;
 
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_DAT(dat_cno_wait(self->cno, PAIR_TIMEOUT, &evd));
 	EXPECT_EQ(self->evd, evd);
 	/* Though the event is still there. */
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
-	EXPECT_EQ(1, soft_take(self->evd));
+	EXPECT_EQ(1, se_take(self->evd));
 	/* The next one triggers it again, be the EVD empty or not. */
-	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(se_post(self->evd, 2));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
-	ASSERT_DAT(soft_post(self->evd, 3));
+	ASSERT_DAT(se_post(self->evd, 3));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
 }
 
-TEST_F(cno, hint_is_the_evd_that_came_first)
+TEST_F(cno, wait_returns_first_evd)
 {
 	DAT_EVD_HANDLE other;
 
-	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &other));
-	ASSERT_DAT(soft_post(other, 1));
-	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(se_create(self->ia, QLEN, self->cno, &other));
+	ASSERT_DAT(se_post(other, 1));
+	ASSERT_DAT(se_post(self->evd, 2));
 	EXPECT_EQ(other, cno_take(self->cno));
 	/* That was for both of them. */
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
-	ASSERT_DAT(soft_post(self->evd, 3));
-	ASSERT_DAT(soft_post(other, 4));
+	ASSERT_DAT(se_post(self->evd, 3));
+	ASSERT_DAT(se_post(other, 4));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
-	EXPECT_EQ(2, soft_take(self->evd));
-	EXPECT_EQ(3, soft_take(self->evd));
-	EXPECT_EQ(1, soft_take(other));
-	EXPECT_EQ(4, soft_take(other));
+	EXPECT_EQ(2, se_take(self->evd));
+	EXPECT_EQ(3, se_take(self->evd));
+	EXPECT_EQ(1, se_take(other));
+	EXPECT_EQ(4, se_take(other));
 }
 
-TEST_F(cno, hint_may_name_an_evd_that_somebody_has_emptied)
+TEST_F(cno, wait_may_return_empty_evd)
 {
-	ASSERT_DAT(soft_post(self->evd, 1));
-	EXPECT_EQ(1, soft_take(self->evd));
+	ASSERT_DAT(se_post(self->evd, 1));
+	EXPECT_EQ(1, se_take(self->evd));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
-	EXPECT_EQ(-1, soft_take(self->evd));
+	EXPECT_EQ(-1, se_take(self->evd));
 }
 
-TEST_F(cno, each_trigger_frees_one_of_the_waiters)
+TEST_F(cno, trigger_wakes_one_waiter)
 {
 	struct waiter w[WAITERS];
 	int i;
@@ -341,7 +341,7 @@ TEST_F(cno, each_trigger_frees_one_of_the_waiters)
 	for (i = 0; i < WAITERS; i++)
 		waiter_start(&w[i], self->cno);
 	for (i = 1; i <= WAITERS; i++) {
-		ASSERT_DAT(soft_post(self->evd, i));
+		ASSERT_DAT(se_post(self->evd, i));
 		while (count_returned(w, WAITERS) < i)
 			sched_yield();
 		usleep(SILENCE);
@@ -358,7 +358,7 @@ static void on_signal(int signal __attribute__((unused)))
 {
 }
 
-TEST_F(cno, signal_interrupts_a_waiter)
+TEST_F(cno, signal_interrupts_wait)
 {
 	/* Even if it asks that system calls go on afterwards. */
 	struct sigaction action = {
@@ -377,7 +377,7 @@ TEST_F(cno, signal_interrupts_a_waiter)
 	EXPECT_DAT(dat_cno_free(self->cno));
 }
 
-TEST_F(cno, waiter_on_the_evd_preempts_the_cno)
+TEST_F(cno, evd_waiter_preempts_cno)
 {
 	struct evd_waiter w = {
 		.evd = self->evd,
@@ -386,25 +386,25 @@ TEST_F(cno, waiter_on_the_evd_preempts_the_cno)
 	};
 
 	evd_waiter_start(&w);
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
-	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(se_post(self->evd, 2));
 	evd_waiter_end(&w);
 	EXPECT_DAT(w.ret);
-	EXPECT_EQ(1, soft_number(&w.event));
+	EXPECT_EQ(1, se_number(&w.event));
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
 	/* Now it has gone. */
-	ASSERT_DAT(soft_post(self->evd, 3));
+	ASSERT_DAT(se_post(self->evd, 3));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 }
 
-TEST_F(cno, all_waiters_return_without_a_handle_when_the_last_evd_is_freed)
+TEST_F(cno, last_evd_free_wakes_waiters)
 {
 	struct waiter w[WAITERS];
 	DAT_EVD_HANDLE other;
 	int i;
 
-	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &other));
+	ASSERT_DAT(se_create(self->ia, QLEN, self->cno, &other));
 	for (i = 0; i < WAITERS; i++)
 		waiter_start(&w[i], self->cno);
 	ASSERT_DAT(dat_evd_free(self->evd));
@@ -419,14 +419,14 @@ TEST_F(cno, all_waiters_return_without_a_handle_when_the_last_evd_is_freed)
 	/* Who comes later waits for other EVDs. */
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
 	waiter_start(&w[0], self->cno);
-	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &other));
-	ASSERT_DAT(soft_post(other, 1));
+	ASSERT_DAT(se_create(self->ia, QLEN, self->cno, &other));
+	ASSERT_DAT(se_post(other, 1));
 	waiter_end(&w[0]);
 	EXPECT_DAT(w[0].ret);
 	EXPECT_EQ(other, w[0].evd);
 }
 
-TEST_F(cno, waiters_wait_on_when_the_last_evd_gets_another_cno)
+TEST_F(cno, modify_cno_keeps_waiter)
 {
 	struct waiter w;
 
@@ -435,13 +435,13 @@ TEST_F(cno, waiters_wait_on_when_the_last_evd_gets_another_cno)
 	usleep(SILENCE);
 	EXPECT_FALSE(atomic_load(&w.returned));
 	ASSERT_DAT(dat_evd_modify_cno(self->evd, self->cno));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	waiter_end(&w);
 	EXPECT_DAT(w.ret);
 	EXPECT_EQ(self->evd, w.evd);
 }
 
-TEST_F(cno, all_waiters_return_without_a_handle_when_the_ia_is_closed)
+TEST_F(cno, ia_close_wakes_waiters)
 {
 	struct waiter w[2 * WAITERS];
 	DAT_CNO_HANDLE lonely;
@@ -462,7 +462,7 @@ TEST_F(cno, all_waiters_return_without_a_handle_when_the_ia_is_closed)
 	EXPECT_EQ(BAD_CNO, dat_cno_free(lonely));
 }
 
-TEST_F(cno, ia_that_has_a_cno_is_not_closed_gracefully)
+TEST_F(cno, graceful_ia_close_with_cno)
 {
 	ASSERT_DAT(dat_evd_free(self->evd));
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE),
@@ -472,18 +472,18 @@ TEST_F(cno, ia_that_has_a_cno_is_not_closed_gracefully)
 	self->ia = DAT_HANDLE_NULL;
 }
 
-TEST_F(cno, cno_that_an_evd_refers_to_cannot_be_freed)
+TEST_F(cno, free_with_evd_in_use)
 {
 	DAT_EVD_HANDLE other;
 
-	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &other));
+	ASSERT_DAT(se_create(self->ia, QLEN, self->cno, &other));
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
 		       dat_cno_free(self->cno));
 	ASSERT_DAT(dat_evd_free(other));
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
 		       dat_cno_free(self->cno));
 	/* It has not been changed. */
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 	ASSERT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
 	EXPECT_DAT(dat_cno_free(self->cno));
@@ -496,23 +496,23 @@ TEST_F(cno, cno_that_an_evd_refers_to_cannot_be_freed)
 	EXPECT_DAT(dat_cno_free(self->cno));
 }
 
-TEST_F(cno, evd_that_cannot_be_made_leaves_the_cno_alone)
+TEST_F(cno, failed_evd_create_releases_cno)
 {
 	DAT_EVD_HANDLE evd;
 
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		       soft_create(self->ia, 0, self->cno, &evd));
+		       se_create(self->ia, 0, self->cno, &evd));
 	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES,
-			soft_create(self->ia, 65537, self->cno, &evd));
+			se_create(self->ia, MAX_QLEN + 1, self->cno, &evd));
 	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES,
-			soft_create(self->ia, INT32_MAX, self->cno, &evd));
+			se_create(self->ia, INT32_MAX, self->cno, &evd));
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
 	EXPECT_DAT(dat_evd_free(self->evd));
 	EXPECT_DAT(dat_cno_free(self->cno));
 }
 
 /* The manual page says how its user gets rid of the waiter, then. */
-TEST_F(cno, cno_that_a_thread_waits_for_cannot_be_freed)
+TEST_F(cno, free_with_waiter_in_use)
 {
 	struct waiter w;
 
@@ -521,7 +521,7 @@ TEST_F(cno, cno_that_a_thread_waits_for_cannot_be_freed)
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
 		       dat_cno_free(self->cno));
 	ASSERT_DAT(dat_evd_modify_cno(self->evd, self->cno));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	waiter_end(&w);
 	EXPECT_DAT(w.ret);
 	ASSERT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
@@ -530,7 +530,7 @@ TEST_F(cno, cno_that_a_thread_waits_for_cannot_be_freed)
 }
 
 /* Waits as a child would that shares the file. */
-TEST_F(cno, process_that_shares_the_file_can_wait)
+TEST_F(cno, wait_in_forked_child)
 {
 	int status;
 	pid_t pid;
@@ -541,13 +541,13 @@ TEST_F(cno, process_that_shares_the_file_can_wait)
 		DAT_RETURN ret;
 
 		ret = dat_cno_wait(self->cno, PAIR_TIMEOUT, &evd);
-		_exit(ret || evd != self->evd || soft_take(evd) != 5);
+		_exit(ret || evd != self->evd || se_take(evd) != 5);
 	}
 	ASSERT_LT(0, pid);
-	EXPECT_DAT(soft_post(self->evd, 5));
+	EXPECT_DAT(se_post(self->evd, 5));
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	EXPECT_EQ(-1, soft_take(self->evd));
+	EXPECT_EQ(-1, se_take(self->evd));
 }
 
 #define EVDS		3
@@ -565,7 +565,7 @@ static void *poster_main(void *arg)
 	DAT_RETURN ret;
 
 	for (i = first; i < first + EVENTS; i++) {
-		while ((ret = soft_post(posts.evd[i % EVDS], i)) &&
+		while ((ret = se_post(posts.evd[i % EVDS], i)) &&
 		       DAT_GET_TYPE(ret) == DAT_QUEUE_FULL)
 			sched_yield();
 		if (ret)
@@ -575,7 +575,7 @@ static void *poster_main(void *arg)
 }
 
 /* As the manual page wants it: whatever the hint, look at all EVDs. */
-TEST_F(cno, who_looks_at_all_evds_after_each_trigger_misses_no_event)
+TEST_F(cno, trigger_no_lost_event)
 {
 	static int seen[POSTERS * EVENTS];
 	pthread_t thread[POSTERS];
@@ -584,8 +584,8 @@ TEST_F(cno, who_looks_at_all_evds_after_each_trigger_misses_no_event)
 
 	posts.evd[0] = self->evd;
 	for (i = 1; i < EVDS; i++) {
-		ASSERT_DAT(soft_create(self->ia, QLEN, self->cno,
-				       &posts.evd[i]));
+		ASSERT_DAT(se_create(self->ia, QLEN, self->cno,
+				     &posts.evd[i]));
 	}
 	for (i = 0; i < POSTERS; i++) {
 		ASSERT_EQ(0, pthread_create(&thread[i], NULL, poster_main,
@@ -597,7 +597,7 @@ TEST_F(cno, who_looks_at_all_evds_after_each_trigger_misses_no_event)
 		ASSERT_DAT(dat_cno_wait(self->cno, PAIR_TIMEOUT, &hint));
 		EXPECT_NE(DAT_HANDLE_NULL, hint);
 		for (i = 0; i < EVDS; i++) {
-			while ((n = soft_take(posts.evd[i])) >= 0) {
+			while ((n = se_take(posts.evd[i])) >= 0) {
 				ASSERT_LT(n, POSTERS * EVENTS);
 				seen[n]++;
 				total++;
@@ -701,7 +701,7 @@ FIXTURE_SETUP(agent)
 			       &self->ia));
 	self->threads = count_threads();
 	ASSERT_DAT(dat_cno_create(self->ia, agent_with(self), &self->cno));
-	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &self->evd));
+	ASSERT_DAT(se_create(self->ia, QLEN, self->cno, &self->evd));
 }
 
 FIXTURE_TEARDOWN(agent)
@@ -710,7 +710,7 @@ FIXTURE_TEARDOWN(agent)
 		dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-TEST_F(agent, is_the_cnos_until_it_has_been_called)
+TEST_F(agent, query_agent_until_called)
 {
 	DAT_CNO_PARAM param;
 
@@ -720,7 +720,7 @@ TEST_F(agent, is_the_cnos_until_it_has_been_called)
 	EXPECT_TRUE(param.agent.proxy_agent_func == agent_main);
 	usleep(SILENCE);
 	EXPECT_EQ(0, atomic_load(&duty.calls));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	ASSERT_TRUE(await_agent());
 	EXPECT_DAT(dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, &param));
 	EXPECT_EQ(NULL, param.agent.instance_data);
@@ -728,9 +728,9 @@ TEST_F(agent, is_the_cnos_until_it_has_been_called)
 	EXPECT_TRUE(await_threads(self->threads));
 }
 
-TEST_F(agent, is_called_once_from_a_thread_of_its_own)
+TEST_F(agent, agent_called_once_own_thread)
 {
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	ASSERT_TRUE(await_agent());
 	EXPECT_EQ(self, duty.data);
 	EXPECT_EQ(self->evd, duty.evd);
@@ -741,19 +741,19 @@ TEST_F(agent, is_called_once_from_a_thread_of_its_own)
 	pthread_sigmask(SIG_SETMASK, NULL, &duty.blocked);
 	EXPECT_EQ(0, sigismember(&duty.blocked, SIGINT));
 	/* The event is not taken. */
-	EXPECT_EQ(1, soft_take(self->evd));
-	ASSERT_DAT(soft_post(self->evd, 2));
+	EXPECT_EQ(1, se_take(self->evd));
+	ASSERT_DAT(se_post(self->evd, 2));
 	usleep(SILENCE);
 	EXPECT_EQ(1, atomic_load(&duty.calls));
 	EXPECT_TRUE(await_threads(self->threads));
 }
 
-TEST_F(agent, is_told_of_a_trigger_in_addition_to_a_waiter)
+TEST_F(agent, trigger_reaches_agent_and_waiter)
 {
 	struct waiter w;
 
 	waiter_start(&w, self->cno);
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_TRUE(await_agent());
 	EXPECT_EQ(self->evd, duty.evd);
 	waiter_end(&w);
@@ -762,18 +762,18 @@ TEST_F(agent, is_told_of_a_trigger_in_addition_to_a_waiter)
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
 }
 
-TEST_F(agent, leaves_the_trigger_to_who_waits_later)
+TEST_F(agent, agent_leaves_trigger_for_wait)
 {
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	ASSERT_TRUE(await_agent());
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 	EXPECT_EQ(EMPTY, await_nothing(self->cno));
 }
 
-TEST_F(agent, is_not_told_of_what_a_disabled_evd_holds)
+TEST_F(agent, disabled_evd_no_agent_call)
 {
 	ASSERT_DAT(dat_evd_disable(self->evd));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	usleep(SILENCE);
 	EXPECT_EQ(0, atomic_load(&duty.calls));
 	ASSERT_DAT(dat_evd_enable(self->evd));
@@ -781,7 +781,7 @@ TEST_F(agent, is_not_told_of_what_a_disabled_evd_holds)
 	EXPECT_EQ(self->evd, duty.evd);
 }
 
-TEST_F(agent, can_be_replaced)
+TEST_F(agent, modify_agent_replaces)
 {
 	DAT_CNO_PARAM param;
 	int other;
@@ -792,7 +792,7 @@ TEST_F(agent, can_be_replaced)
 	EXPECT_TRUE(param.agent.proxy_agent_func == agent_main);
 	/* There is one at most. */
 	EXPECT_TRUE(await_threads(self->threads + 1));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_TRUE(await_agent());
 	EXPECT_EQ(&other, duty.data);
 	usleep(SILENCE);
@@ -800,38 +800,38 @@ TEST_F(agent, can_be_replaced)
 	EXPECT_TRUE(await_threads(self->threads));
 }
 
-TEST_F(agent, can_be_taken_away)
+TEST_F(agent, modify_agent_to_null)
 {
 	ASSERT_DAT(dat_cno_modify_agent(self->cno,
 					DAT_OS_WAIT_PROXY_AGENT_NULL));
 	EXPECT_TRUE(!agent_of(self->cno));
 	EXPECT_TRUE(await_threads(self->threads));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 	usleep(SILENCE);
 	EXPECT_EQ(0, atomic_load(&duty.calls));
 	/* And given again. */
 	ASSERT_DAT(dat_cno_modify_agent(self->cno, agent_with(NULL)));
-	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(se_post(self->evd, 2));
 	EXPECT_TRUE(await_agent());
 	EXPECT_EQ(NULL, duty.data);
 }
 
-TEST_F(agent, is_called_at_the_next_trigger_not_at_one_before_it)
+TEST_F(agent, new_agent_ignores_old_trigger)
 {
 	ASSERT_DAT(dat_cno_modify_agent(self->cno,
 					DAT_OS_WAIT_PROXY_AGENT_NULL));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	ASSERT_DAT(dat_cno_modify_agent(self->cno, agent_with(self)));
 	usleep(SILENCE);
 	EXPECT_EQ(0, atomic_load(&duty.calls));
 	/* Even if nobody has waited for the other meanwhile. */
-	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(se_post(self->evd, 2));
 	EXPECT_TRUE(await_agent());
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 }
 
-TEST_F(agent, can_come_again_from_within_its_call)
+TEST_F(agent, agent_rearms_itself)
 {
 	DAT_OS_WAIT_PROXY_AGENT agent = { self, returning_agent_main };
 	int i;
@@ -840,23 +840,23 @@ TEST_F(agent, can_come_again_from_within_its_call)
 	duty.rounds = 10;
 	ASSERT_DAT(dat_cno_modify_agent(self->cno, agent));
 	for (i = 1; i <= 10; i++) {
-		ASSERT_DAT(soft_post(self->evd, i));
+		ASSERT_DAT(se_post(self->evd, i));
 		ASSERT_TRUE(await_agent());
 		EXPECT_EQ(i, atomic_load(&duty.calls));
-		EXPECT_EQ(i, soft_take(self->evd));
+		EXPECT_EQ(i, se_take(self->evd));
 	}
 	EXPECT_DAT(duty.ret);
-	ASSERT_DAT(soft_post(self->evd, i));
+	ASSERT_DAT(se_post(self->evd, i));
 	usleep(SILENCE);
 	EXPECT_EQ(10, atomic_load(&duty.calls));
 	EXPECT_TRUE(await_threads(self->threads));
 }
 
-TEST_F(agent, is_called_without_a_handle_when_the_last_evd_is_freed)
+TEST_F(agent, last_evd_free_calls_agent)
 {
 	DAT_EVD_HANDLE other;
 
-	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &other));
+	ASSERT_DAT(se_create(self->ia, QLEN, self->cno, &other));
 	duty.evd = self;
 	ASSERT_DAT(dat_evd_free(self->evd));
 	usleep(SILENCE);
@@ -869,7 +869,7 @@ TEST_F(agent, is_called_without_a_handle_when_the_last_evd_is_freed)
 	EXPECT_TRUE(await_threads(self->threads));
 }
 
-TEST_F(agent, is_called_without_a_handle_when_the_ia_is_closed)
+TEST_F(agent, ia_close_calls_agent)
 {
 	duty.evd = self;
 	ASSERT_DAT(dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
@@ -882,7 +882,7 @@ TEST_F(agent, is_called_without_a_handle_when_the_ia_is_closed)
 }
 
 /* Its thread may not even have started. */
-TEST_F(agent, is_called_however_soon_the_ia_is_closed)
+TEST_F(agent, ia_close_races_agent_start)
 {
 	int i;
 
@@ -905,7 +905,7 @@ TEST_F(agent, is_called_however_soon_the_ia_is_closed)
 	EXPECT_TRUE(await_threads(self->threads));
 }
 
-TEST_F(agent, is_not_called_for_a_cno_that_has_been_freed)
+TEST_F(agent, freed_cno_no_agent_call)
 {
 	DAT_CNO_HANDLE cno;
 	int i;
@@ -922,7 +922,7 @@ TEST_F(agent, is_not_called_for_a_cno_that_has_been_freed)
 	EXPECT_EQ(0, atomic_load(&duty.calls));
 }
 
-TEST_F(agent, stays_when_its_cno_cannot_be_freed)
+TEST_F(agent, failed_free_keeps_agent)
 {
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE),
 		       dat_cno_free(self->cno));
@@ -932,7 +932,7 @@ TEST_F(agent, stays_when_its_cno_cannot_be_freed)
 	EXPECT_TRUE(await_agent());
 }
 
-TEST_F(agent, that_no_thread_can_be_made_for_lacks_resources)
+TEST_F(agent, agent_thread_create_fails)
 {
 	DAT_RETURN created, modified;
 	DAT_CNO_HANDLE cno, other;
@@ -999,7 +999,7 @@ static DAT_EVENT_NUMBER await_number(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd,
 	return event->event_number;
 }
 
-TEST_F(streams, events_of_each_kind_trigger_the_cno)
+TEST_F(streams, every_event_kind_triggers)
 {
 	struct pair *pair = &self->pair;
 	DAT_EVENT event;
@@ -1030,7 +1030,7 @@ TEST_F(streams, events_of_each_kind_trigger_the_cno)
 		  await_number(self->cno, pair->a.conn_evd, &event));
 }
 
-TEST_F(streams, completion_without_notification_triggers_nothing)
+TEST_F(streams, unsignalled_completion_no_trigger)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = 5 };
 	struct pair *pair = &self->pair;
@@ -1048,7 +1048,7 @@ TEST_F(streams, completion_without_notification_triggers_nothing)
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(pair->a.dto_evd, 5));
 }
 
-TEST_F(streams, overflow_that_is_told_of_triggers_the_cno)
+TEST_F(streams, overflow_event_triggers_cno)
 {
 	struct pair *pair = &self->pair;
 	DAT_EP_ATTR attr = {

@@ -132,20 +132,20 @@ static void waiter_start(struct waiter *w)
 		sched_yield();
 }
 
-TEST_F(evd, dequeue_of_an_empty_evd_is_queue_empty)
+TEST_F(evd, dequeue_empty_evd)
 {
 	DAT_EVENT event;
 
-	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY, dat_evd_dequeue(self->evd, &event));
+	EXPECT_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(self->evd, &event));
 	ASSERT_DAT(make_event(self, 1));
 	ASSERT_DAT(await_count(self->evd, 1));
 	EXPECT_DAT(dat_evd_dequeue(self->evd, &event));
 	EXPECT_EQ(1, cookie_of(&event));
 	EXPECT_EQ(self->evd, event.evd_handle);
-	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY, dat_evd_dequeue(self->evd, &event));
+	EXPECT_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(self->evd, &event));
 }
 
-TEST_F(evd, threshold_of_n_waits_for_n_events_and_takes_the_first)
+TEST_F(evd, wait_threshold_returns_first)
 {
 	DAT_COUNT n;
 
@@ -176,7 +176,7 @@ TEST_F(evd, threshold_of_n_waits_for_n_events_and_takes_the_first)
 	}
 }
 
-TEST_F(evd, nmore_is_the_number_of_events_that_are_left)
+TEST_F(evd, wait_nmore_counts_remaining)
 {
 	DAT_EVENT event;
 	DAT_COUNT nmore;
@@ -193,7 +193,7 @@ TEST_F(evd, nmore_is_the_number_of_events_that_are_left)
 	}
 }
 
-TEST_F(evd, threshold_below_1_or_over_the_qlen_is_an_invalid_parameter)
+TEST_F(evd, wait_bad_threshold)
 {
 	static const DAT_COUNT bad[] = { 0, -1, INT32_MIN, QLEN + 1, INT32_MAX };
 	DAT_EVENT event;
@@ -217,7 +217,7 @@ TEST_F(evd, threshold_below_1_or_over_the_qlen_is_an_invalid_parameter)
 }
 
 /* The ring behind it has a power of two of entries, which is another matter. */
-TEST_F(evd, threshold_over_a_qlen_that_is_no_power_of_two_is_invalid)
+TEST_F(evd, wait_threshold_non_pow2_qlen)
 {
 	DAT_EVD_HANDLE evd;
 	DAT_EVENT event;
@@ -249,7 +249,7 @@ TEST_F(evd, threshold_over_a_qlen_that_is_no_power_of_two_is_invalid)
 		       dat_evd_wait(evd, 0, 6, &event, &nmore));
 }
 
-TEST_F(evd, threshold_must_be_1_where_an_ep_suppresses_notification)
+TEST_F(evd, wait_threshold_suppressing_ep)
 {
 	DAT_EVENT event;
 	DAT_COUNT nmore;
@@ -262,7 +262,7 @@ TEST_F(evd, threshold_must_be_1_where_an_ep_suppresses_notification)
 				     &nmore));
 }
 
-TEST_F(evd, threshold_may_be_more_than_1_when_that_ep_has_gone)
+TEST_F(evd, wait_threshold_after_ep_free)
 {
 	DAT_EVENT event;
 	DAT_COUNT nmore;
@@ -273,7 +273,7 @@ TEST_F(evd, threshold_may_be_more_than_1_when_that_ep_has_gone)
 				     &nmore));
 }
 
-TEST_F(evd, null_pointers_are_invalid_parameters)
+TEST_F(evd, null_pointers_invalid)
 {
 	DAT_EVENT event;
 	DAT_COUNT nmore;
@@ -286,7 +286,7 @@ TEST_F(evd, null_pointers_are_invalid_parameters)
 		       dat_evd_dequeue(self->evd, NULL));
 }
 
-TEST_F(evd, handles_that_are_none_are_invalid)
+TEST_F(evd, bad_handles_invalid)
 {
 	DAT_EVD_HANDLE bad[] = {
 		DAT_HANDLE_NULL, self->pair.a.ep, self->pair.ia, &bad,
@@ -307,7 +307,7 @@ TEST_F(evd, handles_that_are_none_are_invalid)
 	}
 }
 
-TEST_F(evd, timeout_is_in_microseconds_and_is_waited_out)
+TEST_F(evd, wait_timeout_microseconds)
 {
 	static const DAT_TIMEOUT timeouts[] = { 1500, 20000, 100000 };
 	DAT_EVENT event;
@@ -326,7 +326,7 @@ TEST_F(evd, timeout_is_in_microseconds_and_is_waited_out)
 	}
 }
 
-TEST_F(evd, timeout_of_0_takes_an_event_or_expires_at_once)
+TEST_F(evd, wait_timeout_zero)
 {
 	DAT_COUNT nmore = -1;
 	DAT_EVENT event;
@@ -342,7 +342,7 @@ TEST_F(evd, timeout_of_0_takes_an_event_or_expires_at_once)
 	EXPECT_DAT(dat_evd_wait(self->evd, 0, 1, &event, &nmore));
 }
 
-TEST_F(evd, expired_timeout_takes_no_event_and_tells_how_many_there_are)
+TEST_F(evd, wait_timeout_keeps_events)
 {
 	DAT_COUNT nmore = -1;
 	DAT_EVENT event;
@@ -360,7 +360,7 @@ TEST_F(evd, expired_timeout_takes_no_event_and_tells_how_many_there_are)
 	}
 }
 
-TEST_F(evd, waiter_owns_the_evd)
+TEST_F(evd, waiter_excludes_wait_and_dequeue)
 {
 	struct waiter w = {
 		.evd = self->evd, .threshold = 1, .timeout = PAIR_TIMEOUT,
@@ -381,14 +381,14 @@ TEST_F(evd, waiter_owns_the_evd)
 	EXPECT_DAT(w.ret);
 	EXPECT_EQ(1, cookie_of(&w.event));
 	/* It is anybody's again. */
-	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY, dat_evd_dequeue(self->evd, &event));
+	EXPECT_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(self->evd, &event));
 }
 
 static void on_signal(int signal __attribute__((unused)))
 {
 }
 
-TEST_F(evd, signal_interrupts_a_waiter)
+TEST_F(evd, signal_interrupts_wait)
 {
 	struct waiter w = {
 		.evd = self->evd, .threshold = 2, .timeout = PAIR_TIMEOUT,
@@ -416,7 +416,7 @@ TEST_F(evd, signal_interrupts_a_waiter)
 	EXPECT_EQ(1, cookie_of(&w.event));
 }
 
-TEST_F(evd, freeing_the_evd_aborts_its_waiter)
+TEST_F(evd, evd_free_aborts_wait)
 {
 	struct waiter w = { .threshold = 1, .timeout = PAIR_TIMEOUT };
 
@@ -432,7 +432,7 @@ TEST_F(evd, freeing_the_evd_aborts_its_waiter)
 	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_evd_dequeue(w.evd, &w.event));
 }
 
-TEST_F(evd, closing_the_ia_aborts_a_waiter)
+TEST_F(evd, ia_close_aborts_wait)
 {
 	struct waiter w = {
 		.evd = self->evd, .threshold = 1, .timeout = PAIR_TIMEOUT,
@@ -446,7 +446,7 @@ TEST_F(evd, closing_the_ia_aborts_a_waiter)
 	EXPECT_DAT_TYPE(DAT_ABORT, w.ret);
 }
 
-TEST_F(evd, evd_that_is_fed_cannot_be_freed)
+TEST_F(evd, evd_free_in_use)
 {
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE),
 		       dat_evd_free(self->evd));
@@ -459,7 +459,7 @@ TEST_F(evd, evd_that_is_fed_cannot_be_freed)
 	EXPECT_DAT(dat_evd_free(self->evd));
 }
 
-TEST_F(evd, overflow_is_an_asynchronous_event_about_the_evd)
+TEST_F(evd, overflow_reports_async_event)
 {
 	DAT_EVENT event;
 	int i;
@@ -482,7 +482,7 @@ TEST_F(evd, overflow_is_an_asynchronous_event_about_the_evd)
 }
 
 /* What is lost is lost, but it must not hold anything up. */
-TEST_F(evd, ep_can_be_freed_at_once_after_an_overflow)
+TEST_F(evd, ep_free_after_overflow)
 {
 	DAT_EVENT event;
 	long start;
@@ -502,7 +502,7 @@ TEST_F(evd, ep_can_be_freed_at_once_after_an_overflow)
 	EXPECT_LT(now_us() - start, LATE);
 }
 
-TEST_F(evd, as_many_events_as_the_qlen_do_not_overflow)
+TEST_F(evd, qlen_events_no_overflow)
 {
 	DAT_EVENT event;
 	int i, round;
@@ -558,7 +558,7 @@ FIXTURE_TEARDOWN(merged)
 	pair_close(&self->pair);
 }
 
-TEST_F(merged, streams_on_one_evd_keep_their_order)
+TEST_F(merged, merged_streams_keep_order)
 {
 	struct pair *pair = &self->pair;
 	DAT_RMR_CONTEXT context;
@@ -673,7 +673,7 @@ static int get_status(FIXTURE_DATA(evd) *self)
 	return ep_state(self->pair.a.ep) == DAT_EP_STATE_CONNECTED ? 0 : 1;
 }
 
-TEST_F(evd, no_system_call_is_made_while_there_are_events)
+TEST_F(evd, take_events_without_syscall)
 {
 	int i, status;
 

@@ -9,14 +9,14 @@
 
 #include "link.h"
 #include "pair.h"
-#include "soft.h"
+#include "software_event.h"
 
 #define QLEN		8
 
 #define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
 #define BAD_EVD		ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
 #define BAD_ARG(n)	ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG ## n)
-#define NO_EVENT	ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)
+#define NO_EVENT	DAT_QUEUE_EMPTY
 #define FULL		ERROR(DAT_QUEUE_FULL, DAT_NO_SUBTYPE)
 #define TOO_MANY	ERROR(DAT_INVALID_STATE, DAT_NO_SUBTYPE)
 #define EXPIRED		ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE)
@@ -43,7 +43,7 @@ FIXTURE_SETUP(change)
 			       &self->ia));
 	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
 				  &self->cno));
-	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &self->evd));
+	ASSERT_DAT(se_create(self->ia, QLEN, self->cno, &self->evd));
 }
 
 FIXTURE_TEARDOWN(change)
@@ -58,7 +58,7 @@ static DAT_RETURN post_from(DAT_EVD_HANDLE evd, uintptr_t first, int count)
 	DAT_RETURN ret = DAT_SUCCESS;
 
 	while (count-- && !ret)
-		ret = soft_post(evd, first++);
+		ret = se_post(evd, first++);
 	return ret;
 }
 
@@ -68,7 +68,7 @@ static bool take_from(DAT_EVD_HANDLE evd, long first, int count)
 	long number;
 
 	for (; count--; first++) {
-		number = soft_take(evd);
+		number = se_take(evd);
 		if (number == first)
 			continue;
 		fprintf(stderr, "# %ld instead of %ld\n", number, first);
@@ -82,7 +82,7 @@ static int room(DAT_EVD_HANDLE evd)
 {
 	int count = 0;
 
-	while (!soft_post(evd, count))
+	while (!se_post(evd, count))
 		count++;
 	return count;
 }
@@ -137,7 +137,7 @@ static DAT_RETURN call_resize(DAT_EVD_HANDLE evd)
 
 static DAT_RETURN call_post_se(DAT_EVD_HANDLE evd)
 {
-	return soft_post(evd, 1);
+	return se_post(evd, 1);
 }
 
 static DAT_RETURN call_modify_cno(DAT_EVD_HANDLE evd)
@@ -159,7 +159,7 @@ static const struct {
 	{ "clear_unwaitable", dat_evd_clear_unwaitable },
 };
 
-TEST_F(change, handles_that_are_no_evd_are_invalid)
+TEST_F(change, bad_evd_handle_invalid)
 {
 	DAT_EVD_HANDLE freed, orphan, async_evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
@@ -167,10 +167,10 @@ TEST_F(change, handles_that_are_no_evd_are_invalid)
 
 	if (HANDLES_ARE_POINTERS)
 		SKIP(return, "libdat2 follows a handle to its provider");
-	ASSERT_DAT(soft_create(self->ia, QLEN, DAT_HANDLE_NULL, &freed));
+	ASSERT_DAT(se_create(self->ia, QLEN, DAT_HANDLE_NULL, &freed));
 	ASSERT_DAT(dat_evd_free(freed));
 	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &async_evd, &ia));
-	ASSERT_DAT(soft_create(ia, QLEN, DAT_HANDLE_NULL, &orphan));
+	ASSERT_DAT(se_create(ia, QLEN, DAT_HANDLE_NULL, &orphan));
 	ASSERT_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 	{
 		DAT_EVD_HANDLE bad[] = {
@@ -199,7 +199,7 @@ TEST_F(change, handles_that_are_no_evd_are_invalid)
 
 /* dat_evd_create() */
 
-TEST_F(change, create_takes_all_streams_together)
+TEST_F(change, create_all_streams)
 {
 	const DAT_EVD_FLAGS all = DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG;
 	DAT_EVD_PARAM param;
@@ -215,7 +215,7 @@ TEST_F(change, create_takes_all_streams_together)
 	EXPECT_TRUE(take_from(evd, 0, QLEN));
 }
 
-TEST_F(change, create_refuses_what_cannot_be)
+TEST_F(change, create_bad_args)
 {
 	static const DAT_COUNT qlen[] = { 0, -1, INT32_MIN };
 	static const DAT_EVD_FLAGS flags[] = {
@@ -227,14 +227,14 @@ TEST_F(change, create_refuses_what_cannot_be)
 
 	for (i = 0; i < ARRAY_LEN(qlen); i++) {
 		EXPECT_EQ(BAD_ARG(2),
-			  soft_create(self->ia, qlen[i], self->cno, &evd));
+			  se_create(self->ia, qlen[i], self->cno, &evd));
 		EXPECT_EQ(BAD_ARG(4),
 			  dat_evd_create(self->ia, QLEN, self->cno, flags[i],
 					 &evd));
 	}
-	EXPECT_EQ(BAD_ARG(5), soft_create(self->ia, QLEN, self->cno, NULL));
+	EXPECT_EQ(BAD_ARG(5), se_create(self->ia, QLEN, self->cno, NULL));
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
-		       soft_create(self->evd, QLEN, self->cno, &evd));
+		       se_create(self->evd, QLEN, self->cno, &evd));
 	EXPECT_EQ(NULL, evd);
 	/* None of them is in the way. */
 	ASSERT_DAT(dat_evd_free(self->evd));
@@ -245,7 +245,7 @@ TEST_F(change, create_refuses_what_cannot_be)
 
 /* dat_evd_query() */
 
-TEST_F(change, query_tells_what_the_evd_was_made_with)
+TEST_F(change, query_returns_create_args)
 {
 	static const DAT_EVD_FLAGS flags[] = {
 		DAT_EVD_SOFTWARE_FLAG, DAT_EVD_CR_FLAG, DAT_EVD_DTO_FLAG,
@@ -274,7 +274,7 @@ TEST_F(change, query_tells_what_the_evd_was_made_with)
 	}
 }
 
-TEST_F(change, query_tells_of_the_asynchronous_evd)
+TEST_F(change, query_async_evd)
 {
 	DAT_EVD_PARAM param;
 
@@ -285,7 +285,7 @@ TEST_F(change, query_tells_of_the_asynchronous_evd)
 	EXPECT_EQ(DAT_EVD_ASYNC_FLAG, param.evd_flags);
 }
 
-TEST_F(change, query_fills_in_what_it_is_asked_for)
+TEST_F(change, query_each_field)
 {
 	DAT_EVD_PARAM param;
 	unsigned int mask;
@@ -309,7 +309,7 @@ TEST_F(change, query_fills_in_what_it_is_asked_for)
 	}
 }
 
-TEST_F(change, query_of_unknown_fields_or_into_nothing_is_invalid)
+TEST_F(change, query_bad_args)
 {
 	DAT_EVD_PARAM param;
 
@@ -319,7 +319,7 @@ TEST_F(change, query_of_unknown_fields_or_into_nothing_is_invalid)
 		  dat_evd_query(self->evd, DAT_EVD_FIELD_ALL, NULL));
 }
 
-TEST_F(change, query_tells_the_state)
+TEST_F(change, query_enabled_and_waitable_state)
 {
 	const int rest = DAT_EVD_STATE_CONFIG_THRESHOLD;
 	int i;
@@ -349,19 +349,19 @@ TEST_F(change, query_tells_the_state)
 
 /* dat_evd_resize() */
 
-TEST_F(change, resize_that_makes_it_larger_keeps_all_events)
+TEST_F(change, resize_grow_keeps_events)
 {
 	ASSERT_DAT(post_from(self->evd, 0, QLEN));
-	ASSERT_EQ(FULL, soft_post(self->evd, QLEN));
+	ASSERT_EQ(FULL, se_post(self->evd, QLEN));
 	ASSERT_DAT(dat_evd_resize(self->evd, 64));
 	EXPECT_EQ(64, qlen_of(self->evd));
 	ASSERT_DAT(post_from(self->evd, QLEN, 64 - QLEN));
-	EXPECT_EQ(FULL, soft_post(self->evd, 64));
+	EXPECT_EQ(FULL, se_post(self->evd, 64));
 	EXPECT_TRUE(take_from(self->evd, 0, 64));
 	EXPECT_TRUE(is_empty(self->evd));
 }
 
-TEST_F(change, resize_that_makes_it_smaller_keeps_all_events)
+TEST_F(change, resize_shrink_keeps_events)
 {
 	ASSERT_DAT(dat_evd_resize(self->evd, 64));
 	ASSERT_DAT(post_from(self->evd, 0, 64));
@@ -369,13 +369,13 @@ TEST_F(change, resize_that_makes_it_smaller_keeps_all_events)
 	/* There is just enough room. */
 	ASSERT_DAT(dat_evd_resize(self->evd, 4));
 	EXPECT_EQ(4, qlen_of(self->evd));
-	EXPECT_EQ(FULL, soft_post(self->evd, 0));
+	EXPECT_EQ(FULL, se_post(self->evd, 0));
 	EXPECT_TRUE(take_from(self->evd, 60, 4));
 	EXPECT_TRUE(is_empty(self->evd));
 	EXPECT_EQ(4, room(self->evd));
 }
 
-TEST_F(change, resize_below_the_number_of_events_is_refused)
+TEST_F(change, resize_below_event_count)
 {
 	DAT_COUNT qlen;
 
@@ -388,7 +388,7 @@ TEST_F(change, resize_below_the_number_of_events_is_refused)
 	/* It is what it was. */
 	EXPECT_EQ(QLEN, qlen_of(self->evd));
 	ASSERT_DAT(post_from(self->evd, 106, 2));
-	EXPECT_EQ(FULL, soft_post(self->evd, 0));
+	EXPECT_EQ(FULL, se_post(self->evd, 0));
 	EXPECT_TRUE(take_from(self->evd, 100, 8));
 	EXPECT_TRUE(is_empty(self->evd));
 	/* As many as there are is enough. */
@@ -400,7 +400,7 @@ TEST_F(change, resize_below_the_number_of_events_is_refused)
 	EXPECT_LE(6, room(self->evd));
 }
 
-TEST_F(change, resize_keeps_the_order_wherever_the_ring_begins)
+TEST_F(change, resize_keeps_order_on_wrap)
 {
 	static const DAT_COUNT sizes[] = { 16, 4, 5, 32, 7, 128, 3, 8 };
 	long posted = 0, taken = 0;
@@ -410,7 +410,7 @@ TEST_F(change, resize_keeps_the_order_wherever_the_ring_begins)
 		for (i = 0; i < ARRAY_LEN(sizes); i++) {
 			/* Up to 3 stay in it. */
 			while (posted - taken < 3) {
-				ASSERT_DAT(soft_post(self->evd, posted));
+				ASSERT_DAT(se_post(self->evd, posted));
 				posted++;
 			}
 			ASSERT_DAT(dat_evd_resize(self->evd, sizes[i]));
@@ -424,21 +424,21 @@ TEST_F(change, resize_keeps_the_order_wherever_the_ring_begins)
 	EXPECT_TRUE(is_empty(self->evd));
 }
 
-TEST_F(change, resize_to_a_length_that_cannot_be_is_refused)
+TEST_F(change, resize_bad_qlen)
 {
 	static const DAT_COUNT bad[] = { 0, -1, INT32_MIN };
 	unsigned int i;
 
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	for (i = 0; i < ARRAY_LEN(bad); i++)
 		EXPECT_EQ(BAD_ARG(2), dat_evd_resize(self->evd, bad[i]));
 	EXPECT_DAT_RET(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD),
 		       dat_evd_resize(self->evd, INT32_MAX));
-	/* The kernel's EVD is the one that cannot grow so far. */
+	/* Neither the kernel's EVD nor, within its limits, the file. */
 	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES,
-			dat_evd_resize(self->evd, 65537));
+			dat_evd_resize(self->evd, MAX_QLEN + 1));
 	EXPECT_EQ(QLEN, qlen_of(self->evd));
-	EXPECT_EQ(1, soft_take(self->evd));
+	EXPECT_EQ(1, se_take(self->evd));
 	EXPECT_EQ(QLEN, room(self->evd));
 	/* To what it is it can be resized, even if full. */
 	EXPECT_DAT(dat_evd_resize(self->evd, QLEN));
@@ -446,7 +446,7 @@ TEST_F(change, resize_to_a_length_that_cannot_be_is_refused)
 }
 
 /* What the process may have all together is counted to the end. */
-TEST_F(change, resize_gives_the_old_ring_back)
+TEST_F(change, resize_frees_old_ring)
 {
 	int i;
 
@@ -455,7 +455,7 @@ TEST_F(change, resize_gives_the_old_ring_back)
 	}
 }
 
-TEST_F(change, resize_sets_the_limit_of_thresholds)
+TEST_F(change, resize_moves_threshold_limit)
 {
 	DAT_EVENT event;
 	DAT_COUNT nmore;
@@ -470,7 +470,7 @@ TEST_F(change, resize_sets_the_limit_of_thresholds)
 	EXPECT_EQ(BAD_ARG(3), dat_evd_wait(self->evd, 0, 5, &event, &nmore));
 }
 
-TEST_F(change, resize_leaves_a_waiter_waiting)
+TEST_F(change, resize_keeps_waiter)
 {
 	static const DAT_COUNT sizes[] = { 64, 3, 16 };
 	struct evd_waiter w;
@@ -478,27 +478,27 @@ TEST_F(change, resize_leaves_a_waiter_waiting)
 	DAT_EVENT event;
 
 	for (i = 0; i < ARRAY_LEN(sizes); i++) {
-		ASSERT_DAT(soft_post(self->evd, 0));
+		ASSERT_DAT(se_post(self->evd, 0));
 		waiter_start(&w, self->evd, 3);
 		ASSERT_DAT(dat_evd_resize(self->evd, sizes[i]));
-		ASSERT_DAT(soft_post(self->evd, 1));
+		ASSERT_DAT(se_post(self->evd, 1));
 		usleep(SILENCE);
 		EXPECT_FALSE(atomic_load(&w.sleeper.returned));
 		/* The EVD is still the waiter's. */
 		EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
 				     DAT_INVALID_STATE_EVD_WAITER),
 			       dat_evd_dequeue(self->evd, &event));
-		ASSERT_DAT(soft_post(self->evd, 2));
+		ASSERT_DAT(se_post(self->evd, 2));
 		evd_waiter_end(&w);
 		EXPECT_DAT(w.ret);
-		EXPECT_EQ(0, soft_number(&w.event));
+		EXPECT_EQ(0, se_number(&w.event));
 		EXPECT_EQ(2, w.nmore);
 		EXPECT_TRUE(take_from(self->evd, 1, 2));
 		EXPECT_TRUE(is_empty(self->evd));
 	}
 }
 
-TEST_F(change, resize_changes_neither_cno_nor_state)
+TEST_F(change, resize_keeps_cno_and_state)
 {
 	DAT_EVENT event;
 	DAT_COUNT nmore;
@@ -508,18 +508,18 @@ TEST_F(change, resize_changes_neither_cno_nor_state)
 	ASSERT_DAT(dat_evd_resize(self->evd, 64));
 	EXPECT_EQ(DAT_EVD_STATE_CONFIG_THRESHOLD | DAT_EVD_STATE_DISABLED |
 		  DAT_EVD_STATE_UNWAITABLE, state_of(self->evd));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(UNWAITABLE, dat_evd_wait(self->evd, 0, 1, &event, &nmore));
 	EXPECT_TRUE(is_silent(self->cno));
 	ASSERT_DAT(dat_evd_enable(self->evd));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 	ASSERT_DAT(dat_evd_clear_unwaitable(self->evd));
 	EXPECT_DAT(dat_evd_wait(self->evd, 0, 1, &event, &nmore));
-	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(se_post(self->evd, 2));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 }
 
-TEST_F(change, resize_of_the_asynchronous_evd)
+TEST_F(change, resize_async_evd)
 {
 	EXPECT_DAT(dat_evd_resize(self->async_evd, 64));
 	EXPECT_EQ(64, qlen_of(self->async_evd));
@@ -542,7 +542,7 @@ static void *poster_main(void *arg)
 
 	(void)arg;
 	for (i = 0; i < EVENTS; i++) {
-		while ((ret = soft_post(busy.evd, i)) == FULL)
+		while ((ret = se_post(busy.evd, i)) == FULL)
 			sched_yield();
 		if (ret)
 			break;
@@ -567,7 +567,7 @@ static void *resizer_main(void *arg)
 	return NULL;
 }
 
-TEST_F(change, resize_loses_nothing_while_events_come_and_go)
+TEST_F(change, resize_races_post_and_dequeue)
 {
 	pthread_t poster, resizer;
 	DAT_EVENT event;
@@ -590,7 +590,7 @@ TEST_F(change, resize_loses_nothing_while_events_come_and_go)
 				sched_yield();
 		}
 		ASSERT_DAT(ret);
-		ASSERT_EQ(i, soft_number(&event));
+		ASSERT_EQ(i, se_number(&event));
 	}
 	atomic_store(&busy.over, true);
 	pthread_join(poster, &end);
@@ -608,7 +608,7 @@ struct child {
 };
 
 #define ORDER_END	0
-#define ORDER_TAKE	1	/* soft_take() */
+#define ORDER_TAKE	1	/* se_take() */
 #define ORDER_WAIT	2	/* dat_evd_wait() for 1 event, without time */
 #define ORDER_WAIT_MANY	3	/* dat_evd_wait() for 20 events */
 
@@ -620,7 +620,7 @@ static long child_obeys(DAT_EVD_HANDLE evd, long order)
 
 	if (order == ORDER_TAKE) {
 		ret = dat_evd_dequeue(evd, &event);
-		return ret ? -(long)DAT_GET_TYPE(ret) : soft_number(&event);
+		return ret ? -(long)DAT_GET_TYPE(ret) : se_number(&event);
 	}
 	if (order == ORDER_WAIT)
 		return dat_evd_wait(evd, 0, 1, &event, &nmore);
@@ -676,7 +676,7 @@ static bool child_end(struct child *child)
 	return waitpid(child->pid, &status, 0) == child->pid && !status;
 }
 
-TEST_F(change, resize_by_one_process_is_seen_by_another)
+TEST_F(change, resize_seen_by_other_process)
 {
 	struct child child;
 	int i;
@@ -693,12 +693,12 @@ TEST_F(change, resize_by_one_process_is_seen_by_another)
 	ASSERT_DAT(dat_evd_resize(self->evd, 2));
 	ASSERT_DAT(dat_evd_resize(self->evd, 16));
 	EXPECT_EQ(42, child_does(&child, ORDER_TAKE));
-	EXPECT_EQ(43, soft_take(self->evd));
+	EXPECT_EQ(43, se_take(self->evd));
 	EXPECT_EQ(-(long)DAT_QUEUE_EMPTY, child_does(&child, ORDER_TAKE));
 	EXPECT_TRUE(child_end(&child));
 }
 
-TEST_F(change, resize_is_seen_by_another_process_that_waits)
+TEST_F(change, resize_seen_by_waiting_process)
 {
 	struct child child;
 
@@ -716,7 +716,7 @@ TEST_F(change, resize_is_seen_by_another_process_that_waits)
 }
 
 /* The old ring says for ever what was true when it was left. */
-TEST_F(change, resize_does_not_leave_another_process_with_an_old_state)
+TEST_F(change, resize_updates_state_across_processes)
 {
 	struct child child;
 	struct evd_waiter w;
@@ -745,7 +745,7 @@ TEST_F(change, resize_does_not_leave_another_process_with_an_old_state)
 
 /* dat_evd_post_se() */
 
-TEST_F(change, post_se_delivers_the_pointer_and_looks_at_nothing_behind_it)
+TEST_F(change, post_se_pointer_opaque)
 {
 	static const uintptr_t pointers[] = {
 		0, 1, UINTPTR_MAX, UINTPTR_MAX - 1, 1UL << 63, 0x123456789abc,
@@ -775,19 +775,19 @@ TEST_F(change, post_se_delivers_the_pointer_and_looks_at_nothing_behind_it)
 	EXPECT_TRUE(is_empty(self->evd));
 }
 
-TEST_F(change, post_se_wakes_who_waits)
+TEST_F(change, post_se_wakes_waiter)
 {
 	struct evd_waiter w;
 
 	waiter_start(&w, self->evd, 1);
-	ASSERT_DAT(soft_post(self->evd, 9));
+	ASSERT_DAT(se_post(self->evd, 9));
 	evd_waiter_end(&w);
 	EXPECT_DAT(w.ret);
-	EXPECT_EQ(9, soft_number(&w.event));
+	EXPECT_EQ(9, se_number(&w.event));
 	EXPECT_EQ(0, w.nmore);
 }
 
-TEST_F(change, post_se_to_a_full_queue_fails_and_is_no_overflow)
+TEST_F(change, post_se_full_no_overflow)
 {
 	DAT_EVENT event;
 	DAT_COUNT nmore;
@@ -795,18 +795,18 @@ TEST_F(change, post_se_to_a_full_queue_fails_and_is_no_overflow)
 
 	ASSERT_DAT(post_from(self->evd, 0, QLEN));
 	for (i = 0; i < 3; i++)
-		EXPECT_EQ(FULL, soft_post(self->evd, 1000));
+		EXPECT_EQ(FULL, se_post(self->evd, 1000));
 	EXPECT_EQ(EXPIRED, dat_evd_wait(self->async_evd, SILENCE, 1, &event,
 					&nmore));
 	/* None is queued when there is room; who posts has to come again. */
-	EXPECT_EQ(0, soft_take(self->evd));
-	ASSERT_DAT(soft_post(self->evd, QLEN));
-	EXPECT_EQ(FULL, soft_post(self->evd, 1000));
+	EXPECT_EQ(0, se_take(self->evd));
+	ASSERT_DAT(se_post(self->evd, QLEN));
+	EXPECT_EQ(FULL, se_post(self->evd, 1000));
 	EXPECT_TRUE(take_from(self->evd, 1, QLEN));
 	EXPECT_TRUE(is_empty(self->evd));
 }
 
-TEST_F(change, post_se_of_what_is_no_software_event_is_invalid)
+TEST_F(change, post_se_bad_event)
 {
 	static const DAT_EVENT_NUMBER others[] = {
 		0, DAT_DTO_COMPLETION_EVENT, DAT_RMR_BIND_COMPLETION_EVENT,
@@ -825,42 +825,42 @@ TEST_F(change, post_se_of_what_is_no_software_event_is_invalid)
 	EXPECT_TRUE(is_silent(self->cno));
 }
 
-TEST_F(change, post_se_needs_an_evd_of_software_events)
+TEST_F(change, post_se_without_software_flag)
 {
 	DAT_EVD_HANDLE evd;
 
 	ASSERT_DAT(dat_evd_create(self->ia, QLEN, DAT_HANDLE_NULL,
 				  DAT_EVD_CONNECTION_FLAG, &evd));
-	EXPECT_EQ(BAD_ARG(1), soft_post(evd, 1));
+	EXPECT_EQ(BAD_ARG(1), se_post(evd, 1));
 	EXPECT_TRUE(is_empty(evd));
-	EXPECT_EQ(BAD_ARG(1), soft_post(self->async_evd, 1));
+	EXPECT_EQ(BAD_ARG(1), se_post(self->async_evd, 1));
 	EXPECT_TRUE(is_empty(self->async_evd));
 }
 
 /* dat_evd_enable(), dat_evd_disable() */
 
-TEST_F(change, disabled_evd_takes_events_and_triggers_nothing)
+TEST_F(change, disabled_evd_no_trigger)
 {
 	struct evd_waiter w;
 
 	ASSERT_DAT(dat_evd_disable(self->evd));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_TRUE(is_silent(self->cno));
 	/* Again is nothing new. */
 	ASSERT_DAT(dat_evd_disable(self->evd));
-	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(se_post(self->evd, 2));
 	EXPECT_TRUE(is_silent(self->cno));
 	EXPECT_TRUE(take_from(self->evd, 1, 2));
 	/* Who waits for the EVD itself does not notice. */
 	waiter_start(&w, self->evd, 1);
-	ASSERT_DAT(soft_post(self->evd, 3));
+	ASSERT_DAT(se_post(self->evd, 3));
 	evd_waiter_end(&w);
 	EXPECT_DAT(w.ret);
-	EXPECT_EQ(3, soft_number(&w.event));
+	EXPECT_EQ(3, se_number(&w.event));
 	EXPECT_TRUE(is_silent(self->cno));
 }
 
-TEST_F(change, evd_without_a_cno_can_be_disabled_too)
+TEST_F(change, disable_without_cno)
 {
 	const int rest = DAT_EVD_STATE_CONFIG_THRESHOLD;
 
@@ -868,11 +868,11 @@ TEST_F(change, evd_without_a_cno_can_be_disabled_too)
 	ASSERT_DAT(dat_evd_disable(self->evd));
 	EXPECT_EQ(rest | DAT_EVD_STATE_DISABLED | DAT_EVD_STATE_WAITABLE,
 		  state_of(self->evd));
-	ASSERT_DAT(soft_post(self->evd, 1));
-	EXPECT_EQ(1, soft_take(self->evd));
+	ASSERT_DAT(se_post(self->evd, 1));
+	EXPECT_EQ(1, se_take(self->evd));
 	/* It stays so, whatever CNO it gets. */
 	ASSERT_DAT(dat_evd_modify_cno(self->evd, self->cno));
-	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(se_post(self->evd, 2));
 	EXPECT_TRUE(is_silent(self->cno));
 	ASSERT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
 	ASSERT_DAT(dat_evd_enable(self->evd));
@@ -881,52 +881,52 @@ TEST_F(change, evd_without_a_cno_can_be_disabled_too)
 	EXPECT_TRUE(is_silent(self->cno));
 }
 
-TEST_F(change, disabling_does_not_take_a_trigger_back)
+TEST_F(change, disable_keeps_pending_trigger)
 {
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	ASSERT_DAT(dat_evd_disable(self->evd));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 }
 
-TEST_F(change, enabling_triggers_the_cno_if_there_are_events)
+TEST_F(change, enable_triggers_if_events_pending)
 {
 	ASSERT_DAT(dat_evd_disable(self->evd));
 	ASSERT_DAT(dat_evd_enable(self->evd));
 	EXPECT_TRUE(is_silent(self->cno));
 	ASSERT_DAT(dat_evd_disable(self->evd));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	ASSERT_DAT(dat_evd_enable(self->evd));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 	/* Again is nothing new. */
 	ASSERT_DAT(dat_evd_enable(self->evd));
 	EXPECT_TRUE(is_silent(self->cno));
 	/* And what comes now triggers as ever. */
-	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(se_post(self->evd, 2));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 }
 
-TEST_F(change, waiter_keeps_an_evd_that_is_enabled_from_its_cno)
+TEST_F(change, enable_with_waiter_no_trigger)
 {
 	struct evd_waiter w;
 
 	ASSERT_DAT(dat_evd_disable(self->evd));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	waiter_start(&w, self->evd, 3);
 	ASSERT_DAT(dat_evd_enable(self->evd));
 	EXPECT_TRUE(is_silent(self->cno));
-	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(se_post(self->evd, 2));
 	EXPECT_TRUE(is_silent(self->cno));
 	EXPECT_FALSE(atomic_load(&w.sleeper.returned));
-	ASSERT_DAT(soft_post(self->evd, 3));
+	ASSERT_DAT(se_post(self->evd, 3));
 	evd_waiter_end(&w);
 	EXPECT_DAT(w.ret);
-	EXPECT_EQ(1, soft_number(&w.event));
+	EXPECT_EQ(1, se_number(&w.event));
 	EXPECT_TRUE(is_silent(self->cno));
 }
 
 /* dat_evd_set_unwaitable(), dat_evd_clear_unwaitable() */
 
-TEST_F(change, unwaitable_evd_refuses_who_would_wait)
+TEST_F(change, unwaitable_evd_wait_fails)
 {
 	DAT_EVENT event;
 	DAT_COUNT nmore;
@@ -936,23 +936,23 @@ TEST_F(change, unwaitable_evd_refuses_who_would_wait)
 					   &event, &nmore));
 	EXPECT_EQ(UNWAITABLE, dat_evd_wait(self->evd, 0, QLEN, &event, &nmore));
 	/* Even if he would not have to. */
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(UNWAITABLE, dat_evd_wait(self->evd, 0, 1, &event, &nmore));
 	/* Dequeuing is another matter. */
-	EXPECT_EQ(1, soft_take(self->evd));
+	EXPECT_EQ(1, se_take(self->evd));
 
-	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(se_post(self->evd, 2));
 	ASSERT_DAT(dat_evd_clear_unwaitable(self->evd));
 	EXPECT_DAT(dat_evd_wait(self->evd, 0, 1, &event, &nmore));
-	EXPECT_EQ(2, soft_number(&event));
+	EXPECT_EQ(2, se_number(&event));
 	EXPECT_EQ(EXPIRED, dat_evd_wait(self->evd, 0, 1, &event, &nmore));
 	/* Clear already. */
 	ASSERT_DAT(dat_evd_clear_unwaitable(self->evd));
-	ASSERT_DAT(soft_post(self->evd, 3));
-	EXPECT_EQ(3, soft_take(self->evd));
+	ASSERT_DAT(se_post(self->evd, 3));
+	EXPECT_EQ(3, se_take(self->evd));
 }
 
-TEST_F(change, set_unwaitable_wakes_who_waits)
+TEST_F(change, set_unwaitable_wakes_waiter)
 {
 	struct evd_waiter w;
 	int i;
@@ -975,36 +975,36 @@ TEST_F(change, set_unwaitable_wakes_who_waits)
 	ASSERT_DAT(dat_evd_enable(self->evd));
 	usleep(SILENCE);
 	EXPECT_FALSE(atomic_load(&w.sleeper.returned));
-	ASSERT_DAT(soft_post(self->evd, 5));
+	ASSERT_DAT(se_post(self->evd, 5));
 	evd_waiter_end(&w);
 	EXPECT_DAT(w.ret);
 }
 
-TEST_F(change, unwaitable_evd_takes_events_and_triggers_its_cno)
+TEST_F(change, unwaitable_evd_triggers_cno)
 {
 	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
 	EXPECT_TRUE(is_silent(self->cno));
-	ASSERT_DAT(soft_post(self->evd, 0));
+	ASSERT_DAT(se_post(self->evd, 0));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 	ASSERT_DAT(dat_evd_clear_unwaitable(self->evd));
 	EXPECT_TRUE(is_silent(self->cno));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 	/* It fills up, and nobody is told but who posts. */
 	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
 	ASSERT_DAT(post_from(self->evd, 2, QLEN - 2));
-	EXPECT_EQ(FULL, soft_post(self->evd, 100));
+	EXPECT_EQ(FULL, se_post(self->evd, 100));
 	EXPECT_TRUE(take_from(self->evd, 0, QLEN));
 }
 
-TEST_F(change, unwaitable_and_disabled_do_not_touch_each_other)
+TEST_F(change, unwaitable_independent_of_disabled)
 {
 	DAT_EVENT event;
 	DAT_COUNT nmore;
 
 	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
 	ASSERT_DAT(dat_evd_disable(self->evd));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	/* There is an event, but it is not enabled by this. */
 	ASSERT_DAT(dat_evd_clear_unwaitable(self->evd));
 	EXPECT_TRUE(is_silent(self->cno));
@@ -1024,7 +1024,7 @@ static DAT_CNO_HANDLE cno_of(DAT_EVD_HANDLE evd)
 		       evd : param.cno_handle;
 }
 
-TEST_F(change, modify_cno_sends_notifications_to_the_new_one)
+TEST_F(change, modify_cno_moves_notifications)
 {
 	DAT_CNO_HANDLE other;
 
@@ -1033,7 +1033,7 @@ TEST_F(change, modify_cno_sends_notifications_to_the_new_one)
 	ASSERT_DAT(dat_evd_modify_cno(self->evd, other));
 	EXPECT_EQ(other, cno_of(self->evd));
 	EXPECT_TRUE(is_silent(other));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(self->evd, cno_take(other));
 	EXPECT_TRUE(is_silent(self->cno));
 	/* The old one is free. */
@@ -1042,56 +1042,56 @@ TEST_F(change, modify_cno_sends_notifications_to_the_new_one)
 		       dat_cno_free(other));
 }
 
-TEST_F(change, modify_cno_tells_the_new_one_of_events_that_are_there)
+TEST_F(change, modify_cno_with_pending_events)
 {
 	DAT_CNO_HANDLE other;
 
 	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
 				  &other));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	ASSERT_DAT(dat_evd_modify_cno(self->evd, other));
 	/* The consumer must be prepared to be told by both. */
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 	EXPECT_EQ(self->evd, cno_take(other));
-	EXPECT_EQ(1, soft_take(self->evd));
+	EXPECT_EQ(1, se_take(self->evd));
 	ASSERT_DAT(dat_evd_modify_cno(self->evd, self->cno));
 	EXPECT_TRUE(is_silent(self->cno));
 	EXPECT_TRUE(is_silent(other));
 }
 
-TEST_F(change, modify_cno_of_a_disabled_evd_tells_the_new_one_only)
+TEST_F(change, modify_cno_of_disabled_evd)
 {
 	DAT_CNO_HANDLE other;
 
 	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
 				  &other));
 	ASSERT_DAT(dat_evd_disable(self->evd));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	ASSERT_DAT(dat_evd_modify_cno(self->evd, other));
-	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(se_post(self->evd, 2));
 	EXPECT_TRUE(is_silent(other));
 	ASSERT_DAT(dat_evd_enable(self->evd));
 	EXPECT_EQ(self->evd, cno_take(other));
 	EXPECT_TRUE(is_silent(self->cno));
 }
 
-TEST_F(change, modify_cno_to_none_leaves_the_events_on_the_evd)
+TEST_F(change, modify_cno_null_keeps_events)
 {
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	ASSERT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
 	EXPECT_EQ(DAT_HANDLE_NULL, cno_of(self->evd));
 	/* What was in progress reaches the old one, and its event is there. */
 	EXPECT_EQ(self->evd, cno_take(self->cno));
-	EXPECT_EQ(1, soft_take(self->evd));
-	ASSERT_DAT(soft_post(self->evd, 2));
+	EXPECT_EQ(1, se_take(self->evd));
+	ASSERT_DAT(se_post(self->evd, 2));
 	EXPECT_TRUE(is_silent(self->cno));
-	EXPECT_EQ(2, soft_take(self->evd));
+	EXPECT_EQ(2, se_take(self->evd));
 	/* None twice is none. */
 	ASSERT_DAT(dat_evd_modify_cno(self->evd, DAT_HANDLE_NULL));
 	EXPECT_DAT(dat_cno_free(self->cno));
 }
 
-TEST_F(change, modify_cno_does_not_wake_who_waits_for_the_evd)
+TEST_F(change, modify_cno_keeps_waiter)
 {
 	DAT_CNO_HANDLE other;
 	struct evd_waiter w;
@@ -1099,11 +1099,11 @@ TEST_F(change, modify_cno_does_not_wake_who_waits_for_the_evd)
 	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
 				  &other));
 	waiter_start(&w, self->evd, 2);
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	ASSERT_DAT(dat_evd_modify_cno(self->evd, other));
 	EXPECT_TRUE(is_silent(other));
 	EXPECT_FALSE(atomic_load(&w.sleeper.returned));
-	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(se_post(self->evd, 2));
 	evd_waiter_end(&w);
 	EXPECT_DAT(w.ret);
 	EXPECT_TRUE(is_silent(other));
@@ -1144,7 +1144,7 @@ FIXTURE_TEARDOWN(fed)
 	pair_close(&self->pair);
 }
 
-TEST_F(fed, query_tells_what_notifies)
+TEST_F(fed, query_notification_state)
 {
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
@@ -1171,7 +1171,7 @@ TEST_F(fed, query_tells_what_notifies)
 		  state_of(pair->b.dto_evd));
 }
 
-TEST_F(fed, resize_loses_no_completion)
+TEST_F(fed, resize_keeps_completions)
 {
 	static const DAT_COUNT sizes[] = { 100, 40, 200, 33, 64 };
 	int round, posted = 0, taken = 0;
@@ -1201,7 +1201,7 @@ TEST_F(fed, resize_loses_no_completion)
 			dat_evd_dequeue(self->pair.async_evd, &event));
 }
 
-TEST_F(fed, unwaitable_evd_overflows_as_others_do)
+TEST_F(fed, unwaitable_evd_overflow_reported)
 {
 	DAT_EVENT event;
 	int i;
@@ -1224,7 +1224,7 @@ TEST_F(fed, unwaitable_evd_overflows_as_others_do)
 }
 
 /* A refused software event is none of the device's losses. */
-TEST_F(fed, post_se_to_a_full_queue_does_not_hide_an_overflow)
+TEST_F(fed, post_se_full_then_overflow)
 {
 	struct pair *pair = &self->pair;
 	DAT_EVD_HANDLE evd;
@@ -1244,7 +1244,7 @@ TEST_F(fed, post_se_to_a_full_queue_does_not_hide_an_overflow)
 	ASSERT_DAT(wait_for(pair->async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW,
 			    &event));
 	for (i = 0; i < QLEN; i++)
-		EXPECT_EQ(i, soft_take(evd));
+		EXPECT_EQ(i, se_take(evd));
 }
 
 TEST_HARNESS_MAIN

@@ -93,7 +93,7 @@ static bool is_waited_for(DAT_EVD_HANDLE evd)
 	return DAT_GET_TYPE(dat_evd_dequeue(evd, &event)) == DAT_INVALID_STATE;
 }
 
-TEST_F(take, infinite_timeout_waits_until_an_event_comes)
+TEST_F(take, infinite_timeout_waits_for_event)
 {
 	struct waiter w = { .evd = self->evd };
 
@@ -109,7 +109,7 @@ TEST_F(take, infinite_timeout_waits_until_an_event_comes)
 	EXPECT_EQ(0, w.nmore);
 }
 
-TEST_F(take, all_fields_of_the_event_are_filled_in)
+TEST_F(take, event_fields_filled_in)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *d;
 	DAT_EVENT event;
@@ -163,7 +163,7 @@ static void *poller_main(void *arg)
 	return NULL;
 }
 
-TEST_F(take, polling_does_not_disturb_resizing_and_freeing)
+TEST_F(take, dequeue_races_resize_and_free)
 {
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
 	struct poller pollers[2];
@@ -196,7 +196,7 @@ TEST_F(take, polling_does_not_disturb_resizing_and_freeing)
 	}
 }
 
-TEST_F(take, threshold_must_be_1_where_receives_suppress_notification)
+TEST_F(take, wait_threshold_unsignalled_recvs)
 {
 	DAT_EVD_HANDLE evd;
 	DAT_COUNT nmore;
@@ -257,7 +257,7 @@ static void *taker_main(void *arg)
 	return NULL;
 }
 
-TEST_F(take, each_event_goes_to_exactly_one_of_many_threads)
+TEST_F(take, event_taken_by_one_thread)
 {
 	pthread_t thread[THREADS];
 	DAT_UINT64 i;
@@ -287,7 +287,7 @@ TEST_F(take, each_event_goes_to_exactly_one_of_many_threads)
 }
 
 /* Freeing an EVD does nothing to what once fed it. */
-TEST_F(take, request_outlives_the_evd_that_told_of_it)
+TEST_F(take, request_outlives_evd)
 {
 	struct pair *pair = &self->pair;
 	DAT_CR_PARAM param;

@@ -18,7 +18,7 @@
 #include <linux/dat.h>
 
 #include "pair.h"
-#include "soft.h"
+#include "software_event.h"
 
 #define QLEN		8
 
@@ -49,7 +49,7 @@ FIXTURE_SETUP(fd)
 			       &self->ia));
 	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
 				  &self->cno));
-	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &self->evd));
+	ASSERT_DAT(se_create(self->ia, QLEN, self->cno, &self->evd));
 	self->evd_fd = -1;
 	self->cno_fd = -1;
 	ASSERT_DAT(dat_linux_get_fd(self->evd, &self->evd_fd));
@@ -140,67 +140,67 @@ static int poller_end(struct poller *p)
 	return p->result;
 }
 
-TEST_F(fd, evd_is_readable_until_it_is_empty)
+TEST_F(fd, evd_readable_until_empty)
 {
 	EXPECT_EQ(0, poll_for(self->evd_fd, SILENCE));
-	ASSERT_DAT(soft_post(self->evd, 0));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 0));
+	ASSERT_DAT(se_post(self->evd, 1));
 	/* Looking changes nothing. */
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
-	EXPECT_EQ(0, soft_take(self->evd));
+	EXPECT_EQ(0, se_take(self->evd));
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
-	EXPECT_EQ(1, soft_take(self->evd));
+	EXPECT_EQ(1, se_take(self->evd));
 	EXPECT_EQ(0, poll_now(self->evd_fd));
-	ASSERT_DAT(soft_post(self->evd, 2));
+	ASSERT_DAT(se_post(self->evd, 2));
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
 }
 
-TEST_F(fd, full_evd_is_readable)
+TEST_F(fd, full_evd_readable)
 {
 	int i;
 
 	for (i = 0; i < QLEN; i++) {
-		ASSERT_DAT(soft_post(self->evd, i));
+		ASSERT_DAT(se_post(self->evd, i));
 	}
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
 	/* Its ring is another one from now on. */
 	ASSERT_DAT(dat_evd_resize(self->evd, 64));
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
 	for (i = 0; i < QLEN; i++)
-		EXPECT_EQ(i, soft_take(self->evd));
+		EXPECT_EQ(i, se_take(self->evd));
 	EXPECT_EQ(0, poll_now(self->evd_fd));
 }
 
-TEST_F(fd, cno_is_readable_until_one_wait_has_taken_its_trigger)
+TEST_F(fd, cno_readable_until_wait)
 {
 	EXPECT_EQ(0, poll_for(self->cno_fd, SILENCE));
-	ASSERT_DAT(soft_post(self->evd, 0));
+	ASSERT_DAT(se_post(self->evd, 0));
 	EXPECT_EQ(READABLE, poll_now(self->cno_fd));
 	EXPECT_EQ(READABLE, poll_now(self->cno_fd));
 	/* The event is not what it tells of. */
-	EXPECT_EQ(0, soft_take(self->evd));
+	EXPECT_EQ(0, se_take(self->evd));
 	EXPECT_EQ(READABLE, poll_now(self->cno_fd));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 	EXPECT_EQ(0, poll_now(self->cno_fd));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(self->evd, cno_take(self->cno));
 	EXPECT_EQ(0, poll_now(self->cno_fd));
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
 }
 
-TEST_F(fd, evd_that_does_not_trigger_is_readable_all_the_same)
+TEST_F(fd, disabled_evd_readable)
 {
 	ASSERT_DAT(dat_evd_disable(self->evd));
 	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
-	ASSERT_DAT(soft_post(self->evd, 0));
+	ASSERT_DAT(se_post(self->evd, 0));
 	EXPECT_EQ(READABLE, poll_now(self->evd_fd));
 	EXPECT_EQ(0, poll_now(self->cno_fd));
 	ASSERT_DAT(dat_evd_enable(self->evd));
 	EXPECT_EQ(READABLE, poll_now(self->cno_fd));
 }
 
-TEST_F(fd, handles_of_other_objects_are_invalid)
+TEST_F(fd, get_fd_bad_handle)
 {
 	DAT_PZ_HANDLE pz;
 	int fd = -5;
@@ -232,13 +232,13 @@ TEST_F(fd, handles_of_other_objects_are_invalid)
 	EXPECT_EQ(-5, fd);
 }
 
-TEST_F(fd, null_pointer_is_an_invalid_parameter)
+TEST_F(fd, get_fd_null_pointer)
 {
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
 		       dat_linux_get_fd(self->evd, NULL));
 }
 
-TEST_F(fd, asynchronous_evd_has_one_too)
+TEST_F(fd, get_fd_async_evd)
 {
 	int fd;
 
@@ -250,7 +250,7 @@ TEST_F(fd, asynchronous_evd_has_one_too)
 	EXPECT_EQ(0, close(fd));
 }
 
-TEST_F(fd, too_many_open_files_are_insufficient_resources)
+TEST_F(fd, get_fd_rlimit_nofile)
 {
 	struct rlimit old, none;
 	int fd = -5;
@@ -270,13 +270,13 @@ TEST_F(fd, too_many_open_files_are_insufficient_resources)
 }
 
 /* A loop of its own for all that a program waits for. */
-TEST_F(fd, epoll_of_several_tells_which_are_ready)
+TEST_F(fd, epoll_several_fds)
 {
 	struct epoll_event event = { .events = EPOLLIN }, ready[4];
 	int epfd, pipe_fd[2], other_fd;
 	DAT_EVD_HANDLE other;
 
-	ASSERT_DAT(soft_create(self->ia, QLEN, DAT_HANDLE_NULL, &other));
+	ASSERT_DAT(se_create(self->ia, QLEN, DAT_HANDLE_NULL, &other));
 	ASSERT_DAT(dat_linux_get_fd(other, &other_fd));
 	ASSERT_EQ(0, pipe(pipe_fd));
 	epfd = epoll_create1(0);
@@ -288,13 +288,13 @@ TEST_F(fd, epoll_of_several_tells_which_are_ready)
 	event.data.u64 = 3;
 	ASSERT_EQ(0, epoll_ctl(epfd, EPOLL_CTL_ADD, pipe_fd[0], &event));
 	EXPECT_EQ(0, epoll_wait(epfd, ready, 4, SILENCE));
-	ASSERT_DAT(soft_post(other, 1));
+	ASSERT_DAT(se_post(other, 1));
 	ASSERT_EQ(1, epoll_wait(epfd, ready, 4, PATIENCE));
 	EXPECT_EQ(2, ready[0].data.u64);
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	ASSERT_EQ(1, write(pipe_fd[1], "", 1));
 	EXPECT_EQ(3, epoll_wait(epfd, ready, 4, PATIENCE));
-	EXPECT_EQ(1, soft_take(other));
+	EXPECT_EQ(1, se_take(other));
 	EXPECT_EQ(2, epoll_wait(epfd, ready, 4, PATIENCE));
 }
 
@@ -306,7 +306,7 @@ static void *poster_main(void *arg)
 	uintptr_t i;
 
 	for (i = 0; i < EVENTS; i++) {
-		while ((ret = soft_post(arg, i)) &&
+		while ((ret = se_post(arg, i)) &&
 		       DAT_GET_TYPE(ret) == DAT_QUEUE_FULL)
 			usleep(10);
 		if (ret)
@@ -315,7 +315,7 @@ static void *poster_main(void *arg)
 	return NULL;
 }
 
-TEST_F(fd, edge_triggered_epoll_misses_nothing_if_all_is_taken)
+TEST_F(fd, edge_epoll_no_lost_event)
 {
 	pthread_t thread;
 	long next = 0, n;
@@ -326,13 +326,13 @@ TEST_F(fd, edge_triggered_epoll_misses_nothing_if_all_is_taken)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, poster_main, self->evd));
 	while (next < EVENTS) {
 		ASSERT_EQ(EPOLLIN, epoll_for(epfd, PATIENCE));
-		while ((n = soft_take(self->evd)) >= 0) {
+		while ((n = se_take(self->evd)) >= 0) {
 			ASSERT_EQ(next, n);
 			next++;
 		}
 	}
 	pthread_join(thread, NULL);
-	EXPECT_EQ(-1, soft_take(self->evd));
+	EXPECT_EQ(-1, se_take(self->evd));
 }
 
 /* What holds for both: EVDs and CNOs. */
@@ -370,7 +370,7 @@ FIXTURE_SETUP(kind)
 			       &self->ia));
 	ASSERT_DAT(dat_cno_create(self->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
 				  &self->cno));
-	ASSERT_DAT(soft_create(self->ia, QLEN, self->cno, &self->evd));
+	ASSERT_DAT(se_create(self->ia, QLEN, self->cno, &self->evd));
 	self->handle = variant->is_cno ? self->cno : self->evd;
 	ASSERT_DAT(dat_linux_get_fd(self->handle, &self->fd));
 }
@@ -386,7 +386,7 @@ static bool calm_down(FIXTURE_DATA(kind) *self, bool is_cno)
 {
 	if (is_cno)
 		return cno_take(self->cno) == self->evd;
-	return soft_take(self->evd) >= 0;
+	return se_take(self->evd) >= 0;
 }
 
 static DAT_RETURN free_it(FIXTURE_DATA(kind) *self, bool is_cno)
@@ -400,16 +400,16 @@ static DAT_RETURN free_it(FIXTURE_DATA(kind) *self, bool is_cno)
 	return ret ?: dat_cno_free(self->cno);
 }
 
-TEST_F(kind, poll_sleeps_until_it_is_readable)
+TEST_F(kind, poll_sleeps_until_event)
 {
 	struct poller p;
 
 	poller_start(&p, poll_main, self->fd);
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(READABLE, poller_end(&p));
 }
 
-TEST_F(kind, select_sleeps_until_it_is_readable)
+TEST_F(kind, select_sleeps_until_event)
 {
 	struct timeval silence = { .tv_usec = SILENCE * 1000 };
 	struct poller p;
@@ -419,7 +419,7 @@ TEST_F(kind, select_sleeps_until_it_is_readable)
 	FD_SET(self->fd, &set);
 	EXPECT_EQ(0, select(self->fd + 1, &set, NULL, NULL, &silence));
 	poller_start(&p, select_main, self->fd);
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(1, poller_end(&p));
 	/* Neither can be written to, nor is there anything exceptional. */
 	FD_ZERO(&set);
@@ -429,7 +429,7 @@ TEST_F(kind, select_sleeps_until_it_is_readable)
 	EXPECT_EQ(0, select(self->fd + 1, NULL, NULL, &set, &silence));
 }
 
-TEST_F(kind, level_triggered_epoll_tells_as_long_as_it_is_readable)
+TEST_F(kind, level_epoll_repeats_while_readable)
 {
 	int i, epfd = epoll_of(self->fd, 0);
 	struct poller p;
@@ -438,7 +438,7 @@ TEST_F(kind, level_triggered_epoll_tells_as_long_as_it_is_readable)
 	EXPECT_EQ(0, epoll_for(epfd, SILENCE));
 	for (i = 0; i < 3; i++) {
 		poller_start(&p, epoll_main, epfd);
-		ASSERT_DAT(soft_post(self->evd, 1));
+		ASSERT_DAT(se_post(self->evd, 1));
 		EXPECT_EQ(EPOLLIN, poller_end(&p));
 		EXPECT_EQ(EPOLLIN, epoll_for(epfd, 0));
 		EXPECT_EQ(EPOLLIN, epoll_for(epfd, 0));
@@ -447,7 +447,7 @@ TEST_F(kind, level_triggered_epoll_tells_as_long_as_it_is_readable)
 	}
 }
 
-TEST_F(kind, edge_triggered_epoll_tells_once_each_time)
+TEST_F(kind, edge_epoll_once_per_event)
 {
 	int i, epfd = epoll_of(self->fd, EPOLLET);
 	struct poller p;
@@ -457,22 +457,22 @@ TEST_F(kind, edge_triggered_epoll_tells_once_each_time)
 	for (i = 0; i < 3; i++) {
 		/* Whether or not the one before has been taken. */
 		poller_start(&p, epoll_main, epfd);
-		ASSERT_DAT(soft_post(self->evd, 1));
+		ASSERT_DAT(se_post(self->evd, 1));
 		EXPECT_EQ(EPOLLIN, poller_end(&p));
 		EXPECT_EQ(0, epoll_for(epfd, SILENCE));
 	}
 	/* Taken in time, it is not told of at all. */
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	while (calm_down(self, variant->is_cno))
 		;
 	EXPECT_EQ(0, epoll_for(epfd, SILENCE));
 }
 
-TEST_F(kind, who_begins_to_poll_late_is_told_at_once)
+TEST_F(kind, poll_with_pending_event)
 {
 	int epfd;
 
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(READABLE, poll_for(self->fd, -1));
 	epfd = epoll_of(self->fd, EPOLLET);
 	ASSERT_LE(0, epfd);
@@ -483,7 +483,7 @@ TEST_F(kind, who_begins_to_poll_late_is_told_at_once)
 	EXPECT_EQ(READABLE, poll_now(self->fd));
 }
 
-TEST_F(kind, each_call_makes_a_descriptor_of_its_own)
+TEST_F(kind, get_fd_returns_new_fd)
 {
 	struct poller p, q;
 	int other, copy;
@@ -495,7 +495,7 @@ TEST_F(kind, each_call_makes_a_descriptor_of_its_own)
 	poller_start(&p, poll_main, self->fd);
 	poller_start(&q, poll_main, copy);
 	EXPECT_EQ(0, close(other));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(READABLE, poller_end(&p));
 	EXPECT_EQ(READABLE, poller_end(&q));
 	EXPECT_EQ(0, close(self->fd));
@@ -504,7 +504,7 @@ TEST_F(kind, each_call_makes_a_descriptor_of_its_own)
 	EXPECT_EQ(0, poll_now(copy));
 }
 
-TEST_F(kind, hangs_up_when_the_object_is_freed)
+TEST_F(kind, object_free_hangs_up)
 {
 	int epfd = epoll_of(self->fd, EPOLLET);
 	struct poller p, q;
@@ -523,7 +523,7 @@ TEST_F(kind, hangs_up_when_the_object_is_freed)
 	EXPECT_EQ(0, close(self->fd));
 }
 
-TEST_F(kind, hangs_up_when_the_ia_is_closed)
+TEST_F(kind, ia_close_hangs_up)
 {
 	int epfd = epoll_of(self->fd, 0);
 	struct poller p, q;
@@ -541,15 +541,15 @@ TEST_F(kind, hangs_up_when_the_ia_is_closed)
 }
 
 /* What is in a ring stays mapped by who reads it, but nobody can take it. */
-TEST_F(kind, hangs_up_with_events_that_nobody_has_taken)
+TEST_F(kind, free_with_events_hangs_up)
 {
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	ASSERT_DAT(free_it(self, variant->is_cno));
 	EXPECT_TRUE(poll_now(self->fd) & POLLHUP);
 	EXPECT_EQ(0, close(self->fd));
 }
 
-TEST_F(kind, freeing_does_not_wait_for_the_descriptor)
+TEST_F(kind, free_with_open_fds)
 {
 	int fds[16];
 	int i;
@@ -569,12 +569,12 @@ TEST_F(kind, freeing_does_not_wait_for_the_descriptor)
 	}
 }
 
-TEST_F(kind, is_closed_by_exec_and_good_for_nothing_but_polling)
+TEST_F(kind, fd_cloexec_and_poll_only)
 {
 	char byte = 0;
 
 	EXPECT_EQ(FD_CLOEXEC, fcntl(self->fd, F_GETFD));
-	ASSERT_DAT(soft_post(self->evd, 1));
+	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(-1, read(self->fd, &byte, 1));
 	EXPECT_EQ(-1, write(self->fd, &byte, 1));
 	EXPECT_EQ(-1, ioctl(self->fd, DAT_DEV_EVD_QUERY, &byte));
@@ -585,7 +585,7 @@ TEST_F(kind, is_closed_by_exec_and_good_for_nothing_but_polling)
 	EXPECT_TRUE(calm_down(self, variant->is_cno));
 }
 
-TEST_F(kind, child_can_poll_it)
+TEST_F(kind, fd_polled_by_child)
 {
 	int status;
 	pid_t pid;
@@ -594,7 +594,7 @@ TEST_F(kind, child_can_poll_it)
 	if (!pid)
 		_exit(poll_for(self->fd, PATIENCE) != READABLE);
 	ASSERT_LT(0, pid);
-	EXPECT_DAT(soft_post(self->evd, 1));
+	EXPECT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	/* It took nothing along when it went. */
@@ -676,7 +676,7 @@ static bool raw_open(struct raw *raw)
 	return raw->evd >= 0 && raw->cno >= 0;
 }
 
-TEST(descriptor_keeps_its_object_until_it_is_closed_too)
+TEST(open_fd_keeps_object)
 {
 	int users = module_users();
 	struct raw raw;
@@ -709,7 +709,7 @@ TEST(descriptor_keeps_its_object_until_it_is_closed_too)
 	}
 }
 
-TEST(descriptor_that_a_process_dies_with_keeps_nothing)
+TEST(process_exit_releases_object)
 {
 	int users = module_users(), epfd, status;
 	struct raw raw;
@@ -764,7 +764,7 @@ static DAT_RETURN write_with(FIXTURE_DATA(fed) *self, DAT_UINT64 cookie,
 	return dat_ep_post_rdma_write(self->pair.a.ep, 1, &from, c, &to, flags);
 }
 
-TEST_F(fed, completion_makes_it_readable)
+TEST_F(fed, completion_makes_fd_readable)
 {
 	DAT_EVENT event;
 	int i;
@@ -779,7 +779,7 @@ TEST_F(fed, completion_makes_it_readable)
 	}
 }
 
-TEST_F(fed, completion_without_notification_does_not)
+TEST_F(fed, unsignalled_completion_not_readable)
 {
 	DAT_EVENT event;
 
@@ -791,7 +791,7 @@ TEST_F(fed, completion_without_notification_does_not)
 			     .user_cookie.as_64);
 }
 
-TEST_F(fed, connection_event_makes_it_readable)
+TEST_F(fed, connection_event_makes_fd_readable)
 {
 	struct pair *pair = &self->pair;
 	int conn;

@@ -92,7 +92,7 @@ FIXTURE_TEARDOWN(in_use)
 		EXPECT_TRUE(load_module());
 }
 
-TEST_F_TIMEOUT(in_use, the_module_stays_and_goes_when_it_is_not, LIMIT)
+TEST_F_TIMEOUT(in_use, module_unload_while_in_use, LIMIT)
 {
 	int round, use, status, go[2], done[2];
 	pid_t pid;

@@ -88,7 +88,7 @@ FIXTURE_TEARDOWN(open_objects)
 	EXPECT_TRUE(stock_returns_to(self->stock));
 }
 
-TEST_F_TIMEOUT(open_objects, of_every_order_end_with_the_file, LIMIT)
+TEST_F_TIMEOUT(open_objects, file_close_any_create_order, LIMIT)
 {
 	long long pinned = pinned_pages();
 	struct objects *r = &self->objects;
@@ -108,7 +108,7 @@ TEST_F_TIMEOUT(open_objects, of_every_order_end_with_the_file, LIMIT)
 	TH_LOG("every %d. of %u orders", stride, num_orders);
 }
 
-TEST_F_TIMEOUT(open_objects, of_every_order_end_with_the_process, LIMIT)
+TEST_F_TIMEOUT(open_objects, process_exit_any_create_order, LIMIT)
 {
 	long long pinned = pinned_pages();
 	struct objects *r = &self->objects;
@@ -130,7 +130,7 @@ TEST_F_TIMEOUT(open_objects, of_every_order_end_with_the_process, LIMIT)
 	TH_LOG("every %d. of %u orders", stride, num_orders);
 }
 
-TEST_F_TIMEOUT(open_objects, of_every_order_end_with_the_ia, LIMIT)
+TEST_F_TIMEOUT(open_objects, ia_close_any_create_order, LIMIT)
 {
 	long long pinned = pinned_pages();
 	struct objects *r = &self->objects;

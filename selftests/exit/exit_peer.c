@@ -388,7 +388,7 @@ FIXTURE_TEARDOWN(killed)
 	EXPECT_TRUE(stock_returns_to(self->stock));
 }
 
-TEST_F_TIMEOUT(killed, at_any_time_it_is_survived_by_its_peer, LIMIT)
+TEST_F_TIMEOUT(killed, peer_survives_random_kill, LIMIT)
 {
 	struct life *life = self->life, before;
 	int count = rounds(10, 200), i, role, in_the_middle = 0;
@@ -474,7 +474,7 @@ static DAT_RETURN renew(struct pair *pair, struct side *side)
 				    &param.ep_attr, &side->ep);
 }
 
-TEST_F_TIMEOUT(left, by_a_peer_at_once_it_is_told, LIMIT)
+TEST_F_TIMEOUT(left, peer_ep_free_after_accept, LIMIT)
 {
 	struct pair *p = &self->pair;
 	int count = rounds(40, 200), i, established = 0, silent = 0;

@@ -111,7 +111,7 @@ FIXTURE_TEARDOWN(passed)
 	pair_close(&self->pair);
 }
 
-TEST_F(passed, it_outlives_the_process_that_made_its_objects)
+TEST_F(passed, passed_fd_outlives_sender)
 {
 	struct objects *r = &self->objects, mine;
 	struct pair *p = &self->pair;
@@ -241,7 +241,7 @@ static void *parents_traffic(void *arg)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(forked, memory_and_connection_stay_the_parents, LIMIT)
+TEST_F_TIMEOUT(forked, fork_memory_stays_parents, LIMIT)
 {
 	struct pair *p = &self->pair;
 	long long pinned = pinned_pages();

@@ -496,6 +496,12 @@ static bool request_or_event_comes(void)
 	return false;
 }
 
+static DAT_RETURN request_comes(void)
+{
+	s.cr = DAT_HANDLE_NULL;
+	return request_or_event_comes() && s.cr ? DAT_SUCCESS : DAT_ABORT;
+}
+
 static bool both_events_come(void)
 {
 	return event_comes(&s.p.a) && event_comes(&s.p.b);
@@ -792,30 +798,55 @@ static DAT_RETURN close_abruptly(void)
 	return dat_ia_close(s.p.ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-/* All that an IA can have: a connection, work under way, a window. */
-static DAT_RETURN everything(void)
+typedef DAT_RETURN (*call_fn)(void);
+
+static DAT_RETURN do_calls(const char *name, const call_fn *calls, size_t num)
 {
-	static const struct {
-		DAT_RETURN (*fn)(void);
-	} all[] = {
-		{ ia_open }, { pz_create }, { dto_evd_create },
-		{ conn_evd_create }, { other_evds }, { psp_create },
-		{ lmr_create_a }, { lmr_create_b }, { rmr_create },
-		{ ep_create }, { other_ep }, { connect_a }, { wait_cr },
-		{ cr_accept }, { established_a }, { established_b },
-		{ bind_a }, { completed_a }, { recv_b }, { write_a },
-	};
 	DAT_RETURN ret = DAT_SUCCESS;
 	size_t i;
 
-	s.b.lmr = DAT_HANDLE_NULL;
-	for (i = 0; i < ARRAY_LEN(all) && ret == DAT_SUCCESS; i++) {
-		ret = all[i].fn();
+	for (i = 0; i < num && ret == DAT_SUCCESS; i++) {
+		ret = calls[i]();
 		if (ret != DAT_SUCCESS)
-			printf("# %s, at %zu: %s\n", __func__, i,
-			       dat_str(ret));
+			printf("# %s, at %zu: %s\n", name, i, dat_str(ret));
 	}
 	return ret;
+}
+
+/* All that an IA can have: a connection, work under way, a window. */
+static DAT_RETURN everything(void)
+{
+	static const call_fn all[] = {
+		ia_open, ia_query, pz_create, dto_evd_create, conn_evd_create, other_evds,
+		psp_create, lmr_create_a, lmr_create_b, rmr_create, ep_create, other_ep,
+		connect_a, request_comes, cr_accept, established_a, established_b, bind_a,
+		completed_a, recv_b, write_a,
+	};
+
+	s.b.lmr = DAT_HANDLE_NULL;
+	return do_calls(__func__, all, ARRAY_LEN(all));
+}
+
+/* A whole life, to let verbs fail anywhere in it. */
+static DAT_RETURN life(void)
+{
+	static const call_fn work[] = {
+		completed_a, send_a, completed_a, completed_b, read_a, completed_a, bind_large,
+		completed_a, unbind_a, completed_a, disconnect_gracefully, disconnected_a,
+		rmr_free, ep_free, lmr_free, psp_free, close_abruptly,
+	};
+
+	return everything() ?: do_calls(__func__, work, ARRAY_LEN(work));
+}
+
+static void end_life(void)
+{
+	if (is_there(s.p.ia))
+		MUST(close_abruptly());
+	if (charged_pages()) {
+		printf("# charged for %lld pages without an IA\n", charged_pages());
+		faults_broken = true;
+	}
 }
 
 static void undo_close_abruptly(void)
@@ -895,7 +926,7 @@ static const struct step session[] = {
 	LOOK(cr_query),
 	/* siw_qp_readq_init() frees a queue and leaves it to be freed again. */
 	{ "cr_accept", cr_accept, DONE, NULL, both_events_come, MEMORY,
-	  .spared = SIW },
+	  .spared = SIW, .lone = true },
 	WAIT(established_a),
 	WAIT(established_b),
 	WAIT(sleep_a),
@@ -1051,12 +1082,24 @@ FAIL_NTH_FIXTURE(fail_nth)
 
 TEST_SESSION(fail_nth, every_call_of_the_library_survives_every_fault, session, 150, 300)
 
-TEST_F_TIMEOUT(fail_nth, file_of_the_device_survives_every_fault, FAIL_NTH_TIMEOUT)
+TEST_F_TIMEOUT(fail_nth, raw_ioctls_survive_every_fault, FAIL_NTH_TIMEOUT)
 {
 	unsigned int least = is_quick() ? 25 : 50;
 
 	EXPECT_TRUE(do_table(raw_session, ARRAY_LEN(raw_session), least));
 	raw_reset();
+}
+
+/* Work items and handlers of kdapl make some of the calls: no other fault reaches them. */
+TEST_F_TIMEOUT(fail_nth, verbs_that_fail_anywhere_leave_nothing, FAIL_NTH_TIMEOUT)
+{
+	unsigned int num, step = getenv("KDAPL_THOROUGH") ? 1 : 5;
+
+	if (!verbs_can_fail())
+		SKIP(return, "no faults of verbs: build with KDAPL_FAIL=1");
+	num = do_anywhere(life, end_life, step);
+	printf("# %u calls of verbs have failed\n", num);
+	EXPECT_GE(num, 50 / step);
 }
 
 TEST_HARNESS_MAIN

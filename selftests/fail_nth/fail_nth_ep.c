@@ -485,6 +485,25 @@ static DAT_RETURN batch_completed(void)
 	       wait_bind(s.p.a.dto_evd, COOKIE + 2) ? DAT_ABORT : DAT_SUCCESS;
 }
 
+/* A fault behind the post leaves an event of the attempt before. */
+static DAT_RETURN post_and_wait(void)
+{
+	DAT_LMR_TRIPLET from = segment(&s.a, 0, 64);
+	DAT_LINUX_DTO write = {
+		.op = DAT_LINUX_RDMA_WRITE,
+		.handle = s.p.a.ep,
+		.num_segments = 1,
+		.local_iov = &from,
+		.remote_buffer = remote(s.b.rmr_context, s.b.buf, 64),
+		.user_cookie.as_64 = COOKIE,
+	};
+	DAT_COUNT num, nmore;
+	DAT_EVENT event;
+
+	return dat_linux_post_wait(1, &write, &num, s.p.a.dto_evd, PAIR_TIMEOUT, 1, &event,
+				   &nmore);
+}
+
 /* What needs no memory, says the page. */
 #define SET(fn)		{ #fn, fn, NOTHING }
 
@@ -532,6 +551,11 @@ static const struct step srqs[] = {
 	LOOK(srq_post_recv),
 	LOOK(srq_resize),
 	SET(srq_set_lw),
+
+	/* Each attempt of srq_resize() has added buffers, more than the EVD has room for. */
+	BEGIN(begin),
+	QUIET(srq_create),
+	QUIET(srq_post_recv),
 	MAKE_QP(ep_with_srq),
 	QUIET(connect_srq),
 	QUIET(send_a),
@@ -555,6 +579,7 @@ static const struct step batches[] = {
 	/* What is behind the first entry may be what cannot be read. */
 	{ "batch", batch, DONE, NULL, NULL, MEMORY, DAT_INVALID_PARAMETER },
 	QUIET(batch_completed),
+	{ "post_and_wait", post_and_wait, DONE, NULL, NULL, MEMORY, DAT_INVALID_PARAMETER },
 };
 
 FAIL_NTH_FIXTURE(fail_nth)

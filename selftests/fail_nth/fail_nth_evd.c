@@ -15,7 +15,7 @@
 
 #include "faults.h"
 #include "mock.h"
-#include "soft.h"
+#include "software_event.h"
 
 #define QLEN		8
 /* What the events carry. */
@@ -105,9 +105,9 @@ static DAT_RETURN cno_query(void)
 /* The EVD holds one event, and its CNO remembers it. */
 static void trigger(void)
 {
-	while (soft_take(s.evd) > 0)
+	while (se_take(s.evd) > 0)
 		;
-	MUST(soft_post(s.evd, MARK));
+	MUST(se_post(s.evd, MARK));
 }
 
 static DAT_RETURN cno_wait(void)
@@ -192,7 +192,7 @@ static void undo_cno_free(void)
 
 static DAT_RETURN evd_create(void)
 {
-	return soft_create(s.ia, QLEN, s.cno, &s.evd);
+	return se_create(s.ia, QLEN, s.cno, &s.evd);
 }
 
 static void undo_evd_create(void)
@@ -212,18 +212,18 @@ static DAT_RETURN evd_query(void)
 
 static DAT_RETURN evd_post_se(void)
 {
-	return soft_post(s.evd, MARK);
+	return se_post(s.evd, MARK);
 }
 
 static void undo_evd_post_se(void)
 {
-	while (soft_take(s.evd) > 0)
+	while (se_take(s.evd) > 0)
 		;
 }
 
 static DAT_RETURN evd_take(void)
 {
-	return soft_take(s.evd) == MARK ? DAT_SUCCESS : DAT_ABORT;
+	return se_take(s.evd) == MARK ? DAT_SUCCESS : DAT_ABORT;
 }
 
 static DAT_RETURN evd_disable(void)

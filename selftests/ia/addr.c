@@ -111,7 +111,7 @@ static bool listens_at(struct pair *pair, const char *address)
 	return !strcmp(address, text) && !dat_psp_free(psp);
 }
 
-TEST_F_TIMEOUT(addr, of_the_ia_changes_with_that_of_its_interface, 120)
+TEST_F_TIMEOUT(addr, ia_address_follows_interface, 600)
 {
 	struct pair *pair = &self->pair;
 
@@ -121,7 +121,7 @@ TEST_F_TIMEOUT(addr, of_the_ia_changes_with_that_of_its_interface, 120)
 	EXPECT_TRUE(listens_at(pair, OTHER));
 }
 
-TEST_F_TIMEOUT(addr, stays_when_another_comes, 120)
+TEST_F_TIMEOUT(addr, second_address_keeps_first, 600)
 {
 	struct pair *pair = &self->pair;
 
@@ -132,7 +132,7 @@ TEST_F_TIMEOUT(addr, stays_when_another_comes, 120)
 	EXPECT_TRUE(listens_at(pair, self->first));
 }
 
-TEST_F_TIMEOUT(addr, pointer_to_the_old_one_stays_valid, 120)
+TEST_F_TIMEOUT(addr, old_address_pointer_valid, 600)
 {
 	struct pair *pair = &self->pair;
 	char text[INET6_ADDRSTRLEN];
@@ -163,7 +163,7 @@ static int many(const char *what)
 }
 
 /* On another interface, which comes first */
-TEST_F_TIMEOUT(addr, is_found_behind_a_hundred_others, 120)
+TEST_F_TIMEOUT(addr, address_found_among_many, 600)
 {
 	struct pair *pair = &self->pair;
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;

@@ -523,7 +523,7 @@ static void expect_bad(struct __test_metadata *_metadata, struct objects *o,
 		TH_LOG("%s(%p) returns %s", call->name, h, dat_str(ret));
 }
 
-TEST_F(handles, that_are_null_are_invalid)
+TEST_F(handles, null_handles_invalid)
 {
 	unsigned int i;
 
@@ -533,7 +533,7 @@ TEST_F(handles, that_are_null_are_invalid)
 				   DAT_HANDLE_NULL);
 }
 
-TEST_F(handles, that_are_small_numbers_are_invalid)
+TEST_F(handles, small_number_handles_invalid)
 {
 	uintptr_t n;
 	unsigned int i;
@@ -545,7 +545,7 @@ TEST_F(handles, that_are_small_numbers_are_invalid)
 				   (DAT_HANDLE)n);
 }
 
-TEST_F(handles, that_nobody_was_given_are_invalid)
+TEST_F(handles, forged_handles_invalid)
 {
 	static const uintptr_t numbers[] = {
 		0x5555, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff,
@@ -560,7 +560,7 @@ TEST_F(handles, that_nobody_was_given_are_invalid)
 				   (DAT_HANDLE)numbers[j]);
 }
 
-TEST_F(handles, that_are_pointers_are_invalid)
+TEST_F(handles, pointer_handles_invalid)
 {
 	DAT_HANDLE pointers[] = {
 		&self->live, self->live.region.buf, (DAT_HANDLE)calls,
@@ -575,7 +575,7 @@ TEST_F(handles, that_are_pointers_are_invalid)
 				   pointers[j]);
 }
 
-TEST_F(handles, with_an_added_bit_are_invalid)
+TEST_F(handles, handles_extra_bit_invalid)
 {
 	unsigned int i, bit;
 
@@ -590,7 +590,7 @@ TEST_F(handles, with_an_added_bit_are_invalid)
 	}
 }
 
-TEST_F(handles, of_another_type_are_invalid)
+TEST_F(handles, handles_wrong_type_invalid)
 {
 	unsigned int i;
 	int type;
@@ -650,7 +650,7 @@ static void expect_all_bad(struct __test_metadata *_metadata,
 					   dead->handle[type]);
 }
 
-TEST_F(handles, that_were_freed_are_invalid)
+TEST_F(handles, freed_handles_invalid)
 {
 	struct objects dead;
 
@@ -661,7 +661,7 @@ TEST_F(handles, that_were_freed_are_invalid)
 		  dat_evd_free(dead.pair.async_evd));
 }
 
-TEST_F(handles, of_an_ia_that_was_closed_abruptly_are_invalid)
+TEST_F(handles, closed_ia_handles_invalid)
 {
 	struct objects dead;
 
@@ -672,7 +672,7 @@ TEST_F(handles, of_an_ia_that_was_closed_abruptly_are_invalid)
 		  dat_evd_free(dead.pair.async_evd));
 }
 
-TEST_F(handles, of_another_open_instance_do_not_mix)
+TEST_F(handles, other_instance_handles_invalid)
 {
 	struct objects other, *o = &self->live;
 
@@ -693,7 +693,7 @@ TEST_F(handles, of_another_open_instance_do_not_mix)
 	pair_close(&other.pair);
 }
 
-TEST_F(handles, of_evds_that_are_for_other_events_are_invalid)
+TEST_F(handles, evd_wrong_stream_invalid)
 {
 	struct objects *o = &self->live;
 	struct pair *p = &o->pair;
@@ -710,7 +710,7 @@ TEST_F(handles, of_evds_that_are_for_other_events_are_invalid)
 		  psp_create_evd(o, p->async_evd));
 }
 
-TEST_F(handles, of_things_that_are_not_there_yet_are_invalid)
+TEST_F(handles, unknown_cno_and_async_evd)
 {
 	DAT_EVD_HANDLE evd = DAT_EVD_ASYNC_EXISTS;
 	DAT_IA_HANDLE ia;
@@ -723,7 +723,7 @@ TEST_F(handles, of_things_that_are_not_there_yet_are_invalid)
 		  dat_ia_open((char *)ia_name(), 8, &evd, &ia));
 }
 
-TEST_F(handles, tell_the_type_of_their_object)
+TEST_F(handles, get_handle_type_of_object)
 {
 	DAT_HANDLE_TYPE type = DAT_HANDLE_TYPE_SRQ;
 
@@ -734,7 +734,7 @@ TEST_F(handles, tell_the_type_of_their_object)
 			dat_get_handle_type(self->live.pair.ia, NULL));
 }
 
-TEST_F(handles, carry_a_context_of_the_consumers)
+TEST_F(handles, consumer_context_per_handle)
 {
 	DAT_CONTEXT context;
 	unsigned int i, round;
@@ -762,7 +762,7 @@ TEST_F(handles, carry_a_context_of_the_consumers)
 			dat_get_consumer_context(self->live.pair.ia, NULL));
 }
 
-TEST_F(handles, of_an_ia_can_be_closed_gracefully_or_abruptly_and_not_else)
+TEST_F(handles, ia_close_bad_flags)
 {
 	unsigned int flags;
 
@@ -803,7 +803,7 @@ FIXTURE_TEARDOWN(in_use)
 	pair_close(&self->pair);
 }
 
-TEST_F(in_use, a_pz_by_an_lmr)
+TEST_F(in_use, pz_used_by_lmr)
 {
 	struct region r;
 
@@ -814,7 +814,7 @@ TEST_F(in_use, a_pz_by_an_lmr)
 	EXPECT_DAT(dat_pz_free(self->pz));
 }
 
-TEST_F(in_use, a_pz_by_an_rmr)
+TEST_F(in_use, pz_used_by_rmr)
 {
 	DAT_RMR_HANDLE rmr;
 
@@ -824,7 +824,7 @@ TEST_F(in_use, a_pz_by_an_rmr)
 	EXPECT_DAT(dat_pz_free(self->pz));
 }
 
-TEST_F(in_use, a_pz_and_evds_by_an_ep)
+TEST_F(in_use, pz_evds_used_by_ep)
 {
 	DAT_EP_HANDLE ep;
 
@@ -841,7 +841,7 @@ TEST_F(in_use, a_pz_and_evds_by_an_ep)
 	EXPECT_DAT(dat_evd_free(self->connect));
 }
 
-TEST_F(in_use, an_evd_by_a_psp)
+TEST_F(in_use, evd_used_by_psp)
 {
 	DAT_PSP_HANDLE psp;
 
@@ -852,12 +852,12 @@ TEST_F(in_use, an_evd_by_a_psp)
 	EXPECT_DAT(dat_evd_free(self->cr));
 }
 
-TEST_F(in_use, the_asynchronous_evd_by_its_ia)
+TEST_F(in_use, async_evd_used_by_ia)
 {
 	EXPECT_DAT_TYPE(DAT_INVALID_STATE, dat_evd_free(self->pair.async_evd));
 }
 
-TEST_F(in_use, nothing_by_an_ep_that_could_not_be_made)
+TEST_F(in_use, failed_ep_create_no_reference)
 {
 	DAT_EP_ATTR attr = { .max_request_iov = 1 << 30 };
 	DAT_EP_HANDLE ep;
@@ -876,7 +876,7 @@ TEST_F(in_use, nothing_by_an_ep_that_could_not_be_made)
 }
 
 /* An abrupt close, with everything there is under way. */
-TEST(an_abrupt_close_ends_what_is_connected_posted_and_bound)
+TEST(abrupt_ia_close_under_load)
 {
 	struct objects o;
 	struct pair *p = &o.pair;
@@ -914,7 +914,7 @@ static void expect_words(struct __test_metadata *_metadata, DAT_RETURN value,
 	EXPECT_STREQ(subtype, minor);
 }
 
-TEST(dat_strerror_puts_a_return_value_into_words)
+TEST(dat_strerror_type_and_subtype)
 {
 	DAT_RETURN error = DAT_CLASS_ERROR;
 
@@ -938,7 +938,7 @@ TEST(dat_strerror_puts_a_return_value_into_words)
 		     "DAT_INVALID_HANDLE", "DAT_INVALID_HANDLE_LMR");
 }
 
-TEST(dat_strerror_has_words_for_every_type_and_subtype)
+TEST(dat_strerror_every_code)
 {
 	const char *major, *minor;
 	DAT_RETURN type, subtype;
@@ -950,7 +950,7 @@ TEST(dat_strerror_has_words_for_every_type_and_subtype)
 					&minor));
 }
 
-TEST(dat_strerror_has_no_words_for_anything_else)
+TEST(dat_strerror_bad_args)
 {
 	const char *major, *minor;
 

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -42,7 +44,7 @@ FIXTURE_TEARDOWN(ia)
 	dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-TEST_F(ia, instances_of_one_name_are_apart)
+TEST_F(ia, open_twice_separate_instances)
 {
 	DAT_EVD_HANDLE evd, seen;
 	DAT_IA_HANDLE other;
@@ -63,7 +65,7 @@ TEST_F(ia, instances_of_one_name_are_apart)
 			dat_evd_dequeue(self->async_evd, &event));
 }
 
-TEST_F(ia, name_behind_ro_aware_is_opened)
+TEST_F(ia, open_ro_aware_name)
 {
 	char name[DAT_NAME_MAX_LENGTH];
 	DAT_EVD_HANDLE evd;
@@ -79,7 +81,7 @@ TEST_F(ia, name_behind_ro_aware_is_opened)
 		       open_name("RO_AWARE_", &evd, &ia));
 }
 
-TEST_F(ia, asynchronous_events_may_be_somebody_elses)
+TEST_F(ia, open_async_evd_exists)
 {
 	DAT_EVD_HANDLE evd = DAT_EVD_ASYNC_EXISTS, seen = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE other;
@@ -108,7 +110,7 @@ TEST_F(ia, asynchronous_events_may_be_somebody_elses)
 	EXPECT_EQ(DAT_EVD_OUT_OF_SCOPE, evd);
 }
 
-TEST_F(ia, asynchronous_evd_has_the_length_asked_for)
+TEST_F(ia, open_async_evd_qlen)
 {
 	static const DAT_COUNT qlens[] = { 1, 5, 64, 1000 };
 	DAT_EVD_HANDLE evd;
@@ -127,7 +129,7 @@ TEST_F(ia, asynchronous_evd_has_the_length_asked_for)
 	}
 }
 
-TEST_F(ia, what_cannot_be_opened_is_said)
+TEST_F(ia, open_bad_args)
 {
 	char long_name[2 * DAT_NAME_MAX_LENGTH];
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
@@ -174,7 +176,7 @@ static ssize_t file_io(const char *path, int flags, char *buf, size_t len)
 	return done;
 }
 
-TEST_F(ia, module_of_a_name_that_nobody_has_is_asked_for)
+TEST_F(ia, open_unknown_name_requests_module)
 {
 	char script[] = "#!/bin/sh\necho \"$@\" >" ASKED "\nexit 1\n";
 	char saved[256] = "", asked[256] = "";
@@ -198,7 +200,7 @@ TEST_F(ia, module_of_a_name_that_nobody_has_is_asked_for)
 }
 
 /* A name that a user has thought of is no reason to load a module. */
-TEST_F(ia, module_of_a_name_is_not_asked_for_by_a_user)
+TEST_F(ia, unprivileged_open_no_module_request)
 {
 	char script[] = "#!/bin/sh\necho \"$@\" >" ASKED "\nexit 1\n";
 	char saved[256] = "";
@@ -313,7 +315,7 @@ static bool same_field(const struct field *f, const void *a, const void *b)
 		       f->size);
 }
 
-TEST_F(ia, each_attribute_can_be_asked_for_alone)
+TEST_F(ia, query_each_attribute_alone)
 {
 	DAT_UINT64 seen = 0;
 	unsigned int i;
@@ -345,7 +347,7 @@ TEST_F(ia, each_attribute_can_be_asked_for_alone)
 	EXPECT_EQ(DAT_PROVIDER_FIELD_ALL, seen);
 }
 
-TEST_F(ia, query_refuses_unknown_bits_and_nowhere_to_put_them)
+TEST_F(ia, query_bad_args)
 {
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 		       dat_ia_query(self->ia, NULL, DAT_IA_FIELD_ALL + 1,
@@ -365,7 +367,7 @@ TEST_F(ia, query_refuses_unknown_bits_and_nowhere_to_put_them)
 				    DAT_PROVIDER_FIELD_ALL, NULL));
 }
 
-TEST_F(ia, attributes_are_the_same_for_every_instance)
+TEST_F(ia, query_same_for_every_instance)
 {
 	DAT_IA_ADDRESS_PTR first = self->attr.ia_address_ptr, second;
 	DAT_EVD_HANDLE evd;
@@ -378,6 +380,9 @@ TEST_F(ia, attributes_are_the_same_for_every_instance)
 	second = attr.ia_address_ptr;
 	EXPECT_EQ(0, memcmp(first, second, sizeof(struct sockaddr_in)));
 	attr.ia_address_ptr = first;
+	ASSERT_EQ(1, attr.num_transport_attr);
+	EXPECT_STREQ(self->attr.transport_attr[0].value, attr.transport_attr[0].value);
+	attr.transport_attr = self->attr.transport_attr;
 	for (i = 0; i < sizeof(ia_fields) / sizeof(ia_fields[0]); i++)
 		EXPECT_TRUE(same_field(&ia_fields[i], &attr, &self->attr))
 			TH_LOG("attribute %#llx", (long long)ia_fields[i].bit);
@@ -401,7 +406,7 @@ static bool host_has_address(const struct sockaddr *address)
 	return found;
 }
 
-TEST_F(ia, attributes_tell_name_vendor_and_address)
+TEST_F(ia, query_ia_attr_values)
 {
 	EXPECT_STREQ(ia_name(), self->attr.adapter_name);
 	/* The identifiers of the software devices' vendors. */
@@ -411,14 +416,17 @@ TEST_F(ia, attributes_tell_name_vendor_and_address)
 		EXPECT_STREQ("0xffffff", self->attr.vendor_name);
 	}
 	EXPECT_TRUE(host_has_address(self->attr.ia_address_ptr));
+	EXPECT_EQ(DAT_TRUE, self->attr.max_rdma_read_per_ep_in_guaranteed);
+	EXPECT_EQ(DAT_TRUE, self->attr.max_rdma_read_per_ep_out_guaranteed);
+	ASSERT_EQ(1, self->attr.num_transport_attr);
+	EXPECT_STREQ("DAT_IB_TRANSPORT_MTU", self->attr.transport_attr[0].name);
+	EXPECT_LE(256, atoi(self->attr.transport_attr[0].value));
 	/* There are none, and no array of them. */
-	EXPECT_EQ(0, self->attr.num_transport_attr);
-	EXPECT_EQ(NULL, self->attr.transport_attr);
 	EXPECT_EQ(0, self->attr.num_vendor_attr);
 	EXPECT_EQ(NULL, self->attr.vendor_attr);
 }
 
-TEST_F(ia, provider_tells_what_it_is)
+TEST_F(ia, query_provider_attr_values)
 {
 	const DAT_PROVIDER_ATTR *p = &self->provider;
 	int i, j;
@@ -440,11 +448,58 @@ TEST_F(ia, provider_tells_what_it_is)
 		for (j = 0; j < 6; j++)
 			EXPECT_EQ(DAT_TRUE,
 				  p->evd_stream_merging_supported[i][j]);
-	EXPECT_EQ(0, p->num_provider_specific_attr);
-	EXPECT_EQ(NULL, p->provider_specific_attr);
 }
 
-TEST_F(ia, is_closed_abruptly_by_default)
+static const char *named(const DAT_PROVIDER_ATTR *p, const char *name)
+{
+	DAT_COUNT i;
+
+	for (i = 0; i < p->num_provider_specific_attr; i++)
+		if (!strcmp(p->provider_specific_attr[i].name, name))
+			return p->provider_specific_attr[i].value;
+	return "none";
+}
+
+/* A line that sysfs has about the IA's device, without its newline */
+static char *sysfs_value(const char *file)
+{
+	static char value[64];
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/%s", ia_name(),
+		 file);
+	f = fopen(path, "re");
+	if (!f || !fgets(value, sizeof(value), f))
+		value[0] = '\0';
+	if (f)
+		fclose(f);
+	value[strcspn(value, "\n")] = '\0';
+	return value;
+}
+
+/* As the providers of OpenFabrics name them: programs read the MTU, for example. */
+TEST_F(ia, query_named_attrs)
+{
+	const DAT_PROVIDER_ATTR *p = &self->provider;
+	int mtu = atoi(named(p, "DAT_IB_TRANSPORT_MTU"));
+
+	EXPECT_STREQ("kdapl", named(p, "DAT_IB_PROVIDER_NAME"));
+	EXPECT_STREQ(ia_name(), named(p, "DAT_IB_DEVICE_NAME"));
+	EXPECT_STREQ("DIRECT", named(p, "DAT_IB_CONNECTIVITY_MODE"));
+	EXPECT_STREQ("TRUE", named(p, "DAT_IB_RDMA_READ"));
+	EXPECT_STREQ(sysfs_value("node_guid"), named(p, "DAT_IB_NODE_GUID"));
+	EXPECT_STREQ(sysfs_value("ports/1/gids/0"), named(p, "DAT_IB_GID"));
+	EXPECT_TRUE(mtu >= 256 && mtu <= 4096 && !(mtu & (mtu - 1)));
+	EXPECT_STREQ("ACTIVE", named(p, "DAT_IB_PORT_STATUS"));
+	EXPECT_STREQ("1", named(p, "DAT_IB_PORT_NUMBER"));
+	EXPECT_STREQ(link_is_iwarp() ? "none" : "TRUE",
+		     named(p, "DAT_EXTENSION_INTERFACE"));
+	EXPECT_STREQ(link_is_iwarp() ? "none" : "TRUE",
+		     named(p, "DAT_IB_IMMED_DATA"));
+}
+
+TEST_F(ia, close_default_is_abrupt)
 {
 	DAT_HANDLE_TYPE type;
 	DAT_PZ_HANDLE pz;
@@ -480,7 +535,7 @@ FIXTURE_TEARDOWN(ia_pair)
 	pair_close(&self->pair);
 }
 
-TEST_F(ia_pair, iov_is_the_consumers_when_the_post_has_returned)
+TEST_F(ia_pair, iov_reusable_after_post)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 	DAT_LMR_TRIPLET iov[2];
@@ -503,7 +558,7 @@ TEST_F(ia_pair, iov_is_the_consumers_when_the_post_has_returned)
 	EXPECT_EQ(0, memcmp(self->b.buf + 100, "defgh", 5));
 }
 
-TEST_F(ia_pair, max_private_data_size_is_true)
+TEST_F(ia_pair, max_private_data_size_exact)
 {
 	DAT_COUNT max = self->provider.max_private_data_size;
 	unsigned char data[4096] = {};

@@ -143,7 +143,7 @@ FIXTURE_TEARDOWN(removal)
 		link_add();
 }
 
-TEST_F(removal, every_opcode_and_flag_is_refused_afterwards)
+TEST_F(removal, post_all_opcodes_after_removal)
 {
 	const DAT_EP_HANDLE eps[] = {
 		self->v.pair.a.ep, self->v.pair.b.ep, self->v.unconfigured,
@@ -183,7 +183,7 @@ static void *hammer(void *arg)
 	return NULL;
 }
 
-TEST_F(removal, every_opcode_and_flag_while_it_happens)
+TEST_F(removal, post_all_opcodes_during_removal)
 {
 	unsigned int i, round;
 

@@ -8,7 +8,7 @@
 
 #include "link.h"
 #include "pair.h"
-#include "soft.h"
+#include "software_event.h"
 
 #define WINDOW	6000
 
@@ -54,7 +54,7 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-TEST_F(unplug, under_load_ends_every_connection_and_says_so)
+TEST_F(unplug, under_load_breaks_connections)
 {
 	DAT_EVD_HANDLE evd;
 	DAT_PZ_HANDLE pz;
@@ -327,7 +327,7 @@ static const struct {
 	{ "srq_post_recv", call_srq_post_recv },
 };
 
-TEST_F(unplug, what_needs_the_device_says_that_it_has_gone)
+TEST_F(unplug, calls_after_removal_internal_error)
 {
 	DAT_SRQ_ATTR attr = { 4, 1, 0 };
 	DAT_EVD_PARAM param;
@@ -340,8 +340,8 @@ TEST_F(unplug, what_needs_the_device_says_that_it_has_gone)
 	ASSERT_DAT(dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_ALL, &ia_attr,
 				0, NULL));
 	left.address = ia_attr.ia_address_ptr;
-	ASSERT_DAT(soft_create(self->pair.ia, 8, DAT_HANDLE_NULL, &left.evd));
-	ASSERT_DAT(soft_post(left.evd, 1));
+	ASSERT_DAT(se_create(self->pair.ia, 8, DAT_HANDLE_NULL, &left.evd));
+	ASSERT_DAT(se_post(left.evd, 1));
 	ASSERT_DAT(dat_srq_create(self->pair.ia, self->pair.a.pz, &attr,
 				  &left.srq));
 	ASSERT_EQ(0, link_delete());
@@ -354,11 +354,11 @@ TEST_F(unplug, what_needs_the_device_says_that_it_has_gone)
 	/* An EVD does not need it for what it holds. */
 	EXPECT_DAT(dat_evd_query(left.evd, DAT_EVD_FIELD_ALL, &param));
 	EXPECT_EQ(8, param.evd_qlen);
-	EXPECT_EQ(1, soft_take(left.evd));
+	EXPECT_EQ(1, se_take(left.evd));
 	EXPECT_DAT(dat_srq_free(left.srq));
 }
 
-TEST_F(unplug, every_open_instance_is_told_on_its_own_evd)
+TEST_F(unplug, catastrophic_event_per_ia)
 {
 	DAT_EVD_HANDLE evd[2] = { self->pair.async_evd, DAT_HANDLE_NULL };
 	DAT_IA_HANDLE ia[2] = { self->pair.ia };
@@ -378,7 +378,7 @@ TEST_F(unplug, every_open_instance_is_told_on_its_own_evd)
 	EXPECT_DAT(dat_ia_close(ia[1], DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-TEST_F(unplug, an_instance_without_an_evd_leaves_it_to_the_others)
+TEST_F(unplug, ia_without_async_evd)
 {
 	DAT_EVD_HANDLE none = DAT_EVD_ASYNC_EXISTS;
 	DAT_IA_HANDLE ia;
@@ -395,7 +395,7 @@ TEST_F(unplug, an_instance_without_an_evd_leaves_it_to_the_others)
 	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-TEST_F(unplug, a_new_device_works_without_reloading)
+TEST_F(unplug, new_device_without_reload)
 {
 	struct region fresh;
 

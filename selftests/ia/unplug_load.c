@@ -124,7 +124,7 @@ FIXTURE_TEARDOWN(unplugged)
 	pair_close(&self->pair);
 }
 
-TEST_F_TIMEOUT(unplugged, under_load_again_and_again_without_reloading, LIMIT)
+TEST_F_TIMEOUT(unplugged, unplug_under_load_repeatedly, LIMIT)
 {
 	struct pair *p = &self->pair;
 	unsigned int seeded = random_seed();

@@ -107,6 +107,19 @@ long long charged_bytes(pid_t pid)
 	return sum;
 }
 
+/* The charge of this process once it no longer changes: memory is freed after a grace period. */
+long long settled_charge(void)
+{
+	long long before, now = charged_bytes(getpid());
+
+	do {
+		before = now;
+		usleep(100000);
+		now = charged_bytes(getpid());
+	} while (now != before);
+	return now;
+}
+
 /**
  * stock_take - count pinned pages, references to kdapl and RDMA resources
  * @text: out, one line to compare

@@ -13,6 +13,7 @@ long long number_in(const char *path, const char *name);
 long long pinned_pages(void);
 long long charged_pages(void);
 long long charged_bytes(pid_t pid);
+long long settled_charge(void);
 void stock_take(char *text, size_t size);
 bool stock_returns_to(const char *before);
 

@@ -4,9 +4,10 @@
  *
  * A session is a table of steps. Each step is made to fail at the first
  * allocation or copy of the kernel's, at the second, and so on, until it runs
- * through. An error must be one that the call's page allows, and must leave
- * things as they were: the same step, tried again, works. What is in front of a
- * fault that did no harm is undone, and the step goes on behind it.
+ * through; with KDAPL_LONG also at two points of one run. An error must be
+ * one that the call's page allows, and must leave things as they were: the same
+ * step, tried again, works. If the step succeeds in spite of a fault, it is undone
+ * before the next point is tried.
  */
 #ifndef SELFTESTS_FAULTS_H
 #define SELFTESTS_FAULTS_H
@@ -52,6 +53,8 @@ enum {
  * @spared: drivers that do not survive faults in it
  * @loops: allocates the same thing many times
  * @few: is no ioctl, whose structure is copied in and out
+ * @lone: no pairs of faults: the second loses the message to the peer that reports the first,
+ *	so the peer waits until its own time is over
  * @begins: whatever a step behind it leaves is undone by beginning here again
  */
 struct step {
@@ -66,6 +69,7 @@ struct step {
 	unsigned int spared;
 	bool loops;
 	bool few;
+	bool lone;
 	bool begins;
 };
 
@@ -134,6 +138,9 @@ const char *faults_on(void);
 void faults_off(void);
 bool is_quick(void);
 bool do_table(const struct step *table, size_t num, unsigned int least);
+
+bool verbs_can_fail(void);
+unsigned int do_anywhere(DAT_RETURN (*session)(void), void (*clean)(void), unsigned int step);
 
 /* In seconds: sanitizers on an emulated machine are slow. */
 #define FAIL_NTH_TIMEOUT	900

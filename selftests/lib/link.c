@@ -48,6 +48,32 @@ bool link_ends_reads(void)
 }
 
 /**
+ * link_carries_data - do small requests carry their data?
+ *
+ * They do on rxe, unless it is the model of a driver that has no inline data.
+ */
+bool link_carries_data(void)
+{
+	static const char * const able[] = { "(null)", "mlx5", "cxgb4", "bnxt_re", "erdma" };
+	char model[32] = "(null)";
+	unsigned int i;
+	FILE *f;
+
+	if (link_is_iwarp())
+		return false;
+	f = fopen("/sys/module/kdapl/parameters/model", "r");
+	if (f) {
+		if (fscanf(f, "%31s", model) != 1)
+			model[0] = '\0';
+		fclose(f);
+	}
+	for (i = 0; i < ARRAY_LEN(able); i++)
+		if (!strcmp(model, able[i]))
+			return true;
+	return false;
+}
+
+/**
  * link_is_there - does the device exist?
  */
 bool link_is_there(void)

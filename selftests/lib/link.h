@@ -10,6 +10,7 @@
 bool link_is_iwarp(void);
 bool link_checks_reads(void);
 bool link_ends_reads(void);
+bool link_carries_data(void);
 bool link_is_there(void);
 int link_add(void);
 int link_delete(void);

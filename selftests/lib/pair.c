@@ -383,12 +383,32 @@ DAT_RETURN wait_broken(DAT_EVD_HANDLE evd)
 }
 
 /**
+ * wait_any_end - wait for the event of the end of a connection, whichever it is
+ * @evd: an EVD of connection events
+ *
+ * For the side that refused an access: rxe sends the refusal, and moves its QP to the
+ * error state after that. When the peer has disconnected before, this side cannot tell
+ * the two ends apart.
+ */
+DAT_RETURN wait_any_end(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+	DAT_RETURN ret = wait_event(evd, &event);
+
+	if (ret || event.event_number == DAT_CONNECTION_EVENT_BROKEN ||
+	    event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED)
+		return ret;
+	fprintf(stderr, "# event %#x instead of an end\n", event.event_number);
+	return DAT_INTERNAL_ERROR;
+}
+
+/**
  * wait_refusal - wait until both sides know that an access was refused
- * @pair: the sides
+ * @pair: the sides; b has refused
  */
 DAT_RETURN wait_refusal(struct pair *pair)
 {
-	return wait_broken(pair->a.conn_evd) ?: wait_broken(pair->b.conn_evd);
+	return wait_broken(pair->a.conn_evd) ?: wait_any_end(pair->b.conn_evd);
 }
 
 /**

@@ -17,8 +17,7 @@
 #define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
 
 /* What is other in DAT 2.0: see dat2/include/dat/udat.h. */
-#ifndef LOCAL_READ_IS_IMPLIED
-#define LOCAL_READ_IS_IMPLIED	0
+#ifndef HANDLES_ARE_POINTERS
 #define HANDLES_ARE_POINTERS	0
 #define TOLD_IA(ia)		(ia)
 #endif
@@ -104,6 +103,7 @@ DAT_RETURN wait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event);
 DAT_RETURN wait_for(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number,
 		    DAT_EVENT *event);
 DAT_RETURN wait_broken(DAT_EVD_HANDLE evd);
+DAT_RETURN wait_any_end(DAT_EVD_HANDLE evd);
 DAT_RETURN wait_refusal(struct pair *pair);
 DAT_RETURN wait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
 DAT_RETURN wait_both(struct pair *pair, DAT_EVENT_NUMBER number);

@@ -118,7 +118,7 @@ FIXTURE_TEARDOWN(lmr_create)
 	EXPECT_EQ(self->pinned, pinned_pages());
 }
 
-TEST(privileges_have_the_values_that_the_page_prints)
+TEST(privilege_flag_values)
 {
 	EXPECT_EQ(0x00, DAT_MEM_PRIV_NONE_FLAG);
 	EXPECT_EQ(0x01, DAT_MEM_PRIV_LOCAL_READ_FLAG);
@@ -128,7 +128,7 @@ TEST(privileges_have_the_values_that_the_page_prints)
 	EXPECT_EQ(0x33, DAT_MEM_PRIV_ALL_FLAG);
 }
 
-TEST_F(lmr_create, registered_size_and_address_are_those_of_the_range)
+TEST_F(lmr_create, registered_size_and_address)
 {
 	static const size_t offsets[] = { 0, 1, 7, 2048, 4095 };
 	static const size_t lengths[] = { 1, 2, 4095, 4096, 4097, 12345 };
@@ -151,7 +151,7 @@ TEST_F(lmr_create, registered_size_and_address_are_those_of_the_range)
 	}
 }
 
-TEST_F(lmr_create, each_page_of_the_range_is_pinned_and_charged_once)
+TEST_F(lmr_create, create_pins_and_charges_pages)
 {
 	struct region r, again;
 
@@ -165,7 +165,7 @@ TEST_F(lmr_create, each_page_of_the_range_is_pinned_and_charged_once)
 	EXPECT_EQ(self->pinned + 5, pinned_pages());
 }
 
-TEST_F(lmr_create, rmr_context_is_null_unless_a_remote_privilege_is_given)
+TEST_F(lmr_create, rmr_context_needs_remote_privilege)
 {
 	unsigned int i;
 
@@ -182,7 +182,7 @@ TEST_F(lmr_create, rmr_context_is_null_unless_a_remote_privilege_is_given)
 	}
 }
 
-TEST_F(lmr_create, a_privilege_that_is_none_is_an_invalid_parameter)
+TEST_F(lmr_create, create_bad_privileges)
 {
 	unsigned int bit;
 
@@ -199,14 +199,14 @@ TEST_F(lmr_create, a_privilege_that_is_none_is_an_invalid_parameter)
 	}
 }
 
-TEST_F(lmr_create, a_length_of_zero_is_an_invalid_parameter)
+TEST_F(lmr_create, create_zero_length)
 {
 	EXPECT_EQ(DAT_INVALID_PARAMETER,
 		  create_type(&self->pair, self->buf, 0, ALL));
 	EXPECT_EQ(DAT_INVALID_PARAMETER, create_type(&self->pair, NULL, 0, 0));
 }
 
-TEST_F(lmr_create, a_range_that_wraps_around_is_an_invalid_parameter)
+TEST_F(lmr_create, create_range_wraps)
 {
 	DAT_VLEN to_the_end = -(uintptr_t)self->buf;
 
@@ -222,7 +222,7 @@ TEST_F(lmr_create, a_range_that_wraps_around_is_an_invalid_parameter)
 	EXPECT_EQ(self->pinned, pinned_pages());
 }
 
-TEST_F(lmr_create, a_range_without_memory_is_an_invalid_parameter)
+TEST_F(lmr_create, create_unmapped_range)
 {
 	unsigned int i, hole;
 
@@ -242,7 +242,7 @@ TEST_F(lmr_create, a_range_without_memory_is_an_invalid_parameter)
 		  create_type(&self->pair, NULL, PAGE, LOCAL_READ));
 }
 
-TEST_F(lmr_create, memory_of_the_kernel_is_not_memory_of_the_consumer)
+TEST_F(lmr_create, create_kernel_address)
 {
 	/* Direct map, vmalloc area, text, the vsyscall page, the last page. */
 	static const uintptr_t addresses[] = {
@@ -260,7 +260,7 @@ TEST_F(lmr_create, memory_of_the_kernel_is_not_memory_of_the_consumer)
 					      privileges_nr(j)));
 }
 
-TEST_F(lmr_create, memory_that_cannot_be_accessed_is_an_invalid_parameter)
+TEST_F(lmr_create, create_prot_none)
 {
 	void *buf = map(PAGE, PROT_NONE);
 	unsigned int i;
@@ -271,7 +271,7 @@ TEST_F(lmr_create, memory_that_cannot_be_accessed_is_an_invalid_parameter)
 				      privileges_nr(i)));
 }
 
-TEST_F(lmr_create, write_privileges_for_read_only_memory_are_refused)
+TEST_F(lmr_create, create_write_on_prot_read)
 {
 	unsigned int i;
 
@@ -294,7 +294,7 @@ TEST_F(lmr_create, write_privileges_for_read_only_memory_are_refused)
 	EXPECT_EQ(self->pinned, pinned_pages());
 }
 
-TEST_F(lmr_create, numbers_that_are_no_memory_types_are_invalid)
+TEST_F(lmr_create, create_bad_mem_type)
 {
 	/* The last five mean something in the kernel's API. */
 	static const unsigned int wrong[] = {
@@ -312,7 +312,7 @@ TEST_F(lmr_create, numbers_that_are_no_memory_types_are_invalid)
 					       &context, NULL, NULL, NULL));
 }
 
-TEST_F(lmr_create, strongly_ordered_virtual_memory_is_virtual_memory)
+TEST_F(lmr_create, create_so_virtual)
 {
 	DAT_REGION_DESCRIPTION desc = { .for_va = self->buf };
 	DAT_LMR_CONTEXT context;
@@ -327,7 +327,7 @@ TEST_F(lmr_create, strongly_ordered_virtual_memory_is_virtual_memory)
 	EXPECT_EQ(PAGE, param.length);
 }
 
-TEST_F(lmr_create, an_ia_handle_that_is_none_is_an_invalid_handle)
+TEST_F(lmr_create, create_bad_ia)
 {
 	DAT_IA_HANDLE closed, bad[5];
 	DAT_VADDR address;
@@ -351,7 +351,7 @@ TEST_F(lmr_create, an_ia_handle_that_is_none_is_an_invalid_handle)
 	EXPECT_EQ(self->pinned, pinned_pages());
 }
 
-TEST_F(lmr_create, a_pz_handle_that_is_none_is_an_invalid_handle)
+TEST_F(lmr_create, create_bad_pz)
 {
 	DAT_PZ_HANDLE freed, bad[5];
 	DAT_VADDR address;
@@ -373,7 +373,7 @@ TEST_F(lmr_create, a_pz_handle_that_is_none_is_an_invalid_handle)
 	EXPECT_EQ(self->pinned, pinned_pages());
 }
 
-TEST_F(lmr_create, the_pz_of_another_open_instance_is_an_invalid_handle)
+TEST_F(lmr_create, create_pz_of_other_ia)
 {
 	DAT_VADDR address;
 	DAT_VLEN size;
@@ -388,7 +388,7 @@ TEST_F(lmr_create, the_pz_of_another_open_instance_is_an_invalid_handle)
 	pair_close(&other);
 }
 
-TEST_F(lmr_create, handles_and_contexts_of_lmrs_over_the_same_memory_differ)
+TEST_F(lmr_create, handles_and_contexts_unique)
 {
 	struct region r[64];
 	unsigned int i, j;
@@ -403,7 +403,7 @@ TEST_F(lmr_create, handles_and_contexts_of_lmrs_over_the_same_memory_differ)
 	}
 }
 
-TEST_F(lmr_create, dat_lmr_query_returns_what_it_returned)
+TEST_F(lmr_create, query_matches_create)
 {
 	unsigned int i;
 
@@ -433,7 +433,7 @@ TEST_F(lmr_create, dat_lmr_query_returns_what_it_returned)
 	}
 }
 
-TEST_F(lmr_create, dat_lmr_query_wants_known_fields_and_somewhere_to_put_them)
+TEST_F(lmr_create, query_bad_mask_or_null)
 {
 	DAT_LMR_PARAM param;
 	struct region r;
@@ -446,7 +446,7 @@ TEST_F(lmr_create, dat_lmr_query_wants_known_fields_and_somewhere_to_put_them)
 	EXPECT_DAT(dat_lmr_query(r.lmr, DAT_LMR_FIELD_LENGTH, &param));
 }
 
-TEST_F(lmr_create, only_handle_and_lmr_context_must_have_somewhere_to_go)
+TEST_F(lmr_create, create_null_output_pointers)
 {
 	DAT_REGION_DESCRIPTION desc = { .for_va = self->buf };
 	DAT_LMR_CONTEXT context;
@@ -466,7 +466,7 @@ TEST_F(lmr_create, only_handle_and_lmr_context_must_have_somewhere_to_go)
 				  NULL, NULL, NULL));
 }
 
-TEST_F(lmr_create, memory_beyond_the_limit_is_a_want_of_resources)
+TEST_F(lmr_create, create_over_memlock_limit)
 {
 	struct rlimit limit = { 8 * PAGE, 8 * PAGE };
 	struct region r[2];
@@ -498,7 +498,7 @@ TEST_F(lmr_create, memory_beyond_the_limit_is_a_want_of_resources)
 	ASSERT_EQ(0, seteuid(0));
 }
 
-TEST_F(lmr_create, who_may_lock_memory_has_no_limit)
+TEST_F(lmr_create, cap_ipc_lock_no_limit)
 {
 	struct rlimit limit = { PAGE, PAGE };
 
@@ -523,7 +523,7 @@ static void *create_many(void *arg)
 	return NULL;
 }
 
-TEST_F(lmr_create, threads_may_call_it_at_once)
+TEST_F(lmr_create, concurrent_create)
 {
 	static struct many m[4];
 	pthread_t threads[4];
@@ -596,7 +596,7 @@ static bool arrives(struct pair *pair, struct region *from, struct region *to)
 	       is_all(to->buf + from->len, to->len - from->len, 0xee);
 }
 
-TEST_F(lmr_use, lmr_context_can_be_used_for_local_buffers_of_dtos)
+TEST_F(lmr_use, lmr_context_in_dtos)
 {
 	struct pair *p = &self->pair;
 
@@ -614,7 +614,7 @@ TEST_F(lmr_use, lmr_context_can_be_used_for_local_buffers_of_dtos)
 	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, 65536));
 }
 
-TEST_F(lmr_use, lmr_context_can_be_used_for_binding_rmrs)
+TEST_F(lmr_use, lmr_context_in_rmr_bind)
 {
 	struct pair *p = &self->pair;
 	unsigned char *buf = map(4 * PAGE, PROT_READ | PROT_WRITE);
@@ -638,7 +638,7 @@ TEST_F(lmr_use, lmr_context_can_be_used_for_binding_rmrs)
 	EXPECT_EQ(0, buf[2]);
 }
 
-TEST_F(lmr_use, an_odd_range_is_registered_to_the_byte)
+TEST_F(lmr_use, unaligned_range_byte_exact)
 {
 	static const size_t offsets[] = { 0, 1, 4095, 4096 + 13 };
 	static const size_t lengths[] = { 1, 3, 4096, 4097, 8191 };
@@ -673,7 +673,7 @@ static DAT_RETURN reconnect(struct pair *pair)
 	return wait_refusal(pair) ?: pair_reconnect(pair);
 }
 
-TEST_F(lmr_use, a_peer_cannot_reach_a_byte_before_or_behind_the_range)
+TEST_F(lmr_use, remote_write_outside_range)
 {
 	struct pair *p = &self->pair;
 	struct region r;
@@ -692,40 +692,32 @@ TEST_F(lmr_use, a_peer_cannot_reach_a_byte_before_or_behind_the_range)
 	EXPECT_TRUE(is_all(self->b.buf, 3 * PAGE, 0x11));
 }
 
-TEST_F(lmr_use, local_privileges_are_enforced)
+TEST_F(lmr_use, local_privileges_enforced)
 {
 	struct pair *p = &self->pair;
 	unsigned int i;
 
 	for (i = 0; i < 16; i++) {
 		DAT_MEM_PRIV_FLAGS privileges = privileges_nr(i);
-		DAT_UINT32 read, write;
 		struct region r;
+		DAT_UINT32 write;
 
-		read = privileges & LOCAL_READ ?
-			DAT_SUCCESS : DAT_PRIVILEGES_VIOLATION;
 		write = privileges & LOCAL_WRITE ?
 			DAT_SUCCESS : DAT_PRIVILEGES_VIOLATION;
 		ASSERT_DAT(create_in(p->ia, &p->a, self->a.buf, PAGE,
 				     privileges, &r));
 		ASSERT_DAT(post_recv(p->b.ep, &self->b, 0, 64, i));
 
-		EXPECT_EQ(read, DAT_GET_TYPE(post_send(p->a.ep, &r, 0, 64, 1)));
-		/* The receive of b waits for one or the other. */
-		if (read)
-			EXPECT_DAT(post_send(p->a.ep, &self->a, 0, 64, 1));
+		EXPECT_DAT(post_send(p->a.ep, &r, 0, 64, 1));
 		EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(p->a.dto_evd, 1));
 		EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(p->b.dto_evd, i));
 
 		EXPECT_EQ(write,
 			  DAT_GET_TYPE(post_recv(p->a.ep, &r, 0, 64, 2)));
 
-		EXPECT_EQ(read,
-			  DAT_GET_TYPE(post_write(p->a.ep, &r, 0, 64,
-						  self->b.rmr_context,
-						  self->b.buf, 3)));
-		if (!read)
-			EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(p->a.dto_evd, 3));
+		EXPECT_DAT(post_write(p->a.ep, &r, 0, 64, self->b.rmr_context,
+				      self->b.buf, 3));
+		EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(p->a.dto_evd, 3));
 
 		EXPECT_EQ(write,
 			  DAT_GET_TYPE(post_read(p->a.ep, &r, 0, 64,
@@ -737,7 +729,7 @@ TEST_F(lmr_use, local_privileges_are_enforced)
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(p->a.ep));
 }
 
-TEST_F(lmr_use, a_pz_restricts_local_accesses_by_dtos)
+TEST_F(lmr_use, post_lmr_of_other_pz)
 {
 	struct pair *p = &self->pair;
 
@@ -757,7 +749,7 @@ TEST_F(lmr_use, a_pz_restricts_local_accesses_by_dtos)
 						self->b.buf, 64));
 }
 
-TEST_F(lmr_use, a_pz_restricts_remote_accesses)
+TEST_F(lmr_use, remote_write_other_pz)
 {
 	struct pair *p = &self->pair;
 	DAT_VADDR address;
@@ -774,7 +766,7 @@ TEST_F(lmr_use, a_pz_restricts_remote_accesses)
 	EXPECT_TRUE(is_all(self->b.buf, 64, 0));
 }
 
-TEST_F(lmr_use, an_lmr_context_is_none_to_another_open_instance)
+TEST_F(lmr_use, post_lmr_of_other_ia)
 {
 	struct pair other;
 
@@ -786,7 +778,7 @@ TEST_F(lmr_use, an_lmr_context_is_none_to_another_open_instance)
 	pair_close(&other);
 }
 
-TEST_F(lmr_use, lmrs_over_the_same_memory_have_their_own_pz_and_privileges)
+TEST_F(lmr_use, overlapping_lmrs_own_privileges)
 {
 	struct pair *p = &self->pair;
 	struct region read_only, rest;
@@ -810,7 +802,7 @@ TEST_F(lmr_use, lmrs_over_the_same_memory_have_their_own_pz_and_privileges)
 			       read_only.buf, 64));
 }
 
-TEST_F(lmr_use, read_only_memory_can_be_registered_for_reading)
+TEST_F(lmr_use, prot_read_memory_for_reading)
 {
 	struct pair *p = &self->pair;
 	unsigned char *buf = map(4 * PAGE, PROT_READ | PROT_WRITE);
@@ -835,7 +827,7 @@ static int memory_file(size_t len)
 	return fd < 0 || ftruncate(fd, len) ? -1 : fd;
 }
 
-TEST_F(lmr_use, a_read_only_view_of_a_file_can_be_registered_for_reading)
+TEST_F(lmr_use, read_only_file_mapping)
 {
 	struct pair *p = &self->pair;
 	int fd = memory_file(2 * PAGE);
@@ -861,7 +853,7 @@ TEST_F(lmr_use, a_read_only_view_of_a_file_can_be_registered_for_reading)
 	EXPECT_TRUE(arrives(p, &r, &self->b));
 }
 
-TEST_F(lmr_use, shared_memory_is_written_where_others_see_it)
+TEST_F(lmr_use, write_visible_in_shared_mapping)
 {
 	struct pair *p = &self->pair;
 	int fd = memory_file(2 * PAGE);
@@ -882,7 +874,7 @@ TEST_F(lmr_use, shared_memory_is_written_where_others_see_it)
  * The consumer writes into memory after it has registered it for reading only.
  * The kernel gives the process another page then, if it has not before.
  */
-TEST_F(lmr_use, memory_registered_for_reading_before_its_first_use_is_there)
+TEST_F(lmr_use, anonymous_written_after_create)
 {
 	struct pair *p = &self->pair;
 	unsigned char *buf = map(2 * PAGE, PROT_READ | PROT_WRITE);
@@ -893,7 +885,7 @@ TEST_F(lmr_use, memory_registered_for_reading_before_its_first_use_is_there)
 	EXPECT_TRUE(arrives(p, &r, &self->b));
 }
 
-TEST_F(lmr_use, a_private_view_of_a_file_registered_for_reading_is_there)
+TEST_F(lmr_use, private_file_written_after_create)
 {
 	struct pair *p = &self->pair;
 	int fd = memory_file(2 * PAGE);
@@ -907,7 +899,7 @@ TEST_F(lmr_use, a_private_view_of_a_file_registered_for_reading_is_there)
 	EXPECT_TRUE(arrives(p, &r, &self->b));
 }
 
-TEST_F(lmr_use, memory_shared_with_a_child_before_registered_is_the_parents)
+TEST_F(lmr_use, fork_before_create_stays_parents)
 {
 	struct pair *p = &self->pair;
 	unsigned char *buf = map(2 * PAGE, PROT_READ | PROT_WRITE);
@@ -931,7 +923,7 @@ TEST_F(lmr_use, memory_shared_with_a_child_before_registered_is_the_parents)
 	waitpid(pid, NULL, 0);
 }
 
-TEST_F(lmr_use, memory_stays_the_parents_when_the_consumer_forks)
+TEST_F(lmr_use, fork_memory_stays_parents)
 {
 	struct pair *p = &self->pair;
 	pid_t pid;
@@ -950,7 +942,7 @@ TEST_F(lmr_use, memory_stays_the_parents_when_the_consumer_forks)
 	EXPECT_TRUE(arrives(p, &self->a, &self->b));
 }
 
-TEST_F(lmr_use, the_adapter_never_has_to_deal_with_memory_not_being_there)
+TEST_F(lmr_use, munmap_pages_stay_pinned)
 {
 	struct pair *p = &self->pair;
 	unsigned char *copy = map(65536, PROT_READ | PROT_WRITE);
@@ -976,7 +968,7 @@ static DAT_VLEN max_block_size(struct pair *pair)
 						  enough;
 }
 
-TEST_F(lmr_use, max_lmr_block_size_is_true_whatever_the_alignment)
+TEST_F(lmr_use, max_lmr_block_size_unaligned)
 {
 	struct pair *p = &self->pair;
 	size_t max = max_block_size(p);
@@ -1000,7 +992,7 @@ TEST_F(lmr_use, max_lmr_block_size_is_true_whatever_the_alignment)
 	EXPECT_TRUE(is_all(buf[1] + max + 1, PAGE - 1, 0));
 }
 
-TEST_F(lmr_use, memory_in_huge_pages_is_like_any_other)
+TEST_F(lmr_use, transparent_huge_pages)
 {
 	struct pair *p = &self->pair;
 	size_t huge = 2 << 20, len = max_block_size(p), at = huge - 400000;
@@ -1096,7 +1088,7 @@ FIXTURE_TEARDOWN(lmr_remote)
 	pair_close(&self->pair);
 }
 
-TEST_F(lmr_remote, a_peer_writes_only_if_that_was_asked_for)
+TEST_F(lmr_remote, remote_write_needs_privilege)
 {
 	bool may = variant->privileges & REMOTE_WRITE;
 
@@ -1108,7 +1100,7 @@ TEST_F(lmr_remote, a_peer_writes_only_if_that_was_asked_for)
 		EXPECT_DAT(wait_refusal(&self->pair));
 }
 
-TEST_F(lmr_remote, a_peer_reads_only_if_that_was_asked_for)
+TEST_F(lmr_remote, remote_read_needs_privilege)
 {
 	bool may = variant->privileges & REMOTE_READ || !link_checks_reads();
 

@@ -138,7 +138,7 @@ static int peer_reads(FIXTURE_DATA(pages) *self, DAT_RMR_CONTEXT context,
 	return self->a.buf[0];
 }
 
-TEST_F(pages, over_an_lmr_are_the_same)
+TEST_F(pages, lmr_over_lmr_same_pages)
 {
 	struct pair *p = &self->pair;
 	struct region over;
@@ -162,7 +162,7 @@ TEST_F(pages, over_an_lmr_are_the_same)
 	EXPECT_EQ(77, peer_reads(self, over.rmr_context, self->buf + LEN / 2));
 }
 
-TEST_F(pages, that_are_others_by_now_are_refused)
+TEST_F(pages, lmr_over_lmr_pages_replaced)
 {
 	long long pinned = pinned_pages(), charged = charged_pages();
 	struct pair *p = &self->pair;
@@ -190,7 +190,7 @@ static void count_tick(int sig)
 }
 
 /* The first such LMR of a process takes locks that no signal may interrupt. */
-TEST_F(pages, are_registered_while_signals_come)
+TEST_F(pages, create_during_signals)
 {
 	struct itimerval often = { { 0, 500 }, { 0, 500 } }, never = {};
 	struct sigaction action = { .sa_handler = count_tick };
@@ -204,7 +204,7 @@ TEST_F(pages, are_registered_while_signals_come)
 }
 
 /* Each LMR over the LMR would pin other pages, which the user is not charged for. */
-TEST_F(pages, beyond_the_limit_cannot_be_pinned_by_mapping_others)
+TEST_F(pages, lmr_over_lmr_memlock_limit)
 {
 	struct rlimit limit = { 3 * LEN, 3 * LEN };
 	struct pair *p = &self->pair;
@@ -292,7 +292,7 @@ static bool window_agrees(FIXTURE_DATA(pages) *self, size_t at)
 	return !dat_rmr_free(rmr) && window > 0 && window == lmr;
 }
 
-TEST_F_TIMEOUT(pages, are_one_set_while_the_mapping_changes, 300)
+TEST_F_TIMEOUT(pages, create_during_remapping, 600)
 {
 	struct swapper swapper = { .buf = self->buf };
 	unsigned int i, made = 0;
@@ -365,7 +365,7 @@ static int register_what_does_not_come(int ready)
 	return create_over(&pair, &base, ALL, &over) == DAT_SUCCESS;
 }
 
-TEST(removal_does_not_wait_for_pages)
+TEST(removal_with_userfault_pending)
 {
 	unsigned char *buf = map_scattered();
 	int fd = hold_back(buf), ready[2], status;
@@ -427,7 +427,7 @@ static pid_t start_closer(void)
 	return pid;
 }
 
-TEST(a_process_that_shares_the_file_can_be_killed_while_pages_do_not_come)
+TEST(kill_with_userfault_pending)
 {
 	static struct stalled s;
 	struct uffdio_range range;

@@ -47,7 +47,7 @@ FIXTURE_TEARDOWN(lmr_sync)
 	pair_close(&self->pair);
 }
 
-TEST_F(lmr_sync, any_range_within_an_lmr_will_do)
+TEST_F(lmr_sync, sync_any_subrange)
 {
 	const struct region *a = &self->a;
 	DAT_LMR_TRIPLET segs[] = {
@@ -62,7 +62,7 @@ TEST_F(lmr_sync, any_range_within_an_lmr_will_do)
 	EXPECT_DAT(variant->sync(self->pair.ia, segs, 6));
 }
 
-TEST_F(lmr_sync, segments_need_not_be_of_the_same_lmr_or_pz)
+TEST_F(lmr_sync, sync_several_lmrs_and_pzs)
 {
 	DAT_LMR_TRIPLET segs[16];
 	struct region r[14];
@@ -80,7 +80,7 @@ TEST_F(lmr_sync, segments_need_not_be_of_the_same_lmr_or_pz)
 	EXPECT_DAT(variant->sync(self->pair.ia, segs, 16));
 }
 
-TEST_F(lmr_sync, no_segments_are_fine_wherever_they_are)
+TEST_F(lmr_sync, sync_zero_segments)
 {
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 65537);
 
@@ -89,7 +89,7 @@ TEST_F(lmr_sync, no_segments_are_fine_wherever_they_are)
 	EXPECT_DAT(variant->sync(self->pair.ia, (DAT_LMR_TRIPLET *)8, 0));
 }
 
-TEST_F(lmr_sync, segments_that_are_nowhere_are_an_invalid_parameter)
+TEST_F(lmr_sync, sync_null_segments)
 {
 	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
 			variant->sync(self->pair.ia, NULL, 1));
@@ -97,7 +97,7 @@ TEST_F(lmr_sync, segments_that_are_nowhere_are_an_invalid_parameter)
 			variant->sync(self->pair.ia, NULL, 1000));
 }
 
-TEST_F(lmr_sync, a_segment_outside_its_lmr_is_an_invalid_parameter)
+TEST_F(lmr_sync, sync_outside_lmr)
 {
 	uintptr_t start = (uintptr_t)self->a.buf;
 	const struct {
@@ -137,7 +137,7 @@ TEST_F(lmr_sync, a_segment_outside_its_lmr_is_an_invalid_parameter)
 	}
 }
 
-TEST_F(lmr_sync, memory_of_another_lmr_is_outside)
+TEST_F(lmr_sync, sync_context_of_other_lmr)
 {
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 64);
 
@@ -146,7 +146,7 @@ TEST_F(lmr_sync, memory_of_another_lmr_is_outside)
 			variant->sync(self->pair.ia, &seg, 1));
 }
 
-TEST_F(lmr_sync, a_context_that_is_none_is_an_invalid_parameter)
+TEST_F(lmr_sync, sync_bad_context)
 {
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 64);
 	unsigned int bit;
@@ -165,7 +165,7 @@ TEST_F(lmr_sync, a_context_that_is_none_is_an_invalid_parameter)
 	}
 }
 
-TEST_F(lmr_sync, the_context_of_a_dead_lmr_is_an_invalid_parameter)
+TEST_F(lmr_sync, sync_freed_context)
 {
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 64);
 
@@ -175,7 +175,7 @@ TEST_F(lmr_sync, the_context_of_a_dead_lmr_is_an_invalid_parameter)
 			variant->sync(self->pair.ia, &seg, 1));
 }
 
-TEST_F(lmr_sync, the_context_of_another_open_instance_is_an_invalid_parameter)
+TEST_F(lmr_sync, sync_context_of_other_ia)
 {
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 64);
 	struct pair other;
@@ -186,7 +186,7 @@ TEST_F(lmr_sync, the_context_of_another_open_instance_is_an_invalid_parameter)
 	pair_close(&other);
 }
 
-TEST_F(lmr_sync, an_empty_segment_is_fine_with_anything_in_it)
+TEST_F(lmr_sync, sync_empty_segment_not_checked)
 {
 	DAT_LMR_TRIPLET segs[3] = {
 		{ .lmr_context = 0, .virtual_address = 0 },
@@ -204,7 +204,7 @@ TEST_F(lmr_sync, an_empty_segment_is_fine_with_anything_in_it)
 			variant->sync(self->pair.ia, segs, 3));
 }
 
-TEST_F(lmr_sync, an_ia_handle_that_is_none_is_an_invalid_handle)
+TEST_F(lmr_sync, sync_bad_ia)
 {
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 64);
 	DAT_LMR_TRIPLET wrong = segment(&self->a, 0, 65537);
@@ -228,7 +228,7 @@ TEST_F(lmr_sync, an_ia_handle_that_is_none_is_an_invalid_handle)
 	}
 }
 
-TEST_F(lmr_sync, many_can_be_batched_in_a_single_call)
+TEST_F(lmr_sync, sync_many_segments)
 {
 	static const unsigned int counts[] = { 64, 65, 128, 129, 1000 };
 	static DAT_LMR_TRIPLET segs[1000];
@@ -250,7 +250,7 @@ TEST_F(lmr_sync, many_can_be_batched_in_a_single_call)
 	}
 }
 
-TEST_F(lmr_sync, more_segments_than_there_can_be_are_an_invalid_parameter)
+TEST_F(lmr_sync, sync_too_many_segments)
 {
 	DAT_LMR_TRIPLET seg = segment(&self->a, 0, 64);
 
@@ -295,7 +295,7 @@ static void *keep_syncing(void *arg)
 }
 
 /* Only an RMR makes dat_lmr_free() fail, and what is freed is out of reach. */
-TEST_F(lmr_sync, it_neither_keeps_an_lmr_from_being_freed_nor_outlives_it)
+TEST_F(lmr_sync, sync_races_lmr_free)
 {
 	struct syncer s = {
 		.sync = variant->sync,
@@ -336,7 +336,7 @@ TEST_F(lmr_sync, it_neither_keeps_an_lmr_from_being_freed_nor_outlives_it)
 /* What the calls are for. */
 PAIR_FIXTURE(lmr_sync_rdma, pair_open_connected, 65536)
 
-TEST_F(lmr_sync_rdma, after_the_write_call_the_consumer_sees_what_was_written)
+TEST_F(lmr_sync_rdma, sync_rdma_write_visible)
 {
 	struct pair *p = &self->pair;
 	DAT_LMR_TRIPLET seg = segment(&self->b, 0, 65536);
@@ -355,7 +355,7 @@ TEST_F(lmr_sync_rdma, after_the_write_call_the_consumer_sees_what_was_written)
 	}
 }
 
-TEST_F(lmr_sync_rdma, after_the_read_call_peers_read_what_was_written_locally)
+TEST_F(lmr_sync_rdma, sync_rdma_read_visible)
 {
 	struct pair *p = &self->pair;
 	DAT_LMR_TRIPLET seg = segment(&self->b, 0, 65536);
@@ -371,7 +371,7 @@ TEST_F(lmr_sync_rdma, after_the_read_call_peers_read_what_was_written_locally)
 	}
 }
 
-TEST_F(lmr_sync_rdma, neither_is_needed_unless_the_provider_says_so)
+TEST_F(lmr_sync_rdma, coherent_without_sync)
 {
 	struct pair *p = &self->pair;
 	DAT_PROVIDER_ATTR attr;

@@ -109,7 +109,7 @@ FIXTURE_TEARDOWN(over)
 	pair_close(&self->pair);
 }
 
-TEST_F(over, an_lmr_there_can_be_another_with_its_own_pz_and_privileges)
+TEST_F(over, lmr_over_lmr_own_privileges)
 {
 	struct pair *p = &self->pair;
 	struct region over;
@@ -135,7 +135,7 @@ TEST_F(over, an_lmr_there_can_be_another_with_its_own_pz_and_privileges)
 				      8));
 }
 
-TEST_F(over, an_lmr_of_another_pz_another_one_is_in_its_own)
+TEST_F(over, lmr_over_lmr_other_pz)
 {
 	struct pair *p = &self->pair;
 	struct region over;
@@ -153,7 +153,7 @@ TEST_F(over, an_lmr_of_another_pz_another_one_is_in_its_own)
 		       post_send(p->a.ep, &over, 0, 8, 3));
 }
 
-TEST_F(over, an_lmr_another_one_pins_nothing_and_keeps_it)
+TEST_F(over, lmr_over_lmr_keeps_base)
 {
 	struct pair *p = &self->pair;
 	long long pinned = pinned_pages(), charged = charged_pages();
@@ -186,7 +186,28 @@ TEST_F(over, an_lmr_another_one_pins_nothing_and_keeps_it)
 	EXPECT_EQ(charged - 4, charged_pages());
 }
 
-TEST_F(over, an_lmr_another_one_shows_an_rmr)
+/* Each LMR is released by the one over it. */
+TEST_F(over, lmr_over_lmr_depth)
+{
+	struct pair *p = &self->pair;
+	DAT_LMR_HANDLE base = self->a.lmr;
+	struct region over;
+	DAT_RETURN ret;
+	int depth;
+
+	/* More than fit on the stack of the kernel, if there is no limit */
+	for (depth = 0; depth < 2000; depth++) {
+		ret = create_over(p, p->a.pz, base, ALL, &over);
+		if (ret)
+			break;
+		base = over.lmr;
+	}
+	EXPECT_EQ(16, depth);
+	EXPECT_DAT_RET(ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION), ret);
+	/* The process ends with all of them, bases first. */
+}
+
+TEST_F(over, rmr_on_lmr_over_lmr)
 {
 	struct pair *p = &self->pair;
 	DAT_RMR_CONTEXT context;
@@ -207,7 +228,7 @@ TEST_F(over, an_lmr_another_one_shows_an_rmr)
 		       dat_lmr_free(over.lmr));
 }
 
-TEST_F(over, an_lmr_that_is_not_there_or_not_for_writing_is_refused)
+TEST_F(over, lmr_over_lmr_bad_base)
 {
 	struct pair *p = &self->pair;
 	unsigned char *buf = map_private(PAGE);
@@ -231,7 +252,7 @@ TEST_F(over, an_lmr_that_is_not_there_or_not_for_writing_is_refused)
 				   &over));
 }
 
-TEST_F(over, all_of_them_the_ia_closes_abruptly)
+TEST_F(over, abrupt_close_frees_lmr_chain)
 {
 	struct pair *p = &self->pair;
 	long long pinned = pinned_pages();
@@ -281,7 +302,7 @@ FIXTURE_TEARDOWN(shared)
 }
 
 /* More names than the table has room for at first. */
-TEST_F(shared, memory_has_hundreds_of_names)
+TEST_F(shared, shared_many_cookies)
 {
 	char cookies[300][DAT_LMR_COOKIE_SIZE] = {};
 	struct pair *p = &self->pair;
@@ -304,7 +325,7 @@ TEST_F(shared, memory_has_hundreds_of_names)
 	}
 }
 
-TEST_F(shared, memory_is_registered_as_any_other)
+TEST_F(shared, shared_create_write_query)
 {
 	struct pair *p = &self->pair;
 	DAT_SHARED_MEMORY *desc;
@@ -366,7 +387,7 @@ static pid_t start_writer(int go, int fd, char (*cookie)[DAT_LMR_COOKIE_SIZE])
 }
 
 /* Forks before the library has anything open. */
-TEST(shared_memory_is_one_region_for_several_processes)
+TEST(shared_between_processes)
 {
 	char cookie[DAT_LMR_COOKIE_SIZE] = "the same in both";
 	unsigned char *mem;
@@ -400,7 +421,7 @@ TEST(shared_memory_is_one_region_for_several_processes)
 	pair_close(&p);
 }
 
-TEST_F(shared, memory_may_be_registered_twice_by_one_name)
+TEST_F(shared, same_cookie_same_memory)
 {
 	struct pair *p = &self->pair;
 	unsigned char *again = map(8 * PAGE, MAP_SHARED, self->fd);
@@ -415,7 +436,7 @@ TEST_F(shared, memory_may_be_registered_twice_by_one_name)
 	EXPECT_EQ(4, self->mem[0]);
 }
 
-TEST_F(shared, memory_that_is_other_memory_has_another_name)
+TEST_F(shared, same_cookie_other_memory)
 {
 	struct pair *p = &self->pair;
 	void *other = map(8 * PAGE, MAP_SHARED | MAP_ANONYMOUS, -1);
@@ -445,7 +466,7 @@ TEST_F(shared, memory_that_is_other_memory_has_another_name)
 	EXPECT_DAT(create_shared(p, other, 4 * PAGE, &self->cookie, &r2));
 }
 
-TEST_F(shared, memory_of_another_user_may_have_the_same_name)
+TEST_F(shared, same_cookie_other_user)
 {
 	struct pair *p = &self->pair;
 	void *other = map(PAGE, MAP_SHARED | MAP_ANONYMOUS, -1);
@@ -459,7 +480,7 @@ TEST_F(shared, memory_of_another_user_may_have_the_same_name)
 		       create_shared(p, other, PAGE, &self->cookie, &r2));
 }
 
-TEST_F(shared, memory_that_is_not_shared_is_in_the_wrong_state)
+TEST_F(shared, private_memory_invalid_state)
 {
 	struct pair *p = &self->pair;
 	long long pinned = pinned_pages();
@@ -488,7 +509,7 @@ TEST_F(shared, memory_that_is_not_shared_is_in_the_wrong_state)
 }
 
 /* Whether somebody has joined it by that name already, or not. */
-TEST_F(shared, memory_that_wraps_around_has_a_wrong_length)
+TEST_F(shared, shared_range_wraps)
 {
 	struct pair *p = &self->pair;
 	const DAT_VLEN lengths[] = {
@@ -510,7 +531,7 @@ TEST_F(shared, memory_that_wraps_around_has_a_wrong_length)
 					     &self->cookie, &r));
 }
 
-TEST_F(shared, memory_in_several_mappings_must_continue_itself)
+TEST_F(shared, shared_mappings_contiguous)
 {
 	struct pair *p = &self->pair;
 	unsigned char *mem = map_private(4 * PAGE);
@@ -529,7 +550,7 @@ TEST_F(shared, memory_in_several_mappings_must_continue_itself)
 	EXPECT_DAT(create_shared(p, mem, 2 * PAGE, &self->cookie, &r));
 }
 
-TEST_F(shared, memory_of_every_kind_is_shared)
+TEST_F(shared, shared_anonymous_sysv_file)
 {
 	struct pair *p = &self->pair;
 	char name[] = "/tmp/kdapl-shared-XXXXXX";
@@ -557,7 +578,7 @@ TEST_F(shared, memory_of_every_kind_is_shared)
 	close(fd);
 }
 
-TEST_F(shared, memory_keeps_its_file_system_mounted)
+TEST_F(shared, shared_keeps_mount_busy)
 {
 	char dir[] = "/tmp/kdapl-mount-XXXXXX", name[64];
 	struct pair *p = &self->pair;
@@ -642,6 +663,7 @@ static unsigned char *map_scattered(size_t len)
 	unsigned char *buf = map_private(len);
 	size_t i;
 
+	madvise(buf, len, MADV_NOHUGEPAGE);
 	for (i = 0; i < len; i += 2 * PAGE)
 		buf[i] = 0;
 	for (i = PAGE; i < len; i += 2 * PAGE)
@@ -649,7 +671,7 @@ static unsigned char *map_scattered(size_t len)
 	return buf;
 }
 
-TEST_F(large, memory_is_registered_whatever_it_is_like)
+TEST_F(large, large_scattered_pages)
 {
 	struct pair *p = &self->pair;
 	const size_t len = 8 * MIB;
@@ -676,7 +698,7 @@ TEST_F(large, memory_is_registered_whatever_it_is_like)
 		  write_status(p, &self->a, r.rmr_context, r.buf, 8));
 }
 
-TEST_F(large, memory_is_local_memory_too)
+TEST_F(large, recv_into_large_lmr)
 {
 	struct pair *p = &self->pair;
 	const size_t len = 8 * MIB;
@@ -693,7 +715,7 @@ TEST_F(large, memory_is_local_memory_too)
 		       post_recv(p->b.ep, &r, len - 63, 64, 1));
 }
 
-TEST_F(large, memory_shows_an_rmr)
+TEST_F(large, bind_rmr_to_large_lmr)
 {
 	struct pair *p = &self->pair;
 	const size_t len = 8 * MIB, at = 6 * MIB + 1000;
@@ -716,7 +738,7 @@ TEST_F(large, memory_shows_an_rmr)
 	EXPECT_EQ(0, buf[at - 1]);
 }
 
-TEST_F(large, memory_carries_another_lmr)
+TEST_F(large, lmr_over_large_lmr)
 {
 	struct pair *p = &self->pair;
 	const size_t len = 8 * MIB;
@@ -732,7 +754,7 @@ TEST_F(large, memory_carries_another_lmr)
 	EXPECT_EQ(self->pinned, pinned_pages());
 }
 
-TEST_F(large, memory_is_charged_for_to_the_page)
+TEST_F(large, large_charged_per_page)
 {
 	struct pair *p = &self->pair;
 	const size_t len = 4 * MIB;
@@ -756,7 +778,33 @@ TEST_F(large, memory_is_charged_for_to_the_page)
 	ASSERT_EQ(0, seteuid(0));
 }
 
-TEST_F(large, memory_beyond_the_limit_is_not_touched)
+/* The device charges the process for each region. */
+TEST_F(large, lmr_over_large_lmr_charged_once)
+{
+	struct pair *p = &self->pair;
+	const size_t len = 4 * MIB;
+	struct rlimit limit = { len + 2 * PAGE, len + 2 * PAGE };
+	unsigned char *buf = map_scattered(len);
+	long long charged = 2 + len / PAGE;
+	struct region r, over;
+	int i;
+
+	ASSERT_EQ(2, charged_pages());
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
+	ASSERT_EQ(0, seteuid(65534));
+	ASSERT_DAT(create_virtual(p, p->b.pz, buf, len, ALL, &r));
+	for (i = 0; i < 3; i++) {
+		ASSERT_DAT(create_over(p, p->b.pz, r.lmr, ALL, &over));
+		EXPECT_EQ(charged, charged_pages());
+		ASSERT_DAT(dat_lmr_free(over.lmr));
+		EXPECT_EQ(charged, soon(charged_pages, charged));
+	}
+	ASSERT_DAT(dat_lmr_free(r.lmr));
+	EXPECT_EQ(2, soon(charged_pages, 2));
+	ASSERT_EQ(0, seteuid(0));
+}
+
+TEST_F(large, over_limit_faults_no_pages)
 {
 	static unsigned char in_core[16384];
 	const size_t len = sizeof(in_core) * PAGE;
@@ -811,7 +859,7 @@ static bool has_time(void)
 	       getenv("KDAPL_THOROUGH");
 }
 
-TEST_F_TIMEOUT(large, memory_may_be_four_gibibytes, 900)
+TEST_F_TIMEOUT(large, create_4_gib, 900)
 {
 	size_t len = (has_time() ? 4096 : 256) * MIB;
 	unsigned char *buf = map_repeatedly(len);
@@ -860,7 +908,7 @@ static size_t huge_page(void)
 	return kib << 10;
 }
 
-TEST_F(large, memory_in_huge_pages_of_hugetlbfs_is_registered)
+TEST_F(large, hugetlbfs_pages)
 {
 	const size_t huge = huge_page(), len = 2 * huge;
 	struct pair *p = &self->pair;
@@ -886,7 +934,7 @@ TEST_F(large, memory_in_huge_pages_of_hugetlbfs_is_registered)
 	EXPECT_EQ(self->pinned, pinned_pages());
 }
 
-TEST_F(large, memory_that_moves_is_the_same_memory)
+TEST_F(large, mremap_keeps_lmr)
 {
 	const size_t len = 4 * MIB;
 	struct pair *p = &self->pair;
@@ -908,7 +956,7 @@ TEST_F(large, memory_that_moves_is_the_same_memory)
 }
 
 /* Solaris: who asks for it copes with writes that come in any order. */
-TEST(relaxed_ordering_is_for_those_who_ask)
+TEST(ro_disable_flag_accepted)
 {
 	static const DAT_MEM_PRIV_FLAGS privileges[] = {
 		ALL, (DAT_MEM_PRIV_FLAGS)(ALL | DAT_MEM_PRIV_RO_DISABLE_FLAG),

@@ -41,7 +41,7 @@ FIXTURE_TEARDOWN(rules)
 			}						\
 	} while (0)
 
-TEST_F(rules, every_set_of_the_fields_of_an_lmr_can_be_queried)
+TEST_F(rules, lmr_query_every_mask)
 {
 	const DAT_LMR_PARAM want = {
 		.ia_handle = TOLD_IA(self->pair.ia),
@@ -83,7 +83,7 @@ TEST_F(rules, every_set_of_the_fields_of_an_lmr_can_be_queried)
 	}
 }
 
-TEST_F(rules, every_set_of_the_fields_of_an_rmr_can_be_queried)
+TEST_F(rules, rmr_query_every_mask)
 {
 	DAT_RMR_PARAM seen, want = {
 		.ia_handle = TOLD_IA(self->pair.ia),
@@ -124,7 +124,7 @@ TEST_F(rules, every_set_of_the_fields_of_an_rmr_can_be_queried)
 	}
 }
 
-TEST_F(rules, a_pz_can_be_queried_for_its_ia)
+TEST_F(rules, pz_query_ia)
 {
 	DAT_PZ_PARAM param;
 	struct pair other;
@@ -140,7 +140,7 @@ TEST_F(rules, a_pz_can_be_queried_for_its_ia)
 	pair_close(&other);
 }
 
-TEST_F(rules, a_query_for_what_there_is_not_is_an_invalid_parameter)
+TEST_F(rules, query_bad_mask_or_null)
 {
 	DAT_LMR_PARAM lmr_param;
 	DAT_RMR_PARAM rmr_param;
@@ -166,7 +166,7 @@ TEST_F(rules, a_query_for_what_there_is_not_is_an_invalid_parameter)
 		  dat_pz_query(self->pair.b.pz, DAT_PZ_FIELD_ALL, NULL));
 }
 
-TEST_F(rules, a_new_pz_needs_somewhere_for_its_handle)
+TEST_F(rules, create_null_output_pointer)
 {
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
 		       dat_pz_create(self->pair.ia, NULL));
@@ -174,7 +174,7 @@ TEST_F(rules, a_new_pz_needs_somewhere_for_its_handle)
 		       dat_rmr_create(self->pair.b.pz, NULL));
 }
 
-TEST_F(rules, every_new_pz_is_another)
+TEST_F(rules, pz_create_unique_handles)
 {
 	DAT_PZ_HANDLE pz[16];
 	unsigned int i, j;
@@ -192,7 +192,7 @@ TEST_F(rules, every_new_pz_is_another)
 		EXPECT_DAT(dat_pz_free(pz[i]));
 }
 
-TEST_F(rules, a_pz_in_use_stays_as_it_was)
+TEST_F(rules, pz_free_in_use)
 {
 	DAT_PZ_PARAM param;
 	struct region more;
@@ -221,7 +221,7 @@ static long locked(void)
 	return found ? atol(found + strlen("\nVmLck:")) : -1;
 }
 
-TEST_F(rules, what_the_consumer_has_locked_stays_locked_when_an_lmr_is_freed)
+TEST_F(rules, lmr_free_keeps_mlock)
 {
 	unsigned char in_core[2] = {};
 

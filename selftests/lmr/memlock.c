@@ -150,7 +150,7 @@ static DAT_RETURN tell(const struct worker *worker, int what)
 	return DAT_GET_TYPE(ret);
 }
 
-TEST(processes_of_a_user_share_one_limit)
+TEST(limit_shared_within_user)
 {
 	struct worker a, b;
 
@@ -170,7 +170,7 @@ TEST(processes_of_a_user_share_one_limit)
 	worker_end(&b);
 }
 
-TEST(another_user_has_a_limit_of_its_own)
+TEST(limit_separate_per_user)
 {
 	struct worker a, b;
 
@@ -184,7 +184,7 @@ TEST(another_user_has_a_limit_of_its_own)
 	worker_end(&b);
 }
 
-TEST(what_a_process_that_was_killed_had_is_returned)
+TEST(killed_process_uncharged)
 {
 	struct worker a, b;
 	unsigned int i;
@@ -201,7 +201,7 @@ TEST(what_a_process_that_was_killed_had_is_returned)
 	worker_end(&b);
 }
 
-TEST(who_was_charged_is_given_back_whoever_the_process_has_become)
+TEST(setuid_uncharges_original_user)
 {
 	struct worker a, b;
 
@@ -219,7 +219,7 @@ TEST(who_was_charged_is_given_back_whoever_the_process_has_become)
 	worker_end(&b);
 }
 
-TEST(what_is_refused_costs_nobody_anything)
+TEST(failed_create_not_charged)
 {
 	struct worker a, b;
 	unsigned int i;
@@ -238,7 +238,7 @@ TEST(what_is_refused_costs_nobody_anything)
 }
 
 /* Who may exceed the limit takes nothing from those who may not. */
-TEST(root_is_not_charged)
+TEST(root_not_charged)
 {
 	struct work w = {};
 	struct worker a;

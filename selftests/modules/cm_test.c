@@ -144,7 +144,7 @@ static bool set_up_gate(void)
 	return true;
 }
 
-static bool rsp_can_be_freed_while_the_gate_is_closed(void)
+static bool rsp_free_while_ia_closing(void)
 {
 	struct task_struct *inside, *closer;
 	DAT_EVENT event;
@@ -212,7 +212,7 @@ static bool renew(struct kside *side)
 	return true;
 }
 
-static bool attempt_that_timed_out_can_be_reset_at_once(void)
+static bool reset_after_connect_timeout(void)
 {
 	/* On siw an attempt ends seconds later, when TCP times out. */
 	int i, timeouts = 0, rounds = kpair_is_siw() ? 5 : 300;
@@ -276,7 +276,7 @@ static int srq_of_the_request(DAT_EP_HANDLE ep)
 	return ret;
 }
 
-static bool peer_knows_of_the_srq(void)
+static bool request_carries_srq_flag(void)
 {
 	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
 	DAT_EP_ATTR attr = {};
@@ -317,18 +317,52 @@ static DAT_RETURN crowd_ep(const struct kside *side, DAT_EP_HANDLE *ep)
 			     crowd.evd, &attr, ep);
 }
 
-/* Waits for @num events of one kind. On iWARP a broken connection may be a disconnect. */
+static bool is_side_a(DAT_EP_HANDLE ep)
+{
+	unsigned int i;
+
+	for (i = 0; i < connections && crowd.a[i] != ep; i++)
+		;
+	return i < connections;
+}
+
+/* Waits for @num events of one kind. */
 static bool crowd_waits(unsigned int num, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT event;
 
 	while (num) {
 		CHECK(kwait_event(crowd.evd, &event));
-		if (number != DAT_CONNECTION_EVENT_BROKEN || !kpair_is_siw() ||
-		    event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
-			CHECK_EQ(number, event.event_number);
+		CHECK_EQ(number, event.event_number);
 		num--;
 	}
+	return true;
+}
+
+/*
+ * Waits for two ends of each connection. Side a, whose DTO failed, says BROKEN except on
+ * iWARP; of side b see kwait_any_end(). On a busy host the disconnection by side b may
+ * overtake the refusal. Then the DTO of side a is flushed, and its end is DISCONNECTED.
+ */
+static bool crowd_breaks(unsigned int flushed)
+{
+	unsigned int num, broken = 0;
+	DAT_EVENT event;
+
+	for (num = 0; num < 2 * connections; num++) {
+		CHECK(kwait_event(crowd.evd, &event));
+		if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED &&
+		    (kpair_is_siw() ||
+		     !is_side_a(event.event_data.connect_event_data.ep_handle)))
+			continue;
+		if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED && flushed) {
+			flushed--;
+			continue;
+		}
+		CHECK_EQ(DAT_CONNECTION_EVENT_BROKEN, event.event_number);
+		broken++;
+	}
+	report("# %u of %u ends are BROKEN\n", broken, num);
 	return true;
 }
 
@@ -407,14 +441,14 @@ static bool disconnect_all(DAT_EP_HANDLE *eps, const char *side)
 	return true;
 }
 
-static bool many_disconnected_by_the_active_side(void)
+static bool disconnect_many_active_side(void)
 {
 	CHECK(crowd_open());
 	CHECK(disconnect_all(crowd.a, "active"));
 	return crowd_close();
 }
 
-static bool many_disconnected_by_the_passive_side(void)
+static bool disconnect_many_passive_side(void)
 {
 	CHECK(crowd_open());
 	CHECK(disconnect_all(crowd.b, "passive"));
@@ -429,7 +463,7 @@ static bool break_all(void)
 	DAT_LMR_TRIPLET iov = ksegment(&crowd.region, 0, 8);
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 	ktime_t begin = ktime_get(), called, failed;
-	unsigned int i;
+	unsigned int i, flushed = 0;
 
 	for (i = 0; i < connections; i++)
 		CHECK_EQ(DAT_SUCCESS,
@@ -438,10 +472,14 @@ static bool break_all(void)
 						DAT_COMPLETION_DEFAULT_FLAG));
 	called = ktime_get();
 	/* Without upcalls, dequeuing is what detects failed requests. */
-	for (i = 0; i < connections; i++)
-		CHECK(kwait_dto(crowd.dto_evd, 1) >= 0);
+	for (i = 0; i < connections; i++) {
+		int status = kwait_dto(crowd.dto_evd, 1);
+
+		CHECK(status >= 0);
+		flushed += status == DAT_DTO_ERR_FLUSHED;
+	}
 	failed = ktime_get();
-	CHECK(crowd_waits(2 * connections, DAT_CONNECTION_EVENT_BROKEN));
+	CHECK(crowd_breaks(flushed));
 	report("# %u connections broken: posted %lld ms, completed %lld ms, ended %lld ms\n",
 	       connections, ktime_ms_delta(called, begin),
 	       ktime_ms_delta(failed, begin),
@@ -449,7 +487,7 @@ static bool break_all(void)
 	return true;
 }
 
-static bool many_broken_at_once(void)
+static bool break_many_connections(void)
 {
 	CHECK(crowd_open());
 	CHECK(break_all());
@@ -459,14 +497,14 @@ static bool many_broken_at_once(void)
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
-	TEST(many_disconnected_by_the_active_side),
-	TEST(many_disconnected_by_the_passive_side),
-	TEST(many_broken_at_once),
+	TEST(disconnect_many_active_side),
+	TEST(disconnect_many_passive_side),
+	TEST(break_many_connections),
 	/* The first tests are measured. */
 #define NUM_MEASURED	3
-	TEST(attempt_that_timed_out_can_be_reset_at_once),
-	TEST(peer_knows_of_the_srq),
-	TEST(rsp_can_be_freed_while_the_gate_is_closed),
+	TEST(reset_after_connect_timeout),
+	TEST(request_carries_srq_flag),
+	TEST(rsp_free_while_ia_closing),
 };
 
 static int __init cm_test_init(void)

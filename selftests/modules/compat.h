@@ -15,6 +15,15 @@ static inline void timer_destroy_on_stack(struct timer_list *timer)
 }
 #endif
 
+/* Since Linux 6.17 reg_user_mr() has a DMA handle before its last argument. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#define DMAH_ARGUMENT
+#define DMAH_VALUE
+#else
+#define DMAH_ARGUMENT	struct ib_dmah *dmah,
+#define DMAH_VALUE	dmah,
+#endif
+
 /* rxe before Linux 6.12 does not survive some faults: see fail_nth_engine.h. */
 #define KERNEL_HAS_OLD_RXE	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0))
 

@@ -35,45 +35,46 @@ bool connected(void);
 bool is_empty(DAT_EVD_HANDLE evd);
 
 /* conn_sp.c */
-bool psp_create_any_picks_a_free_qualifier(void);
-bool provider_makes_the_ep_of_each_request(void);
-bool providers_ep_goes_with_the_rejected_request(void);
-bool rsp_takes_one_request(void);
-bool rsp_gives_its_ep_back(void);
-bool rsp_with_an_ep_of_the_providers(void);
-bool csp_listens_as_a_socket(void);
-bool csp_and_ipv6(void);
-bool handoff_to_another_service_point(void);
-bool handoff_to_another_ia(void);
-bool ia_can_be_closed_with_all_of_them(void);
-bool service_points_refuse_what_is_wrong(void);
+bool psp_create_any_free_qualifier(void);
+bool psp_provider_creates_eps(void);
+bool cr_reject_frees_provider_ep(void);
+bool rsp_single_request(void);
+bool rsp_free_releases_ep(void);
+bool rsp_provider_ep(void);
+bool csp_ipv4(void);
+bool csp_ipv6(void);
+bool handoff_to_psp_and_rsp(void);
+bool handoff_to_other_ia(void);
+bool ia_close_with_pending_requests(void);
+bool sp_bad_arguments(void);
 
 /* conn_ep.c */
-bool modify_of_the_pz(void);
-bool modify_of_the_evds(void);
-bool modify_of_the_attributes(void);
-bool modify_refuses_what_is_wrong(void);
-bool modify_leaves_receives_alone(void);
-bool reset_makes_it_fit_for_another_connection(void);
-bool reset_flushes_what_was_posted(void);
-bool dup_connect_goes_to_the_same_place(void);
+bool ep_modify_pz(void);
+bool ep_modify_evds(void);
+bool ep_modify_attributes(void);
+bool ep_modify_bad_arguments(void);
+bool ep_modify_with_posted_receives(void);
+bool ep_reset_and_reconnect(void);
+bool ep_reset_flushes_receives(void);
+bool dup_connect_same_service_point(void);
+bool ep_free_in_established_upcall(void);
 
 /* conn_dup.c */
-bool dup_request_names_its_sender(void);
-bool dup_request_that_is_accepted_is_told(void);
-bool dup_request_that_nobody_answers_times_out(void);
-bool dup_request_finds_no_room_or_nobody(void);
-bool dup_request_goes_the_same_way(void);
-bool dup_request_without_a_port_lacks_resources(void);
+bool dup_connect_remote_port(void);
+bool dup_connect_established(void);
+bool dup_connect_times_out(void);
+bool dup_connect_non_peer_rejected(void);
+bool dup_connect_after_handoff(void);
+bool dup_connect_no_free_port(void);
 
 /* conn_query.c */
 bool get_ports(char *range, size_t size);
 bool set_ports(const char *range);
-bool queries_tell_each_parameter_that_is_asked_for(void);
-bool queries_refuse_what_is_wrong(void);
-bool rsp_that_has_gone_listens_no_more(void);
-bool request_on_its_way_when_its_rsp_goes_is_told_or_refused(void);
-bool qualifiers_in_use_are_not_given_away(void);
-bool service_points_without_an_address_lack_resources(void);
+bool sp_cr_query_every_mask(void);
+bool sp_cr_query_bad_arguments(void);
+bool rsp_free_stops_listening(void);
+bool rsp_free_races_request(void);
+bool psp_create_any_used_port(void);
+bool sp_create_without_address(void);
 
 #endif /* SELFTESTS_CONN_H */

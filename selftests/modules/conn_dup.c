@@ -12,7 +12,7 @@ static DAT_RETURN dup_of_a(DAT_EP_HANDLE ep, DAT_TIMEOUT timeout)
 				  DAT_QOS_BEST_EFFORT);
 }
 
-bool dup_request_names_its_sender(void)
+bool dup_connect_remote_port(void)
 {
 	const DAT_CR_ARRIVAL_EVENT_DATA *d;
 	DAT_EP_PARAM sender;
@@ -43,7 +43,7 @@ bool dup_request_names_its_sender(void)
 	return true;
 }
 
-bool dup_request_that_is_accepted_is_told(void)
+bool dup_connect_established(void)
 {
 	DAT_EP_HANDLE dup, passive;
 	DAT_EVENT event;
@@ -65,7 +65,7 @@ bool dup_request_that_is_accepted_is_told(void)
 	return true;
 }
 
-bool dup_request_that_nobody_answers_times_out(void)
+bool dup_connect_times_out(void)
 {
 	unsigned long begin;
 	DAT_EP_HANDLE dup;
@@ -101,7 +101,7 @@ static bool connected_to(DAT_EVD_HANDLE *evd, DAT_PSP_HANDLE *psp)
 	return both_established();
 }
 
-bool dup_request_finds_no_room_or_nobody(void)
+bool dup_connect_non_peer_rejected(void)
 {
 	DAT_EP_HANDLE dup[3];
 	DAT_EVD_HANDLE evd;
@@ -136,7 +136,7 @@ bool dup_request_finds_no_room_or_nobody(void)
 }
 
 /* After a handoff, the duplicate's request goes to the service point of the handoff. */
-bool dup_request_goes_the_same_way(void)
+bool dup_connect_after_handoff(void)
 {
 	DAT_EP_HANDLE dup, passive;
 	DAT_EVD_HANDLE evd;
@@ -178,7 +178,7 @@ bool dup_request_goes_the_same_way(void)
 	return true;
 }
 
-bool dup_request_without_a_port_lacks_resources(void)
+bool dup_connect_no_free_port(void)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
 	DAT_EP_HANDLE dup[3];

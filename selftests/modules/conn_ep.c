@@ -2,12 +2,15 @@
 /*
  * conn_ep.c - changes of EPs between connections: modify and reset
  */
+#include <linux/completion.h>
+
 #include "conn.h"
+#include "kevd.h"
 
 #define TRANSPORT_FIELDS (DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR | \
 			  DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR)
 
-bool modify_of_the_pz(void)
+bool ep_modify_pz(void)
 {
 	DAT_EP_PARAM param = {}, seen;
 	struct kregion r;
@@ -42,7 +45,7 @@ bool modify_of_the_pz(void)
 	return true;
 }
 
-bool modify_of_the_evds(void)
+bool ep_modify_evds(void)
 {
 	DAT_EP_PARAM param = {}, seen;
 	DAT_EVD_HANDLE recv, request, conn;
@@ -105,7 +108,7 @@ bool modify_of_the_evds(void)
 		 DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS | \
 		 DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE)
 
-bool modify_of_the_attributes(void)
+bool ep_modify_attributes(void)
 {
 	DAT_EP_PARAM param = {
 		.comm = { AF_INET, SOCK_STREAM, 0 },
@@ -155,7 +158,7 @@ static DAT_RETURN modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param)
 }
 
 /* A rejected modify changes nothing, even if some of its values are valid. */
-bool modify_refuses_what_is_wrong(void)
+bool ep_modify_bad_arguments(void)
 {
 	static const DAT_EP_PARAM_MASK cannot[] = {
 		DAT_EP_FIELD_IA_HANDLE, DAT_EP_FIELD_EP_STATE,
@@ -231,7 +234,7 @@ bool modify_refuses_what_is_wrong(void)
 	return kpair_connect(&pair) && talks(pair.a.ep, pair.b.ep);
 }
 
-bool modify_leaves_receives_alone(void)
+bool ep_modify_with_posted_receives(void)
 {
 	DAT_EP_PARAM param = {};
 	DAT_PZ_HANDLE pz;
@@ -281,7 +284,7 @@ static bool window_opens(void)
 	return true;
 }
 
-bool reset_makes_it_fit_for_another_connection(void)
+bool ep_reset_and_reconnect(void)
 {
 	int i;
 
@@ -318,7 +321,7 @@ bool reset_makes_it_fit_for_another_connection(void)
 	return true;
 }
 
-bool reset_flushes_what_was_posted(void)
+bool ep_reset_flushes_receives(void)
 {
 	DAT_BOOLEAN recv_idle, request_idle;
 	DAT_EVENT event;
@@ -358,7 +361,7 @@ bool reset_flushes_what_was_posted(void)
 	return true;
 }
 
-bool dup_connect_goes_to_the_same_place(void)
+bool dup_connect_same_service_point(void)
 {
 	DAT_EP_HANDLE dup, passive, bad[] = { NULL, FORGED, pair.a.pz };
 	DAT_EP_PARAM first, second;
@@ -418,5 +421,49 @@ bool dup_connect_goes_to_the_same_place(void)
 	CHECK(first.local_port_qual != second.local_port_qual);
 	CHECK_EQ(DAT_SUCCESS, dat_ep_free(dup));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_free(passive));
+	return true;
+}
+
+/* The result of the upcall below. */
+static struct {
+	struct completion done;
+	DAT_RETURN ret;
+} freed;
+
+static void free_established(DAT_PVOID instance_data, const DAT_EVENT *event,
+			     DAT_BOOLEAN more_events)
+{
+	if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+		return;
+	freed.ret = dat_ep_free(event->event_data.connect_event_data.ep_handle);
+	complete(&freed.done);
+}
+
+/* The upcall may run before dat_cr_accept() returns. */
+bool ep_free_in_established_upcall(void)
+{
+	struct kside side = pair.b;
+	DAT_EP_HANDLE from, to;
+	DAT_EVENT event;
+	DAT_CR_HANDLE cr;
+	unsigned int i;
+
+	CHECK(fresh());
+	CHECK_EQ(DAT_SUCCESS, kevd_make(&pair, 8, free_established,
+					DAT_EVD_CONNECTION_FLAG, &side.conn_evd));
+	for (i = 0; i < 30; i++) {
+		init_completion(&freed.done);
+		from = new_ep(&pair.a);
+		to = new_ep(&side);
+		cr = request(from, KPAIR_QUAL);
+		CHECK(cr);
+		CHECK_EQ(DAT_SUCCESS, dat_cr_accept(cr, to, 0, NULL));
+		CHECK(wait_for_completion_timeout(&freed.done, 20 * HZ));
+		CHECK_EQ(DAT_SUCCESS, freed.ret);
+		CHECK_EQ(DAT_SUCCESS, dat_ep_free(from));
+		while (!dat_evd_dequeue(pair.a.conn_evd, &event))
+			;
+	}
+	CHECK_EQ(DAT_SUCCESS, dat_evd_free(side.conn_evd));
 	return true;
 }

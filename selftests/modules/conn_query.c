@@ -99,7 +99,7 @@ static bool cr_tells(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask)
 	return true;
 }
 
-bool queries_tell_each_parameter_that_is_asked_for(void)
+bool sp_cr_query_every_mask(void)
 {
 	DAT_RSP_HANDLE rsp;
 	DAT_EVENT event;
@@ -125,7 +125,7 @@ bool queries_tell_each_parameter_that_is_asked_for(void)
 	return true;
 }
 
-bool queries_refuse_what_is_wrong(void)
+bool sp_cr_query_bad_arguments(void)
 {
 	DAT_HANDLE bad[] = { NULL, FORGED, pair.ia, pair.cr_evd, pair.a.ep };
 	DAT_PSP_PARAM psp_param;
@@ -175,7 +175,7 @@ bool queries_refuse_what_is_wrong(void)
 	return both_established();
 }
 
-bool rsp_that_has_gone_listens_no_more(void)
+bool rsp_free_stops_listening(void)
 {
 	DAT_RSP_PARAM param;
 	DAT_RSP_HANDLE rsp;
@@ -228,7 +228,7 @@ static bool told_or_refused(DAT_RSP_HANDLE rsp, int *told)
 	return both_established();
 }
 
-bool request_on_its_way_when_its_rsp_goes_is_told_or_refused(void)
+bool rsp_free_races_request(void)
 {
 	/* Some attempts on siw end only after ten seconds. */
 	int i, told = 0, rounds = kpair_is_siw() ? 10 : 40;
@@ -268,7 +268,7 @@ static bool one_of_two_is_left(void)
 	return true;
 }
 
-bool qualifiers_in_use_are_not_given_away(void)
+bool psp_create_any_used_port(void)
 {
 	char before[32];
 	bool ok;
@@ -341,7 +341,7 @@ static bool old_ia_cannot_listen(void)
 		"ip addr flush dev eth0"
 #define GIVE	"while read -r a; do ip addr add $a dev eth0; done </tmp/addresses"
 
-bool service_points_without_an_address_lack_resources(void)
+bool sp_create_without_address(void)
 {
 	DAT_RSP_HANDLE rsp;
 	bool ok;

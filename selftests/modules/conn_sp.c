@@ -45,7 +45,7 @@ static DAT_EP_HANDLE ep_of(DAT_CR_HANDLE cr)
 	return param.local_ep_handle;
 }
 
-bool psp_create_any_picks_a_free_qualifier(void)
+bool psp_create_any_free_qualifier(void)
 {
 	DAT_CONN_QUAL qual[5];
 	DAT_PSP_HANDLE psp[5];
@@ -114,7 +114,7 @@ static bool is_unconfigured(DAT_EP_HANDLE ep)
 	return true;
 }
 
-bool provider_makes_the_ep_of_each_request(void)
+bool psp_provider_creates_eps(void)
 {
 	DAT_EP_PARAM want = { .ep_attr.max_rdma_read_in = 3 }, param;
 	DAT_EP_HANDLE ep, other = new_ep(&pair.a);
@@ -171,7 +171,7 @@ bool provider_makes_the_ep_of_each_request(void)
 	return true;
 }
 
-bool providers_ep_goes_with_the_rejected_request(void)
+bool cr_reject_frees_provider_ep(void)
 {
 	DAT_PSP_HANDLE psp;
 	DAT_CONN_QUAL qual;
@@ -201,7 +201,7 @@ bool providers_ep_goes_with_the_rejected_request(void)
 	return true;
 }
 
-bool rsp_takes_one_request(void)
+bool rsp_single_request(void)
 {
 	DAT_EP_HANDLE other = new_ep(&pair.a);
 	DAT_RSP_HANDLE rsp, again;
@@ -256,7 +256,7 @@ bool rsp_takes_one_request(void)
 	return true;
 }
 
-bool rsp_gives_its_ep_back(void)
+bool rsp_free_releases_ep(void)
 {
 	DAT_RSP_HANDLE rsp;
 	DAT_CR_HANDLE cr;
@@ -287,7 +287,7 @@ bool rsp_gives_its_ep_back(void)
 	return kpair_connect(&pair) && talks(pair.a.ep, pair.b.ep);
 }
 
-bool rsp_with_an_ep_of_the_providers(void)
+bool rsp_provider_ep(void)
 {
 	DAT_RSP_HANDLE rsp;
 	DAT_RSP_PARAM param;
@@ -360,7 +360,7 @@ static bool common_connects(DAT_CSP_HANDLE csp)
 	return talks(pair.a.ep, pair.b.ep);
 }
 
-bool csp_listens_as_a_socket(void)
+bool csp_ipv4(void)
 {
 	DAT_COMM comm = { AF_INET, SOCK_STREAM, 0 };
 	struct sockaddr_in sin = *(struct sockaddr_in *)address;
@@ -436,7 +436,7 @@ static bool find_ipv6(struct sockaddr_in6 *sin6)
 	return found;
 }
 
-bool csp_and_ipv6(void)
+bool csp_ipv6(void)
 {
 	DAT_COMM comm = { AF_INET6, SOCK_STREAM, 0 };
 	struct sockaddr_in6 sin6;
@@ -480,7 +480,7 @@ static DAT_CR_HANDLE request_with_data(void)
 	return next_request(pair.cr_evd, KPAIR_QUAL, sp(pair.psp));
 }
 
-bool handoff_to_another_service_point(void)
+bool handoff_to_psp_and_rsp(void)
 {
 	DAT_EVD_HANDLE evd;
 	DAT_CR_HANDLE cr, cr2;
@@ -550,7 +550,7 @@ bool handoff_to_another_service_point(void)
 }
 
 /* A consumer that listens for other consumers. */
-bool handoff_to_another_ia(void)
+bool handoff_to_other_ia(void)
 {
 	struct kside side = {};
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL, evd;
@@ -591,7 +591,7 @@ bool handoff_to_another_ia(void)
 }
 
 /* Close the IA at any moment of a connection. */
-bool ia_can_be_closed_with_all_of_them(void)
+bool ia_close_with_pending_requests(void)
 {
 	DAT_EVD_HANDLE async, evd;
 	DAT_EP_HANDLE ep[4];
@@ -633,7 +633,7 @@ bool ia_can_be_closed_with_all_of_them(void)
 	return true;
 }
 
-bool service_points_refuse_what_is_wrong(void)
+bool sp_bad_arguments(void)
 {
 	DAT_COMM comm = { AF_INET, SOCK_STREAM, 0 };
 	DAT_HANDLE bad[] = { NULL, FORGED, pair.psp, pair.a.conn_evd };

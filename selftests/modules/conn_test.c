@@ -154,7 +154,7 @@ bool connected(void)
 	return fresh() && kpair_connect(&pair);
 }
 
-static bool private_data_goes_both_ways(void)
+static bool private_data_both_directions(void)
 {
 	static const DAT_COUNT sizes[] = { 0, 1, 55, 56 };
 	DAT_CR_PARAM param;
@@ -197,7 +197,7 @@ static bool private_data_goes_both_ways(void)
 	return true;
 }
 
-static bool rejection_carries_private_data(void)
+static bool reject_private_data(void)
 {
 	DAT_CR_HANDLE cr;
 
@@ -220,7 +220,7 @@ static bool rejection_carries_private_data(void)
 	return true;
 }
 
-static bool nobody_listens(void)
+static bool connect_no_listener(void)
 {
 	CHECK(fresh());
 	CHECK_EQ(DAT_SUCCESS,
@@ -230,7 +230,7 @@ static bool nobody_listens(void)
 	return true;
 }
 
-static bool backlog_is_full(void)
+static bool connect_backlog_full(void)
 {
 	DAT_EVD_HANDLE evd;
 	DAT_PSP_HANDLE psp;
@@ -259,7 +259,7 @@ static bool backlog_is_full(void)
 	return true;
 }
 
-static bool nobody_is_there(void)
+static bool connect_unreachable(void)
 {
 	struct sockaddr_in sin = *(struct sockaddr_in *)address;
 
@@ -278,7 +278,7 @@ static bool nobody_is_there(void)
 	return true;
 }
 
-static bool nobody_answers_in_time(void)
+static bool connect_times_out(void)
 {
 	unsigned long begin = jiffies;
 	DAT_EVENT event;
@@ -300,7 +300,7 @@ static bool nobody_answers_in_time(void)
 	return true;
 }
 
-static bool timeout_that_is_not_needed(void)
+static bool no_timeout_once_connected(void)
 {
 	DAT_EVENT event;
 
@@ -316,7 +316,7 @@ static bool timeout_that_is_not_needed(void)
 	return talks(pair.a.ep, pair.b.ep);
 }
 
-static bool access_that_is_refused_breaks_both(void)
+static bool remote_access_error_breaks_both(void)
 {
 	CHECK(connected());
 	CHECK(kwrite(&pair, &a, 0, 64, b.rmr_context ^ 0xff00, b.buf) !=
@@ -325,7 +325,7 @@ static bool access_that_is_refused_breaks_both(void)
 	return true;
 }
 
-static bool every_quality_of_service_is_taken(void)
+static bool qos_values(void)
 {
 	static const DAT_QOS some[] = {
 		DAT_QOS_HIGH_THROUGHPUT, DAT_QOS_LOW_LATENCY, DAT_QOS_ECONOMY,
@@ -373,7 +373,7 @@ static bool every_quality_of_service_is_taken(void)
 #define AT_ONCE	8
 
 /* Each side connects to the other, all at the same time. */
-static bool many_connect_at_once(void)
+static bool connect_many_concurrently(void)
 {
 	DAT_EP_HANDLE active[AT_ONCE], passive[AT_ONCE];
 	DAT_EVENT event;
@@ -469,7 +469,7 @@ static int num_connections(void)
 	return kpair_thorough ? 1000 : 200;
 }
 
-static bool many_connections_leave_nothing(void)
+static bool connections_leak_no_resources(void)
 {
 	int before[ARRAY_SIZE(counted)];
 	int i, n;
@@ -491,49 +491,50 @@ static bool many_connections_leave_nothing(void)
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
-	TEST(private_data_goes_both_ways),
-	TEST(rejection_carries_private_data),
-	TEST(nobody_listens),
-	TEST(backlog_is_full),
-	TEST(nobody_is_there),
-	TEST(nobody_answers_in_time),
-	TEST(timeout_that_is_not_needed),
-	TEST(access_that_is_refused_breaks_both),
-	TEST(every_quality_of_service_is_taken),
-	TEST(psp_create_any_picks_a_free_qualifier),
-	TEST(provider_makes_the_ep_of_each_request),
-	TEST(providers_ep_goes_with_the_rejected_request),
-	TEST(rsp_takes_one_request),
-	TEST(rsp_gives_its_ep_back),
-	TEST(rsp_with_an_ep_of_the_providers),
-	TEST(csp_listens_as_a_socket),
-	TEST(csp_and_ipv6),
-	TEST(handoff_to_another_service_point),
-	TEST(handoff_to_another_ia),
-	TEST(ia_can_be_closed_with_all_of_them),
-	TEST(service_points_refuse_what_is_wrong),
-	TEST(modify_of_the_pz),
-	TEST(modify_of_the_evds),
-	TEST(modify_of_the_attributes),
-	TEST(modify_refuses_what_is_wrong),
-	TEST(modify_leaves_receives_alone),
-	TEST(reset_makes_it_fit_for_another_connection),
-	TEST(reset_flushes_what_was_posted),
-	TEST(dup_connect_goes_to_the_same_place),
-	TEST(dup_request_names_its_sender),
-	TEST(dup_request_that_is_accepted_is_told),
-	TEST(dup_request_that_nobody_answers_times_out),
-	TEST(dup_request_finds_no_room_or_nobody),
-	TEST(dup_request_goes_the_same_way),
-	TEST(dup_request_without_a_port_lacks_resources),
-	TEST(queries_tell_each_parameter_that_is_asked_for),
-	TEST(queries_refuse_what_is_wrong),
-	TEST(rsp_that_has_gone_listens_no_more),
-	TEST(request_on_its_way_when_its_rsp_goes_is_told_or_refused),
-	TEST(qualifiers_in_use_are_not_given_away),
-	TEST(many_connect_at_once),
-	TEST(many_connections_leave_nothing),
-	TEST(service_points_without_an_address_lack_resources),
+	TEST(private_data_both_directions),
+	TEST(reject_private_data),
+	TEST(connect_no_listener),
+	TEST(connect_backlog_full),
+	TEST(connect_unreachable),
+	TEST(connect_times_out),
+	TEST(no_timeout_once_connected),
+	TEST(remote_access_error_breaks_both),
+	TEST(qos_values),
+	TEST(psp_create_any_free_qualifier),
+	TEST(psp_provider_creates_eps),
+	TEST(cr_reject_frees_provider_ep),
+	TEST(rsp_single_request),
+	TEST(rsp_free_releases_ep),
+	TEST(rsp_provider_ep),
+	TEST(csp_ipv4),
+	TEST(csp_ipv6),
+	TEST(handoff_to_psp_and_rsp),
+	TEST(handoff_to_other_ia),
+	TEST(ia_close_with_pending_requests),
+	TEST(sp_bad_arguments),
+	TEST(ep_modify_pz),
+	TEST(ep_modify_evds),
+	TEST(ep_modify_attributes),
+	TEST(ep_modify_bad_arguments),
+	TEST(ep_modify_with_posted_receives),
+	TEST(ep_free_in_established_upcall),
+	TEST(ep_reset_and_reconnect),
+	TEST(ep_reset_flushes_receives),
+	TEST(dup_connect_same_service_point),
+	TEST(dup_connect_remote_port),
+	TEST(dup_connect_established),
+	TEST(dup_connect_times_out),
+	TEST(dup_connect_non_peer_rejected),
+	TEST(dup_connect_after_handoff),
+	TEST(dup_connect_no_free_port),
+	TEST(sp_cr_query_every_mask),
+	TEST(sp_cr_query_bad_arguments),
+	TEST(rsp_free_stops_listening),
+	TEST(rsp_free_races_request),
+	TEST(psp_create_any_used_port),
+	TEST(connect_many_concurrently),
+	TEST(connections_leak_no_resources),
+	TEST(sp_create_without_address),
 };
 
 static int __init conn_test_init(void)

@@ -27,7 +27,7 @@ static bool told_once(void)
 }
 
 /* The first watermark has not been exceeded, and its event never comes. */
-bool a_watermark_takes_the_place_of_the_one_before(void)
+bool watermark_replaces_previous(void)
 {
 	CHECK(fresh());
 	CHECK_EQ(DAT_SUCCESS, dat_ep_set_watermark(pair.b.ep, 2,
@@ -56,7 +56,7 @@ bool a_watermark_takes_the_place_of_the_one_before(void)
 }
 
 /* The EP already has more receives than the watermark when the call comes. */
-bool watermarks_below_what_there_is_tell_at_once(void)
+bool watermark_already_exceeded(void)
 {
 	CHECK(connected());
 	CHECK(posts(1, 3));

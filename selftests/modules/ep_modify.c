@@ -61,7 +61,7 @@ static bool requests_are_limited(void)
 }
 
 /* The new limits differ from the previous limits and from the defaults. */
-bool modified_limits_hold(void)
+bool ep_modify_limits(void)
 {
 	DAT_EP_PARAM before, param = {
 		.ep_attr = {
@@ -161,7 +161,7 @@ static bool flags_of_requests_are_always_there(void)
 	return true;
 }
 
-bool modified_flags_hold(void)
+bool ep_modify_completion_flags(void)
 {
 	CHECK(fresh());
 	CHECK_EQ(DAT_SUCCESS, set_flags(DAT_COMPLETION_UNSIGNALLED_FLAG));

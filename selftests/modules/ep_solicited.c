@@ -59,7 +59,7 @@ static bool solicited_side(const struct evds *evds, DAT_EVD_HANDLE recv_evd)
 	return true;
 }
 
-bool only_solicited_messages_are_notified_of(void)
+bool solicited_only_notification(void)
 {
 	const DAT_UPCALL_OBJECT upcall = { .upcall_func = count };
 	struct evds evds;

@@ -33,7 +33,7 @@ static DAT_RETURN post(u64 cookie)
 	return dat_srq_post_recv(srq, 1, &seg, c);
 }
 
-bool an_ep_with_an_srq_is_what_was_asked_for(void)
+bool srq_ep_create_attributes(void)
 {
 	const struct evds evds = {
 		pair.b.dto_evd, pair.b.dto_evd, pair.b.conn_evd,
@@ -88,7 +88,7 @@ bool an_ep_with_an_srq_is_what_was_asked_for(void)
 	return true;
 }
 
-bool an_ep_with_an_srq_needs_what_there_is(void)
+bool srq_ep_create_bad_arguments(void)
 {
 	const struct evds good = {
 		pair.b.dto_evd, pair.b.dto_evd, pair.b.conn_evd,
@@ -137,7 +137,7 @@ bool an_ep_with_an_srq_needs_what_there_is(void)
 	return true;
 }
 
-bool an_ep_with_an_srq_tells_each_evd(void)
+bool srq_ep_separate_evds(void)
 {
 	DAT_EP_ATTR attr = { .max_rdma_read_in = 2, .max_rdma_read_out = 2 };
 	struct evds evds;
@@ -163,7 +163,7 @@ static void on_receive(DAT_PVOID instance_data, const DAT_EVENT *event,
 }
 
 /* Regardless of the flags of the EP: a buffer of an SRQ is posted without flags. */
-bool receives_from_an_srq_are_signalled(void)
+bool srq_receives_signalled(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = on_receive };
 	DAT_EP_ATTR attr = {

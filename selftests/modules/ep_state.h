@@ -18,6 +18,6 @@ DAT_RETURN modify_each_attribute(void);
 DAT_RETURN modify_each_specific(void);
 DAT_RETURN recv_query(void);
 DAT_RETURN set_watermark(void);
-bool query_tells_the_peer_where_there_is_one(void);
+bool ep_query_peer_address(void);
 
 #endif /* SELFTESTS_EP_STATE_H */

@@ -103,7 +103,7 @@ static bool has_a_peer(DAT_EP_STATE state, DAT_CONN_QUAL local,
 	return true;
 }
 
-bool query_tells_the_peer_where_there_is_one(void)
+bool ep_query_peer_address(void)
 {
 	CHECK(has_a_peer(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING, 0,
 			 KPAIR_QUAL));

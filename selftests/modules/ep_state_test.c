@@ -680,7 +680,7 @@ bool enter_state(DAT_EP_STATE state)
 	return enter(index_of(state));
 }
 
-static bool calls_lead_where_they_should(void)
+static bool state_transitions(void)
 {
 	static const struct {
 		DAT_EP_STATE from;
@@ -731,12 +731,12 @@ static bool calls_lead_where_they_should(void)
 }
 
 /* Also on the passive side, while the active side does not answer. */
-static bool ending_the_establishment_flushes_receives(void)
+static bool disconnect_while_connecting_flushes(void)
 {
 	static const struct {
 		DAT_EP_STATE state;
 		DAT_CLOSE_FLAGS flags;
-	} ends[] = {
+	} disconnects[] = {
 		{ DAT_EP_STATE_ACTIVE_CONNECTION_PENDING,
 		  DAT_CLOSE_ABRUPT_FLAG },
 		{ DAT_EP_STATE_ACTIVE_CONNECTION_PENDING,
@@ -746,15 +746,15 @@ static bool ending_the_establishment_flushes_receives(void)
 	};
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(ends); i++) {
-		unsigned int s = index_of(ends[i].state);
+	for (i = 0; i < ARRAY_SIZE(disconnects); i++) {
+		unsigned int s = index_of(disconnects[i].state);
 
 		if (!is_reachable(s))
 			continue;
 		CHECK(enter(s));
 		CHECK_EQ(DAT_SUCCESS, kpost_recv(ep, &mem, 0, 8, 71));
 		CHECK_EQ(DAT_SUCCESS, kpost_recv(ep, &mem, 0, 8, 72));
-		CHECK_EQ(DAT_SUCCESS, dat_ep_disconnect(ep, ends[i].flags));
+		CHECK_EQ(DAT_SUCCESS, dat_ep_disconnect(ep, disconnects[i].flags));
 		CHECK(becomes(ep, DAT_EP_STATE_DISCONNECTED));
 		CHECK_EQ(DAT_DTO_ERR_FLUSHED, kwait_dto(pair.a.dto_evd, 71));
 		CHECK_EQ(DAT_DTO_ERR_FLUSHED, kwait_dto(pair.a.dto_evd, 72));
@@ -801,9 +801,9 @@ static const struct ktest tests[] = {
 	TEST(all_calls_when_connected),
 	TEST(all_calls_when_disconnect_pending),
 	TEST(all_calls_when_disconnected),
-	TEST(calls_lead_where_they_should),
-	TEST(query_tells_the_peer_where_there_is_one),
-	TEST(ending_the_establishment_flushes_receives),
+	TEST(state_transitions),
+	TEST(ep_query_peer_address),
+	TEST(disconnect_while_connecting_flushes),
 };
 
 /* The EPs of the pair stay connected: dat_ep_dup_connect() needs a connected EP. */

@@ -81,7 +81,7 @@ bool has_attr(DAT_EP_HANDLE ep, const DAT_EP_ATTR *attr)
 	return true;
 }
 
-static bool an_ep_is_what_was_asked_for(void)
+static bool ep_create_attributes(void)
 {
 	const DAT_EP_ATTR attr = {
 		.max_message_size = 5000,
@@ -119,7 +119,7 @@ static bool an_ep_is_what_was_asked_for(void)
 }
 
 /* Also one field at a time: every field in the mask is returned. */
-static bool query_tells_what_the_mask_names(void)
+static bool ep_query_each_field(void)
 {
 	DAT_EP_PARAM all, one;
 	int bit;
@@ -148,7 +148,7 @@ static bool query_tells_what_the_mask_names(void)
 	return true;
 }
 
-static bool an_ep_has_defaults_of_use(void)
+static bool ep_create_default_attributes(void)
 {
 	DAT_EP_PARAM param;
 
@@ -220,7 +220,7 @@ bool next_bad_attr(DAT_EP_ATTR *attr, unsigned int n)
 	return true;
 }
 
-static bool attributes_that_cannot_be_are_refused(void)
+static bool ep_create_bad_attributes(void)
 {
 	DAT_EP_ATTR attr;
 	DAT_EP_HANDLE ep;
@@ -320,7 +320,7 @@ bool all_events_come_where_they_should(const struct evds *evds)
 	return true;
 }
 
-static bool an_ep_tells_each_evd(void)
+static bool ep_separate_evds(void)
 {
 	struct evds evds;
 
@@ -348,7 +348,7 @@ static bool becomes(DAT_EP_HANDLE ep, DAT_EP_STATE state)
 }
 
 /* Without an EVD the events of an EP are dropped and use no room in another EVD. */
-static bool an_ep_can_do_without_evds(void)
+static bool ep_without_evds(void)
 {
 	DAT_EVENT event;
 	int i;
@@ -403,7 +403,7 @@ static bool idle_flags_are(bool recv, bool request)
 }
 
 /* A request is outstanding until its completion is dequeued; there is no upcall. */
-static bool each_kind_of_request_makes_it_busy(void)
+static bool ep_get_status_idle_flags(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 8);
 	DAT_RMR_TRIPLET there = { (uintptr_t)b.buf, 8, b.rmr_context };
@@ -460,7 +460,7 @@ static void shoot(struct timer_list *timer)
 	complete(&shot.done);
 }
 
-static bool rdma_can_be_posted_from_softirq_context(void)
+static bool post_rdma_in_softirq(void)
 {
 	CHECK(connected());
 	memset(a.buf, 0x77, 8);
@@ -490,7 +490,7 @@ static bool has_buffers(DAT_EP_HANDLE ep, DAT_COUNT expected)
 	return true;
 }
 
-static bool recv_query_counts_what_has_not_completed(void)
+static bool recv_query_counts_outstanding(void)
 {
 	int i;
 
@@ -519,24 +519,24 @@ static bool recv_query_counts_what_has_not_completed(void)
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
-	TEST(an_ep_is_what_was_asked_for),
-	TEST(query_tells_what_the_mask_names),
-	TEST(an_ep_has_defaults_of_use),
-	TEST(attributes_that_cannot_be_are_refused),
-	TEST(an_ep_tells_each_evd),
-	TEST(an_ep_can_do_without_evds),
-	TEST(each_kind_of_request_makes_it_busy),
-	TEST(rdma_can_be_posted_from_softirq_context),
-	TEST(recv_query_counts_what_has_not_completed),
-	TEST(a_watermark_takes_the_place_of_the_one_before),
-	TEST(watermarks_below_what_there_is_tell_at_once),
-	TEST(modified_limits_hold),
-	TEST(modified_flags_hold),
-	TEST(only_solicited_messages_are_notified_of),
-	TEST(an_ep_with_an_srq_is_what_was_asked_for),
-	TEST(an_ep_with_an_srq_needs_what_there_is),
-	TEST(an_ep_with_an_srq_tells_each_evd),
-	TEST(receives_from_an_srq_are_signalled),
+	TEST(ep_create_attributes),
+	TEST(ep_query_each_field),
+	TEST(ep_create_default_attributes),
+	TEST(ep_create_bad_attributes),
+	TEST(ep_separate_evds),
+	TEST(ep_without_evds),
+	TEST(ep_get_status_idle_flags),
+	TEST(post_rdma_in_softirq),
+	TEST(recv_query_counts_outstanding),
+	TEST(watermark_replaces_previous),
+	TEST(watermark_already_exceeded),
+	TEST(ep_modify_limits),
+	TEST(ep_modify_completion_flags),
+	TEST(solicited_only_notification),
+	TEST(srq_ep_create_attributes),
+	TEST(srq_ep_create_bad_arguments),
+	TEST(srq_ep_separate_evds),
+	TEST(srq_receives_signalled),
 };
 
 static int __init ep_test_init(void)

@@ -33,20 +33,20 @@ bool all_events_come_where_they_should(const struct evds *evds);
 bool next_bad_attr(DAT_EP_ATTR *attr, unsigned int n);
 
 /* ep_marks.c */
-bool a_watermark_takes_the_place_of_the_one_before(void);
-bool watermarks_below_what_there_is_tell_at_once(void);
+bool watermark_replaces_previous(void);
+bool watermark_already_exceeded(void);
 
 /* ep_modify.c */
-bool modified_limits_hold(void);
-bool modified_flags_hold(void);
+bool ep_modify_limits(void);
+bool ep_modify_completion_flags(void);
 
 /* ep_solicited.c */
-bool only_solicited_messages_are_notified_of(void);
+bool solicited_only_notification(void);
 
 /* ep_srq.c */
-bool an_ep_with_an_srq_is_what_was_asked_for(void);
-bool an_ep_with_an_srq_needs_what_there_is(void);
-bool an_ep_with_an_srq_tells_each_evd(void);
-bool receives_from_an_srq_are_signalled(void);
+bool srq_ep_create_attributes(void);
+bool srq_ep_create_bad_arguments(void);
+bool srq_ep_separate_evds(void);
+bool srq_receives_signalled(void);
 
 #endif /* SELFTESTS_EP_TEST_H */

@@ -96,7 +96,7 @@ static bool entered(void)
 	return wait_for_completion_timeout(&seen.entered, TIMEOUT);
 }
 
-static bool one_at_a_time_or_many(void)
+static bool single_instance_and_many(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = dwell };
 	DAT_EVD_HANDLE evd;
@@ -155,7 +155,7 @@ static void meet(DAT_PVOID instance_data, const DAT_EVENT *event,
 		complete(&seen.done);
 }
 
-static bool completions_make_many_upcalls_at_once(void)
+static bool completion_upcalls_concurrent(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = meet };
 	unsigned int i;
@@ -186,7 +186,7 @@ static int teardown(void *evd)
 	return 0;
 }
 
-static bool teardown_waits_and_disable_does_not(void)
+static bool teardown_waits_disable_returns(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = count_call };
 	struct task_struct *task;
@@ -234,7 +234,7 @@ static bool teardown_waits_and_disable_does_not(void)
 }
 
 /* Changes from each policy to each other one, with events queued in between. */
-static bool every_transition_of_policy(void)
+static bool policy_every_transition(void)
 {
 	static const DAT_UPCALL_POLICY policies[] = {
 		DAT_UPCALL_DISABLE, DAT_UPCALL_SINGLE_INSTANCE,
@@ -324,7 +324,7 @@ static int keep_changing(void *data)
 }
 
 /* A completion may come after one upcall stops and before the other is set. */
-static bool no_event_is_lost_between_two_upcalls(void)
+static bool modify_upcall_loses_no_event(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = count_call };
 	struct task_struct *task;
@@ -350,14 +350,229 @@ static bool no_event_is_lost_between_two_upcalls(void)
 	return true;
 }
 
+/* Short enough for the watchdogs; the test passes if it is too short. */
+#define HOLD_NS	(4LL * NSEC_PER_SEC)
+
+/* State of hold() */
+static struct {
+	unsigned int test_cpu;
+	DAT_EP_HANDLE from;
+	DAT_EP_HANDLE to;
+	atomic_t holds;
+	atomic_t release;
+	atomic_t unsignalled;
+} holder;
+
+/* In softirq: keeps the upcalls of the EVD from running, on a CPU that the test does not use. */
+static void hold(DAT_PVOID instance_data, const DAT_EVENT *event, DAT_BOOLEAN more_events)
+{
+	u64 end = ktime_get_ns() + HOLD_NS;
+
+	if (event->event_data.dto_completion_event_data.user_cookie.as_64 == 2) {
+		atomic_inc(&holder.unsignalled);
+		return;
+	}
+	if (raw_smp_processor_id() != holder.test_cpu) {
+		atomic_set(&holder.holds, 1);
+		while (!atomic_read(&holder.release) && ktime_get_ns() < end)
+			cpu_relax();
+	}
+	complete(&seen.entered);
+}
+
+static void send_work(struct work_struct *work)
+{
+	seen.ret = kpost_send(holder.from, &a, 0, 8, 1);
+}
+
+/* Waits for the upcall. Returns false if it stays, or has not come. */
+static bool wait_for_hold(void)
+{
+	unsigned long end = jiffies + TIMEOUT;
+
+	while (!atomic_read(&holder.holds) && time_before(jiffies, end)) {
+		if (completion_done(&seen.entered))
+			return true;
+		usleep_range(100, 200);
+	}
+	return false;
+}
+
+/* Moves the test to the next CPU. */
+static bool move_test(void)
+{
+	unsigned int cpu = cpumask_next(holder.test_cpu, cpu_online_mask);
+
+	holder.test_cpu = cpu < nr_cpu_ids ? cpu : cpumask_first(cpu_online_mask);
+	return !set_cpus_allowed_ptr(current, cpumask_of(holder.test_cpu));
+}
+
+/*
+ * Sends to @to from another CPU until the upcall stays there. siw sends all messages of a QP
+ * from one CPU, which may be the test's, so the test moves.
+ */
+static bool begin_hold(void)
+{
+	struct work_struct work;
+	unsigned int i;
+
+	INIT_WORK_ONSTACK(&work, send_work);
+	for (i = 0; i < 1000 && move_test(); i++) {
+		reinit_completion(&seen.entered);
+		if (kpost_recv(holder.to, &b, 0, 8, 1))
+			break;
+		schedule_work_on(cpumask_any_but(cpu_online_mask, holder.test_cpu), &work);
+		if (!wait_for_hold() || kwait_dto(pair.a.dto_evd, 1))
+			break;
+	}
+	flush_work(&work);
+	destroy_work_on_stack(&work);
+	return atomic_read(&holder.holds);
+}
+
+static bool empty_evd_delivers_nothing(void)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = hold };
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG,
+		.max_recv_dtos = 1,
+		.max_request_dtos = 1,
+		.max_recv_iov = 1,
+		.max_request_iov = 1,
+	};
+	DAT_LMR_TRIPLET seg;
+
+	kpair_close(&pair);
+	CHECK(kpair_open_attr(&pair, NULL, &attr));
+	CHECK(kpair_connect(&pair));
+	CHECK(kregion_open(&pair, pair.a.pz, &a, 4096, DAT_MEM_PRIV_ALL_FLAG));
+	CHECK(kregion_open(&pair, pair.b.pz, &b, 4096, DAT_MEM_PRIV_ALL_FLAG));
+	seen_reset();
+	memset(&holder, 0, sizeof(holder));
+	CHECK(kpair_connect_more(&pair, &holder.from, &holder.to));
+	CHECK_EQ(DAT_SUCCESS, dat_evd_modify_upcall(pair.b.dto_evd, DAT_UPCALL_SINGLE_INSTANCE,
+						    &upcall, DAT_UPCALL_INVOC_NEW));
+	CHECK(begin_hold());
+	CHECK_EQ(DAT_SUCCESS, dat_evd_modify_upcall(pair.b.dto_evd, DAT_UPCALL_SINGLE_INSTANCE,
+						    NULL, DAT_UPCALL_INVOC_ANY));
+	seg = ksegment(&b, 64, 8);
+	CHECK_EQ(DAT_SUCCESS, dat_ep_post_recv(pair.b.ep, 1, &seg, (DAT_DTO_COOKIE){ .as_64 = 2 },
+					       DAT_COMPLETION_UNSIGNALLED_FLAG));
+	CHECK_EQ(DAT_SUCCESS, kpost_send(pair.a.ep, &a, 0, 8, 3));
+	CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.a.dto_evd, 3));
+	atomic_set(&holder.release, 1);
+	CHECK_EQ(DAT_SUCCESS, dat_evd_flush_upcalls(pair.b.dto_evd));
+	CHECK_EQ(0, atomic_read(&holder.unsignalled));
+	/* It is an event none the less. */
+	CHECK_EQ(DAT_SUCCESS, dat_evd_modify_upcall(pair.b.dto_evd, DAT_UPCALL_TEARDOWN, NULL, 0));
+	CHECK_EQ(DAT_DTO_SUCCESS, kwait_dto(pair.b.dto_evd, 2));
+	close_connected();
+	return true;
+}
+
+/* The EVD was empty at the call, so the call delivers no event that arrives later. */
+static bool empty_evd_delivers_nothing_unsignalled(void)
+{
+	bool ok = empty_evd_delivers_nothing();
+
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	return ok;
+}
+
+#define WRITES	40
+
+/* What came, in the order in which it came */
+static struct {
+	atomic_t num;
+	u64 cookies[WRITES + 2];
+	unsigned int taken;
+	bool others;
+	int status;
+} log;
+
+static void note(u64 cookie)
+{
+	unsigned int i = atomic_read(&log.num);
+
+	if (i < ARRAY_SIZE(log.cookies))
+		log.cookies[i] = cookie;
+	atomic_inc(&log.num);
+}
+
+static void take(DAT_PVOID instance_data, const struct dat_completion *completion)
+{
+	log.others |= instance_data != &log || completion->ep_context.as_64 != 77 ||
+		      completion->number != DAT_DTO_COMPLETION_EVENT ||
+		      completion->operation != DAT_DTO_RDMA_WRITE ||
+		      completion->transfered_length != 8;
+	log.taken++;
+	note(completion->user_cookie.as_64);
+}
+
+static void note_event(DAT_PVOID instance_data, const DAT_EVENT *event, DAT_BOOLEAN more_events)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+	log.others |= instance_data != &log || event->event_number != DAT_DTO_COMPLETION_EVENT;
+	log.status = dto->status;
+	note(dto->user_cookie.as_64);
+}
+
+static bool wait_noted(int num)
+{
+	unsigned long end = jiffies + TIMEOUT;
+
+	while (atomic_read(&log.num) < num && time_before(jiffies, end))
+		usleep_range(100, 200);
+	return atomic_read(&log.num) == num;
+}
+
+/* Completions that succeed go to the function, others to the upcall, all in their order. */
+static bool completion_function_takes_successes(void)
+{
+	DAT_UPCALL_OBJECT upcall = { &log, note_event };
+	DAT_RMR_TRIPLET nowhere = { .rmr_context = 0x12345600, .segment_length = 8 };
+	DAT_LMR_TRIPLET seg;
+	u64 i;
+
+	CHECK(open_connected());
+	memset(&log, 0, sizeof(log));
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1,
+		  dat_evd_set_completion(pair.a.ep, take));
+	CHECK_EQ(DAT_SUCCESS, dat_set_consumer_context(pair.a.ep, (DAT_CONTEXT){ .as_64 = 77 }));
+	CHECK_EQ(DAT_SUCCESS, dat_evd_set_completion(pair.a.dto_evd, take));
+	CHECK_EQ(DAT_SUCCESS, dat_evd_modify_upcall(pair.a.dto_evd, DAT_UPCALL_SINGLE_INSTANCE,
+						    &upcall, DAT_UPCALL_INVOC_NEW));
+	for (i = 0; i < WRITES; i++) {
+		CHECK_EQ(DAT_SUCCESS, write_one(i));
+		/* Some of them at once */
+		CHECK(i % 4 || wait_noted(i + 1));
+	}
+	seg = ksegment(&a, 0, 8);
+	CHECK_EQ(DAT_SUCCESS,
+		 dat_ep_post_rdma_write(pair.a.ep, 1, &seg, (DAT_DTO_COOKIE){ .as_64 = WRITES },
+					&nowhere, DAT_COMPLETION_DEFAULT_FLAG));
+	CHECK(wait_noted(WRITES + 1));
+	for (i = 0; i <= WRITES; i++)
+		CHECK_EQ(i, log.cookies[i]);
+	CHECK(!log.others);
+	/* On iWARP a refused Write is no failed DTO. */
+	CHECK(log.taken == WRITES ? log.status != DAT_DTO_SUCCESS : kpair_is_siw());
+	close_connected();
+	return true;
+}
+
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
-	TEST(one_at_a_time_or_many),
-	TEST(completions_make_many_upcalls_at_once),
-	TEST(teardown_waits_and_disable_does_not),
-	TEST(every_transition_of_policy),
-	TEST(no_event_is_lost_between_two_upcalls),
+	TEST(single_instance_and_many),
+	TEST(completion_upcalls_concurrent),
+	TEST(teardown_waits_disable_returns),
+	TEST(policy_every_transition),
+	TEST(modify_upcall_loses_no_event),
+	TEST(empty_evd_delivers_nothing_unsignalled),
+	TEST(completion_function_takes_successes),
 };
 
 static int __init evd_policy_test_init(void)

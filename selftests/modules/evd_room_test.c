@@ -100,7 +100,7 @@ static bool create_many(DAT_EVD_HANDLE evd, DAT_EP_HANDLE *eps,
  * The test dequeues nothing until all has completed. A CQ that is too small overruns:
  * completions are lost, and the QPs fail.
  */
-static bool nothing_is_lost_when_all_connections_break(void)
+static bool disconnect_all_no_cq_overrun(void)
 {
 	unsigned int i, num, flushed = 0;
 	DAT_EP_HANDLE eps[MOST_EPS];
@@ -124,14 +124,13 @@ static bool nothing_is_lost_when_all_connections_break(void)
 		CHECK(kwait_event(evd, &event));
 		CHECK_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
 	}
-	CHECK_RET(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE,
-		  dat_evd_dequeue(pair.async_evd, &event));
+	CHECK_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(pair.async_evd, &event));
 	kpair_close(&pair);
 	kregion_close(&a);
 	return true;
 }
 
-static bool an_ep_that_does_not_fit_is_refused(void)
+static bool ep_create_no_cq_room(void)
 {
 	DAT_EP_HANDLE ep, eps[64];
 	unsigned int i, num;
@@ -160,7 +159,7 @@ static bool an_ep_that_does_not_fit_is_refused(void)
 }
 
 /* An EVD with the queue length of its EPs has room for all of them. */
-static bool an_evd_takes_the_eps_it_was_made_for(void)
+static bool evd_qlen_fits_its_eps(void)
 {
 	const DAT_EP_ATTR attr = { .max_recv_dtos = 100, .max_request_dtos = 100 };
 	DAT_EP_HANDLE eps[32];
@@ -197,7 +196,7 @@ static int resizer(void *unused)
 }
 
 /* The CQ may be replaced while its size is read. */
-static bool eps_come_and_go_while_the_cq_is_replaced(void)
+static bool ep_create_during_cq_resize(void)
 {
 	struct task_struct *task;
 	DAT_EP_HANDLE ep;
@@ -228,10 +227,10 @@ static bool eps_come_and_go_while_the_cq_is_replaced(void)
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
-	TEST(nothing_is_lost_when_all_connections_break),
-	TEST(an_ep_that_does_not_fit_is_refused),
-	TEST(an_evd_takes_the_eps_it_was_made_for),
-	TEST(eps_come_and_go_while_the_cq_is_replaced),
+	TEST(disconnect_all_no_cq_overrun),
+	TEST(ep_create_no_cq_room),
+	TEST(evd_qlen_fits_its_eps),
+	TEST(ep_create_during_cq_resize),
 };
 
 static int __init evd_room_test_init(void)

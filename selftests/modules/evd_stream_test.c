@@ -93,7 +93,7 @@ static bool is_overflow_of(DAT_EVD_HANDLE async_evd, DAT_EVD_HANDLE evd)
 	return true;
 }
 
-static bool a_loss_is_reported(void)
+static bool evd_overflow_reported(void)
 {
 	DAT_EVD_HANDLE evd;
 	DAT_EVENT event;
@@ -103,21 +103,19 @@ static bool a_loss_is_reported(void)
 	CHECK(is_overflow_of(pair.async_evd, evd));
 	/* Reported once, and the queued event remains. */
 	msleep(20);
-	CHECK_RET(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE,
-		  dat_evd_dequeue(pair.async_evd, &event));
+	CHECK_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(pair.async_evd, &event));
 	CHECK_EQ(DAT_SUCCESS, dat_evd_dequeue(evd, &event));
 	CHECK_EQ(kpair_is_siw() ? DAT_CONNECTION_EVENT_PEER_REJECTED :
 				  DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
 		 event.event_number);
-	CHECK_RET(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE,
-		  dat_evd_dequeue(evd, &event));
+	CHECK_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(evd, &event));
 	CHECK_EQ(DAT_SUCCESS, dat_evd_free(evd));
 	kpair_close(&pair);
 	return true;
 }
 
 /* The asynchronous EVD, which reports overflows, can itself overflow. */
-static bool a_loss_of_the_asynchronous_evd_is_reported(void)
+static bool async_evd_overflow_reported(void)
 {
 	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL, evd[3];
 	DAT_EVENT event;
@@ -130,8 +128,7 @@ static bool a_loss_of_the_asynchronous_evd_is_reported(void)
 	msleep(50);
 	CHECK(is_overflow_of(async_evd, evd[0]));
 	CHECK(is_overflow_of(async_evd, async_evd));
-	CHECK_RET(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE,
-		  dat_evd_dequeue(async_evd, &event));
+	CHECK_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(async_evd, &event));
 	/* It works as before. */
 	CHECK(make_overflow(second_ia, &evd[0]));
 	CHECK(is_overflow_of(async_evd, evd[0]));
@@ -203,7 +200,7 @@ static bool sort_until(DAT_EVD_HANDLE evd, unsigned int flags)
 
 #define ROUNDS	30
 
-static bool all_streams_go_into_one_evd(void)
+static bool all_streams_in_one_evd(void)
 {
 	DAT_EVD_HANDLE evd, small;
 	DAT_EP_HANDLE ep;
@@ -294,7 +291,7 @@ static void disconnect_then_free(DAT_PVOID instance_data,
 	}
 }
 
-static bool upcalls_may_disconnect_and_free(void)
+static bool upcall_disconnects_and_frees(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = disconnect_then_free };
 	DAT_EVENT event;
@@ -345,7 +342,7 @@ static void do_nothing(DAT_PVOID instance_data, const DAT_EVENT *event,
 	atomic_inc(&did.calls);
 }
 
-static bool upcalls_may_free_whatever_there_is(void)
+static bool upcall_frees_all_objects(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = free_others };
 	DAT_UPCALL_OBJECT nothing = { .upcall_func = do_nothing };
@@ -394,7 +391,7 @@ static void in_process(DAT_PVOID instance_data, const DAT_EVENT *event,
 	complete(&did.done);
 }
 
-static bool softirq_upcalls_hand_over(void)
+static bool softirq_upcall_defers_to_process(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = hand_over };
 	DAT_UPCALL_OBJECT process = { .upcall_func = in_process };
@@ -432,12 +429,12 @@ static bool softirq_upcalls_hand_over(void)
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
-	TEST(all_streams_go_into_one_evd),
-	TEST(a_loss_is_reported),
-	TEST(a_loss_of_the_asynchronous_evd_is_reported),
-	TEST(upcalls_may_disconnect_and_free),
-	TEST(upcalls_may_free_whatever_there_is),
-	TEST(softirq_upcalls_hand_over),
+	TEST(all_streams_in_one_evd),
+	TEST(evd_overflow_reported),
+	TEST(async_evd_overflow_reported),
+	TEST(upcall_disconnects_and_frees),
+	TEST(upcall_frees_all_objects),
+	TEST(softirq_upcall_defers_to_process),
 };
 
 static int __init evd_stream_test_init(void)

@@ -112,6 +112,11 @@ static DAT_RETURN evd_flush_upcalls(void)
 	return dat_evd_flush_upcalls(p.a.conn_evd);
 }
 
+static DAT_RETURN evd_set_completion(void)
+{
+	return dat_evd_set_completion(p.a.conn_evd, NULL);
+}
+
 static DAT_RETURN rmr_create(void)
 {
 	return dat_rmr_create(p.a.pz, &rmr);
@@ -412,6 +417,7 @@ static const struct step session[] = {
 	MAKE(dto_evd_create),
 	MAKE(conn_evd_create),
 	LOOK(evd_flush_upcalls),
+	LOOK(evd_set_completion),
 	MAKE(upcall_evd_create),
 	FREE(upcall_evd_free),
 	QUIET(other_evds),

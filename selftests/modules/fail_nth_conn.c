@@ -400,7 +400,7 @@ static const struct step session[] = {
 	QUIET(close_all),
 };
 
-bool connections_survive(void)
+bool connection_calls_survive(void)
 {
 	rsp = DAT_HANDLE_NULL;
 	dup = DAT_HANDLE_NULL;

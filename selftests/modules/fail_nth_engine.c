@@ -173,7 +173,7 @@ static unsigned int fails_at(void)
  * @ret: its return value
  * @what: name of the call
  */
-void must(DAT_RETURN ret, const char *what)
+void expect_success(DAT_RETURN ret, const char *what)
 {
 	if (!ret || broken)
 		return;

@@ -62,9 +62,9 @@ struct step {
 #define BEGIN(fn)	{ #fn, fn, .quiet = true, .begins = true }
 
 /* For calls that must succeed in every test. */
-#define MUST(call)	must(call, #call)
+#define MUST(call)	expect_success(call, #call)
 
-void must(DAT_RETURN ret, const char *what);
+void expect_success(DAT_RETURN ret, const char *what);
 void must_be(bool ok, const char *what);
 unsigned int driver_under_test(void);
 bool is_there(DAT_HANDLE handle);

@@ -320,7 +320,7 @@ static const struct step session[] = {
 	QUIET(close_all),
 };
 
-bool memory_survives(void)
+bool memory_calls_survive(void)
 {
 	bool ok;
 

@@ -8,6 +8,7 @@
 #include "fail_nth_engine.h"
 #include <dat/dat_ib_extensions.h>
 
+#include "base/error.h"
 #include "kpair.h"
 
 #define REGION		(8 * PAGE_SIZE)
@@ -75,9 +76,9 @@ bool survives(const struct step *session, unsigned int num,
 
 /* The sessions. */
 bool basic_calls_survive(void);
-bool memory_survives(void);
-bool queues_survive(void);
-bool connections_survive(void);
-bool registry_survives(void);
+bool memory_calls_survive(void);
+bool queue_calls_survive(void);
+bool connection_calls_survive(void);
+bool registry_calls_survive(void);
 
 #endif /* SELFTESTS_FAIL_NTH_PAIR_H */

@@ -346,7 +346,7 @@ static const struct step session[] = {
 	QUIET(close_all),
 };
 
-bool queues_survive(void)
+bool queue_calls_survive(void)
 {
 	return survives(session, ARRAY_SIZE(session), 50);
 }

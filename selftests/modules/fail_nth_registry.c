@@ -264,7 +264,7 @@ static const struct step session[] = {
 	QUIET(remove_provider),
 };
 
-bool registry_survives(void)
+bool registry_calls_survive(void)
 {
 	bool ok;
 

@@ -17,10 +17,10 @@
 
 static const struct ktest tests[] = {
 	TEST(basic_calls_survive),
-	TEST(memory_survives),
-	TEST(queues_survive),
-	TEST(connections_survive),
-	TEST(registry_survives),
+	TEST(memory_calls_survive),
+	TEST(queue_calls_survive),
+	TEST(connection_calls_survive),
+	TEST(registry_calls_survive),
 };
 
 static int the_higher_first(const void *one, const void *other)

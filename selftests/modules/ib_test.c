@@ -5,6 +5,8 @@
 #include <linux/module.h>
 #include <linux/vmalloc.h>
 
+#include <rdma/ib_verbs.h>
+
 #include <dat/dat_ib_extensions.h>
 
 #include "kpair.h"
@@ -86,28 +88,55 @@ static bool extended(DAT_EVD_HANDLE evd, DAT_DTOS operation,
 	return ended(evd, DAT_DTO_SUCCESS, operation, type, id, immediate);
 }
 
-static bool attributes_tell_what_there_is(void)
+static const char *named(const DAT_PROVIDER_ATTR *attr, const char *name)
 {
-	static DAT_PROVIDER_ATTR attr;
+	DAT_COUNT i;
 
+	for (i = 0; i < attr->num_provider_specific_attr; i++)
+		if (!strcmp(attr->provider_specific_attr[i].name, name))
+			return attr->provider_specific_attr[i].value;
+	return "none";
+}
+
+static bool provider_specific_attributes(void)
+{
+	const char *extension = kpair_is_siw() ? "none" : "TRUE";
+	struct ib_device *ibdev = kpair_ibdev();
+	static DAT_PROVIDER_ATTR attr;
+	struct ib_port_attr port;
+	char text[40], device[40];
+
+	CHECK(ibdev);
+	CHECK_EQ(0, ib_query_port(ibdev, 1, &port));
+	snprintf(text, sizeof(text), "%04x:%04x:%04x:%04x",
+		 be16_to_cpup((__be16 *)&ibdev->node_guid),
+		 be16_to_cpup((__be16 *)&ibdev->node_guid + 1),
+		 be16_to_cpup((__be16 *)&ibdev->node_guid + 2),
+		 be16_to_cpup((__be16 *)&ibdev->node_guid + 3));
+	strscpy(device, dev_name(&ibdev->dev), sizeof(device));
+	ib_device_put(ibdev);
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_ia_query(pair.ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL,
 			      &attr));
-	if (kpair_is_siw()) {
-		CHECK_EQ(0, attr.num_provider_specific_attr);
-		return true;
-	}
-	CHECK_EQ(3, attr.num_provider_specific_attr);
-	CHECK(!strcmp(attr.provider_specific_attr[0].name,
-		      DAT_IB_ATTR_IMMED_DATA));
-	CHECK(!strcmp(attr.provider_specific_attr[2].name,
-		      DAT_IB_ATTR_CMP_AND_SWAP));
-	CHECK(!strcmp(attr.provider_specific_attr[2].value, "TRUE"));
+	CHECK(!strcmp(named(&attr, "DAT_IB_PROVIDER_NAME"), "kdapl"));
+	CHECK(!strcmp(named(&attr, "DAT_IB_DEVICE_NAME"), device));
+	CHECK(!strcmp(named(&attr, "DAT_IB_CONNECTIVITY_MODE"), "DIRECT"));
+	CHECK(!strcmp(named(&attr, "DAT_IB_RDMA_READ"), "TRUE"));
+	CHECK(!strcmp(named(&attr, "DAT_IB_NODE_GUID"), text));
+	CHECK_EQ(39, strlen(named(&attr, "DAT_IB_GID")));
+	CHECK(!strcmp(named(&attr, "DAT_IB_PORT_STATUS"), "ACTIVE"));
+	CHECK(!strcmp(named(&attr, "DAT_IB_PORT_NUMBER"), "1"));
+	snprintf(text, sizeof(text), "%d", ib_mtu_enum_to_int(port.active_mtu));
+	CHECK(!strcmp(named(&attr, "DAT_IB_TRANSPORT_MTU"), text));
+	CHECK(!strcmp(named(&attr, "DAT_EXTENSION_INTERFACE"), extension));
+	CHECK(!strcmp(named(&attr, DAT_IB_ATTR_IMMED_DATA), extension));
+	CHECK(!strcmp(named(&attr, DAT_IB_ATTR_FETCH_AND_ADD), extension));
+	CHECK(!strcmp(named(&attr, DAT_IB_ATTR_CMP_AND_SWAP), extension));
 	return true;
 }
 
 /* Completes a receive of the peer, whose buffer does not change. */
-static bool write_with_immediate_data_tells_both(void)
+static bool write_immed_completions(void)
 {
 	unsigned int i;
 
@@ -130,7 +159,7 @@ static bool write_with_immediate_data_tells_both(void)
 	return true;
 }
 
-static bool suppressed_it_is_told_to_the_peer_alone(void)
+static bool write_immed_suppressed(void)
 {
 	CHECK_EQ(DAT_SUCCESS, kpost_recv(pair.b.ep, &b, 2000, 100, 1));
 	CHECK_EQ(DAT_SUCCESS,
@@ -143,7 +172,7 @@ static bool suppressed_it_is_told_to_the_peer_alone(void)
 	return true;
 }
 
-static bool fetch_and_add_fetches_and_adds(void)
+static bool fetch_and_add_result(void)
 {
 	u64 *there = (u64 *)b.buf, *here = (u64 *)(a.buf + 64);
 	u64 sum = 0xffffffff;
@@ -161,7 +190,7 @@ static bool fetch_and_add_fetches_and_adds(void)
 	return true;
 }
 
-static bool cmp_and_swap_swaps_if_it_is_the_same(void)
+static bool cmp_and_swap_result(void)
 {
 	u64 *there = (u64 *)(b.buf + 8), *here = (u64 *)(a.buf + 64);
 
@@ -179,7 +208,7 @@ static bool cmp_and_swap_swaps_if_it_is_the_same(void)
 	return true;
 }
 
-static bool what_is_wrong_is_named(void)
+static bool ib_post_bad_arguments(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 8), more = ksegment(&a, 0, 9);
 	DAT_RMR_TRIPLET at = at_b(0, 8), odd = at_b(4, 8), less = at_b(0, 7);
@@ -222,7 +251,7 @@ static bool what_is_wrong_is_named(void)
 }
 
 /* Last, because the test breaks the connection. */
-static bool memory_must_allow_atomic_operations(void)
+static bool remote_atomic_needs_privilege(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&a, 64, 8);
 	struct kregion plain;
@@ -244,7 +273,7 @@ static bool memory_must_allow_atomic_operations(void)
 	return true;
 }
 
-static bool iwarp_has_none_of_them(void)
+static bool iwarp_not_supported(void)
 {
 	struct kregion r;
 	bool is_open;
@@ -264,18 +293,18 @@ static bool iwarp_has_none_of_them(void)
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
-	TEST(attributes_tell_what_there_is),
-	TEST(write_with_immediate_data_tells_both),
-	TEST(suppressed_it_is_told_to_the_peer_alone),
-	TEST(fetch_and_add_fetches_and_adds),
-	TEST(cmp_and_swap_swaps_if_it_is_the_same),
-	TEST(what_is_wrong_is_named),
-	TEST(memory_must_allow_atomic_operations),
+	TEST(provider_specific_attributes),
+	TEST(write_immed_completions),
+	TEST(write_immed_suppressed),
+	TEST(fetch_and_add_result),
+	TEST(cmp_and_swap_result),
+	TEST(ib_post_bad_arguments),
+	TEST(remote_atomic_needs_privilege),
 };
 
 static const struct ktest iwarp_tests[] = {
-	TEST(attributes_tell_what_there_is),
-	TEST(iwarp_has_none_of_them),
+	TEST(provider_specific_attributes),
+	TEST(iwarp_not_supported),
 };
 
 static int __init ib_test_init(void)

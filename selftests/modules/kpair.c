@@ -329,12 +329,32 @@ bool kwait_broken(DAT_EVD_HANDLE evd)
 EXPORT_SYMBOL_GPL(kwait_broken);
 
 /**
+ * kwait_any_end - wait for the event of the end of a connection, whichever it is
+ * @evd: the EVD, without upcalls
+ *
+ * For the side that rejected an access: see wait_any_end() of the programs.
+ */
+bool kwait_any_end(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+
+	if (!kwait_event(evd, &event))
+		return false;
+	if (event.event_number == DAT_CONNECTION_EVENT_BROKEN ||
+	    event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED)
+		return true;
+	report("# event %#x instead of an end\n", event.event_number);
+	return false;
+}
+EXPORT_SYMBOL_GPL(kwait_any_end);
+
+/**
  * kwait_refusal - wait until both sides report that an access was rejected
- * @pair: the sides, without upcalls
+ * @pair: the sides, without upcalls; b has rejected
  */
 bool kwait_refusal(struct kpair *pair)
 {
-	return kwait_broken(pair->a.conn_evd) && kwait_broken(pair->b.conn_evd);
+	return kwait_broken(pair->a.conn_evd) && kwait_any_end(pair->b.conn_evd);
 }
 EXPORT_SYMBOL_GPL(kwait_refusal);
 

@@ -5,7 +5,7 @@
 #ifndef SELFTESTS_KPAIR_H
 #define SELFTESTS_KPAIR_H
 
-#include <dat/kdat.h>
+#include <dat/kdat_linux.h>
 
 struct ib_device;
 
@@ -84,6 +84,7 @@ DAT_LMR_TRIPLET ksegment(const struct kregion *region, size_t offset,
 bool kwait_event(DAT_EVD_HANDLE evd, DAT_EVENT *event);
 bool kwait_number(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
 bool kwait_broken(DAT_EVD_HANDLE evd);
+bool kwait_any_end(DAT_EVD_HANDLE evd);
 bool kwait_refusal(struct kpair *pair);
 int kwait_dto(DAT_EVD_HANDLE evd, u64 cookie);
 int kwait_bind(DAT_EVD_HANDLE evd, u64 cookie);

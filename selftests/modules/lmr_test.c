@@ -65,7 +65,7 @@ static bool kmalloc_memory(void)
 	return good;
 }
 
-static bool vmalloc_memory_of_the_largest_size(void)
+static bool vmalloc_max_lmr_block_size(void)
 {
 	static DAT_IA_ATTR attr;
 	struct kregion r;
@@ -124,7 +124,7 @@ static bool platform_pages_out_of_order(void)
 	return good;
 }
 
-static bool what_is_no_memory_is_refused(void)
+static bool create_invalid_memory(void)
 {
 	struct kregion r;
 	void *freed = vmalloc(PAGE_SIZE);
@@ -143,7 +143,7 @@ static bool what_is_no_memory_is_refused(void)
 }
 
 /* DAT 1.2 passes twelve arguments instead of thirteen. */
-static bool dat_1_2_has_no_va_type(void)
+static bool kcreate_dat_1_2_arguments(void)
 {
 	DAT_REGION_DESCRIPTION desc = { .for_va = b.buf };
 	struct kregion r = { .buf = b.buf, .len = 5000 };
@@ -166,7 +166,7 @@ static bool dat_1_2_has_no_va_type(void)
 	return true;
 }
 
-static bool bad_parameters_are_refused(void)
+static bool create_bad_parameters(void)
 {
 	struct kregion r;
 
@@ -188,7 +188,7 @@ static bool bad_parameters_are_refused(void)
 	return true;
 }
 
-static bool privileges_have_the_values_that_the_page_prints(void)
+static bool privilege_flag_values(void)
 {
 	CHECK_EQ(0x00, DAT_MEM_PRIV_NONE_FLAG);
 	CHECK_EQ(0x01, DAT_MEM_PRIV_LOCAL_READ_FLAG);
@@ -218,7 +218,7 @@ static bool rmr_context_only_for_remote_privileges(void)
 	return true;
 }
 
-static bool freed_lmr_fails_in_every_call(void)
+static bool freed_lmr_invalid_handle(void)
 {
 	DAT_LMR_PARAM param;
 	DAT_CONTEXT context;
@@ -243,7 +243,7 @@ static bool freed_lmr_fails_in_every_call(void)
 }
 
 /* The owner of the memory has allocated and pinned it, and must free and unpin it. */
-static bool a_freed_lmr_leaves_the_memory_to_its_owner(void)
+static bool lmr_free_keeps_caller_pages(void)
 {
 	struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	struct dat_platform_region region = {
@@ -281,7 +281,7 @@ static bool a_freed_lmr_leaves_the_memory_to_its_owner(void)
 	return true;
 }
 
-static bool a_pz_names_its_ia_and_stays_while_it_is_in_use(void)
+static bool pz_query_and_free(void)
 {
 	DAT_PZ_PARAM param = {};
 	DAT_RMR_HANDLE rmr;
@@ -320,7 +320,7 @@ static bool a_pz_names_its_ia_and_stays_while_it_is_in_use(void)
 	return true;
 }
 
-static bool handles_of_other_types_and_forged_ones_are_refused(void)
+static bool lmr_free_bad_handles(void)
 {
 	DAT_HANDLE bad[] = {
 		DAT_HANDLE_NULL, (DAT_HANDLE)1, (DAT_HANDLE)-1L, &pair,
@@ -336,7 +336,7 @@ static bool handles_of_other_types_and_forged_ones_are_refused(void)
 	return true;
 }
 
-static bool segments_of_several_lmrs_and_pzs_are_synchronised(void)
+static bool sync_several_lmrs_and_pzs(void)
 {
 	DAT_LMR_TRIPLET segs[] = {
 		ksegment(&a, 0, a.len), ksegment(&b, 5000, 3),
@@ -359,7 +359,7 @@ static bool segments_of_several_lmrs_and_pzs_are_synchronised(void)
 	return true;
 }
 
-static bool dto_with_the_dead_lmr_context_fails(void)
+static bool dto_freed_lmr_context(void)
 {
 	struct kregion r;
 
@@ -373,7 +373,7 @@ static bool dto_with_the_dead_lmr_context_fails(void)
 	return true;
 }
 
-static bool dto_outside_what_the_lmr_allows_fails(void)
+static bool dto_bad_range_privileges_pz(void)
 {
 	struct kregion r;
 
@@ -391,7 +391,7 @@ static bool dto_outside_what_the_lmr_allows_fails(void)
 	return true;
 }
 
-static bool returns_have_names(void)
+static bool strerror_return_names(void)
 {
 	const char *major = NULL, *minor = NULL;
 
@@ -418,7 +418,7 @@ static bool returns_have_names(void)
 }
 
 /* Two instances of an IA can report to one EVD, which is freed before either of them. */
-static bool an_async_evd_can_be_shared(void)
+static bool ias_share_async_evd(void)
 {
 	DAT_EVD_HANDLE evd = pair.async_evd, other = pair.a.conn_evd;
 	DAT_EVD_HANDLE seen = DAT_HANDLE_NULL;
@@ -442,22 +442,22 @@ static bool an_async_evd_can_be_shared(void)
 
 static const struct ktest tests[] = {
 	TEST(kmalloc_memory),
-	TEST(vmalloc_memory_of_the_largest_size),
+	TEST(vmalloc_max_lmr_block_size),
 	TEST(platform_pages_out_of_order),
-	TEST(what_is_no_memory_is_refused),
-	TEST(dat_1_2_has_no_va_type),
-	TEST(bad_parameters_are_refused),
-	TEST(privileges_have_the_values_that_the_page_prints),
+	TEST(create_invalid_memory),
+	TEST(kcreate_dat_1_2_arguments),
+	TEST(create_bad_parameters),
+	TEST(privilege_flag_values),
 	TEST(rmr_context_only_for_remote_privileges),
-	TEST(freed_lmr_fails_in_every_call),
-	TEST(a_freed_lmr_leaves_the_memory_to_its_owner),
-	TEST(a_pz_names_its_ia_and_stays_while_it_is_in_use),
-	TEST(handles_of_other_types_and_forged_ones_are_refused),
-	TEST(segments_of_several_lmrs_and_pzs_are_synchronised),
-	TEST(dto_with_the_dead_lmr_context_fails),
-	TEST(dto_outside_what_the_lmr_allows_fails),
-	TEST(returns_have_names),
-	TEST(an_async_evd_can_be_shared),
+	TEST(freed_lmr_invalid_handle),
+	TEST(lmr_free_keeps_caller_pages),
+	TEST(pz_query_and_free),
+	TEST(lmr_free_bad_handles),
+	TEST(sync_several_lmrs_and_pzs),
+	TEST(dto_freed_lmr_context),
+	TEST(dto_bad_range_privileges_pz),
+	TEST(strerror_return_names),
+	TEST(ias_share_async_evd),
 };
 
 static int __init lmr_test_init(void)

@@ -72,43 +72,43 @@ bool mem_works_as(DAT_VA_TYPE va_type, DAT_MEM_OPTIMIZE_FLAGS optimization);
 bool mem_works(void);
 
 /* mem_types.c */
-bool every_type_is_supported(void);
+bool lmr_mem_types(void);
 bool virtual_memory(void);
-bool virtual_memory_of_high_order(void);
-bool no_stack_module_or_register_is_memory(void);
+bool virtual_memory_high_order(void);
+bool virtual_memory_bad_addresses(void);
 bool physical_pages(void);
-bool physical_pages_that_are_none(void);
-bool larger_pages(void);
-bool larger_pages_beyond_one_list_of_small_ones(void);
-bool larger_pages_that_are_none(void);
+bool physical_pages_bad_desc(void);
+bool physical_var_pages(void);
+bool physical_var_pages_beyond_list(void);
+bool physical_var_pages_bad_desc(void);
 bool platform_pages(void);
-bool a_table_of_pages(void);
-bool scattered_pages_of_max_lmr_block_size(void);
-bool scattered_pages_beyond_one_list_are_refused(void);
-bool memory_that_is_mapped_already(void);
-bool memory_that_is_not_registered(void);
-bool what_is_not_registered_is_not_for_peers(void);
-bool several_that_are_not_registered(void);
-bool zero_based_memory_begins_with_a_page(void);
-bool zero_based_memory_ends(void);
+bool platform_sg_table(void);
+bool scattered_pages_max_size(void);
+bool scattered_pages_beyond_one_list(void);
+bool ia_mapped_memory(void);
+bool bypass_memory(void);
+bool bypass_remote_privileges_rejected(void);
+bool bypass_several_lmrs(void);
+bool zero_based_memory_alignment(void);
+bool zero_based_memory_range(void);
 
 /* mem_over.c */
-bool over_with_another_pz_and_more_privileges(void);
-bool over_with_fewer_privileges(void);
-bool a_base_cannot_be_freed(void);
-bool over_a_region_of_each_type(void);
-bool over_and_zero_based(void);
-bool pages_of_others_become_no_more_writable(void);
-bool only_an_lmr_of_this_ia_is_a_base(void);
-bool an_ia_is_closed_with_lmrs_over_lmrs(void);
-bool windows_over_large_and_zero_based_memory(void);
-bool no_peer_reaches_zero_based_memory_by_its_address(void);
+bool lmr_over_lmr_other_pz(void);
+bool lmr_over_lmr_fewer_privileges(void);
+bool free_base_lmr_in_use(void);
+bool lmr_over_each_mem_type(void);
+bool lmr_over_lmr_zero_based(void);
+bool lmr_over_read_only_lmr(void);
+bool lmr_over_bad_base(void);
+bool ia_close_lmrs_over_lmrs(void);
+bool bind_large_zero_based_lmr(void);
+bool zero_based_memory_virtual_address(void);
 
 /* mem_hint.c */
-bool all_of_a_query(void);
+bool lmr_query_all_fields(void);
 bool optimization_flags(void);
-bool hints_tell_what_is_registered(void);
-bool hints_lead_beyond_max_lmr_block_size(void);
-bool bad_questions_get_no_hint(void);
+bool memtype_hint_values(void);
+bool memtype_hint_beyond_block_size(void);
+bool memtype_hint_bad_parameters(void);
 
 #endif /* SELFTESTS_MEM_H */

@@ -11,7 +11,7 @@
 #define LOCAL_ALL \
 	(DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
 
-bool all_of_a_query(void)
+bool lmr_query_all_fields(void)
 {
 	DAT_LMR_PARAM p = {};
 	struct kregion r;
@@ -70,7 +70,7 @@ static DAT_RETURN hint(DAT_MEM_TYPE type, DAT_VLEN length,
 				   alignment);
 }
 
-bool hints_tell_what_is_registered(void)
+bool memtype_hint_values(void)
 {
 	const DAT_VLEN block = mem_attr.max_lmr_block_size;
 	DAT_VADDR align;
@@ -104,7 +104,7 @@ bool hints_tell_what_is_registered(void)
 }
 
 /* Memory whose layout follows the hint can be registered. */
-bool hints_lead_beyond_max_lmr_block_size(void)
+bool memtype_hint_beyond_block_size(void)
 {
 	DAT_VADDR align;
 	DAT_VLEN len;
@@ -120,7 +120,7 @@ bool hints_lead_beyond_max_lmr_block_size(void)
 	return true;
 }
 
-bool bad_questions_get_no_hint(void)
+bool memtype_hint_bad_parameters(void)
 {
 	DAT_VADDR align;
 	DAT_VLEN len;

@@ -24,7 +24,7 @@ static DAT_RETURN create_over(const struct kregion *base, DAT_PZ_HANDLE pz,
 }
 
 /* Only the owner may access the base. A peer may access the LMR over it. */
-bool over_with_another_pz_and_more_privileges(void)
+bool lmr_over_lmr_other_pz(void)
 {
 	struct kregion base, over;
 
@@ -46,7 +46,7 @@ bool over_with_another_pz_and_more_privileges(void)
 	return true;
 }
 
-bool over_with_fewer_privileges(void)
+bool lmr_over_lmr_fewer_privileges(void)
 {
 	struct kregion base, over;
 
@@ -70,7 +70,7 @@ bool over_with_fewer_privileges(void)
 	return true;
 }
 
-bool a_base_cannot_be_freed(void)
+bool free_base_lmr_in_use(void)
 {
 	struct kregion r[3];
 	DAT_LMR_PARAM param;
@@ -102,7 +102,7 @@ bool a_base_cannot_be_freed(void)
 	return true;
 }
 
-bool over_a_region_of_each_type(void)
+bool lmr_over_each_mem_type(void)
 {
 	struct kregion base, over;
 	unsigned int i;
@@ -131,7 +131,7 @@ bool over_a_region_of_each_type(void)
 	return true;
 }
 
-bool over_and_zero_based(void)
+bool lmr_over_lmr_zero_based(void)
 {
 	struct kregion base, over[2];
 
@@ -154,7 +154,7 @@ bool over_and_zero_based(void)
 }
 
 /* The pages of the base may be pinned for reading only. */
-bool pages_of_others_become_no_more_writable(void)
+bool lmr_over_read_only_lmr(void)
 {
 	static const DAT_MEM_PRIV_FLAGS writes[] = {
 		DAT_MEM_PRIV_LOCAL_WRITE_FLAG, DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
@@ -179,7 +179,7 @@ bool pages_of_others_become_no_more_writable(void)
 	return true;
 }
 
-bool only_an_lmr_of_this_ia_is_a_base(void)
+bool lmr_over_bad_base(void)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	struct kregion base, r;
@@ -228,7 +228,7 @@ bool only_an_lmr_of_this_ia_is_a_base(void)
 }
 
 /* Closes the IA with any order of the LMRs. */
-bool an_ia_is_closed_with_lmrs_over_lmrs(void)
+bool ia_close_lmrs_over_lmrs(void)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	struct kregion base, over;
@@ -261,7 +261,7 @@ bool an_ia_is_closed_with_lmrs_over_lmrs(void)
 }
 
 /* A window has an MR with a list of small pages. */
-bool windows_over_large_and_zero_based_memory(void)
+bool bind_large_zero_based_lmr(void)
 {
 	const DAT_VA_TYPE types[] = { DAT_VA_TYPE_VA, DAT_VA_TYPE_ZB };
 	const size_t at = 3 * PAGE_SIZE + 5, len = 200 * PAGE_SIZE;
@@ -309,7 +309,7 @@ bool windows_over_large_and_zero_based_memory(void)
 }
 
 /* Last, because the test breaks the connection. */
-bool no_peer_reaches_zero_based_memory_by_its_address(void)
+bool zero_based_memory_virtual_address(void)
 {
 	struct kregion r;
 

@@ -35,7 +35,7 @@ bool virtual_memory(void)
 }
 
 /* Contiguous pages, more than one registration holds. */
-bool virtual_memory_of_high_order(void)
+bool virtual_memory_high_order(void)
 {
 	const size_t len = PAGE_SIZE << 10;
 
@@ -59,7 +59,7 @@ static DAT_RETURN create_at(const void *address, size_t len)
 	return create(&r);
 }
 
-bool no_stack_module_or_register_is_memory(void)
+bool virtual_memory_bad_addresses(void)
 {
 	u8 on_stack[16] = {};
 	void __iomem *regs;
@@ -97,7 +97,7 @@ bool physical_pages(void)
 	return true;
 }
 
-bool physical_pages_that_are_none(void)
+bool physical_pages_bad_desc(void)
 {
 	struct kregion r;
 
@@ -117,7 +117,7 @@ bool physical_pages_that_are_none(void)
 	return true;
 }
 
-bool larger_pages(void)
+bool physical_var_pages(void)
 {
 	CHECK(mem_alloc(5, 2));
 	mem_as_var_pages();
@@ -127,7 +127,7 @@ bool larger_pages(void)
 }
 
 /* 2048 pages of PAGE_SIZE. */
-bool larger_pages_beyond_one_list_of_small_ones(void)
+bool physical_var_pages_beyond_list(void)
 {
 	CHECK(mem_alloc(2, 10));
 	mem_as_var_pages();
@@ -135,7 +135,7 @@ bool larger_pages_beyond_one_list_of_small_ones(void)
 	return true;
 }
 
-bool larger_pages_that_are_none(void)
+bool physical_var_pages_bad_desc(void)
 {
 	static const size_t bad[] = { 0, 512, 6000, PAGE_SIZE + 1 };
 	struct kregion r;
@@ -172,7 +172,7 @@ bool platform_pages(void)
 	return true;
 }
 
-bool a_table_of_pages(void)
+bool platform_sg_table(void)
 {
 	struct scatterlist *second;
 	struct kregion r;
@@ -229,7 +229,7 @@ bool a_table_of_pages(void)
 }
 
 /* No two segments are contiguous, and two have only one byte. */
-bool scattered_pages_of_max_lmr_block_size(void)
+bool scattered_pages_max_size(void)
 {
 	unsigned int num = mem_attr.max_lmr_block_size / PAGE_SIZE;
 
@@ -240,7 +240,7 @@ bool scattered_pages_of_max_lmr_block_size(void)
 	return true;
 }
 
-bool scattered_pages_beyond_one_list_are_refused(void)
+bool scattered_pages_beyond_one_list(void)
 {
 	unsigned int num = mem_attr.max_lmr_block_size / PAGE_SIZE + 2;
 	struct kregion r;
@@ -251,7 +251,7 @@ bool scattered_pages_beyond_one_list_are_refused(void)
 	return true;
 }
 
-bool memory_that_is_mapped_already(void)
+bool ia_mapped_memory(void)
 {
 	struct kregion r;
 
@@ -281,7 +281,7 @@ static bool create_bypass(size_t first, size_t len,
 
 #define LOCAL_ALL (DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
 
-bool memory_that_is_not_registered(void)
+bool bypass_memory(void)
 {
 	struct kregion r;
 
@@ -299,7 +299,7 @@ bool memory_that_is_not_registered(void)
 }
 
 /* Without a registration nothing limits a peer, so remote privileges are rejected. */
-bool what_is_not_registered_is_not_for_peers(void)
+bool bypass_remote_privileges_rejected(void)
 {
 	struct kregion r;
 
@@ -318,7 +318,7 @@ bool what_is_not_registered_is_not_for_peers(void)
 }
 
 /* The LMRs share one context, and each has its own extent and privileges. */
-bool several_that_are_not_registered(void)
+bool bypass_several_lmrs(void)
 {
 	struct kregion r[3];
 
@@ -348,7 +348,7 @@ bool several_that_are_not_registered(void)
 	return true;
 }
 
-bool zero_based_memory_begins_with_a_page(void)
+bool zero_based_memory_alignment(void)
 {
 	struct kregion r;
 
@@ -369,7 +369,7 @@ bool zero_based_memory_begins_with_a_page(void)
 }
 
 /* Neither the virtual address of the memory nor an offset behind it is valid. */
-bool zero_based_memory_ends(void)
+bool zero_based_memory_range(void)
 {
 	DAT_LMR_TRIPLET seg = { .segment_length = 1 };
 	struct kregion r;
@@ -393,7 +393,7 @@ bool zero_based_memory_ends(void)
 	return true;
 }
 
-bool every_type_is_supported(void)
+bool lmr_mem_types(void)
 {
 	struct kregion r;
 

@@ -82,7 +82,7 @@ static bool is_bound(DAT_RMR_HANDLE rmr, u32 length)
 }
 
 /* Also if the completion of the bind is suppressed. */
-static bool a_peer_can_close_a_window(void)
+static bool send_invalidate_rmr(void)
 {
 	DAT_RMR_CONTEXT context, old = 0;
 	DAT_RMR_HANDLE rmr;
@@ -119,7 +119,7 @@ static bool a_peer_can_close_a_window(void)
 }
 
 /* The owner closes the window before it has seen that the peer has closed it. */
-static bool owner_and_peer_may_close_it_both(void)
+static bool rebind_after_peer_invalidate(void)
 {
 	DAT_RMR_CONTEXT context, next;
 	DAT_RMR_HANDLE rmr;
@@ -150,7 +150,7 @@ static bool owner_and_peer_may_close_it_both(void)
 	return true;
 }
 
-static bool a_peer_can_take_an_lmr_away(void)
+static bool send_invalidate_lmr(void)
 {
 	DAT_RETURN unknown = DAT_ERROR(DAT_PROTECTION_VIOLATION,
 				       DAT_PROTECTION_READ);
@@ -199,7 +199,7 @@ static bool a_peer_can_take_an_lmr_away(void)
 }
 
 /* An RMR has its own MR, so it works without the MR of its LMR. */
-static bool an_lmr_that_is_taken_away_keeps_its_rmrs(void)
+static bool send_invalidate_lmr_keeps_rmr(void)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = b.buf };
 	DAT_RMR_CONTEXT remote, context;
@@ -243,7 +243,7 @@ static bool an_lmr_that_is_taken_away_keeps_its_rmrs(void)
 	return true;
 }
 
-static bool without_its_flag_it_is_a_send(void)
+static bool send_with_invalidate_false(void)
 {
 	DAT_EVENT event;
 
@@ -275,7 +275,7 @@ static DAT_RETURN read_to(DAT_RMR_CONTEXT context, u8 *to, u32 len,
 					    &remote, 0);
 }
 
-static bool a_window_can_be_read_into(void)
+static bool rdma_read_to_rmr(void)
 {
 	DAT_RMR_CONTEXT context, readable;
 	DAT_RMR_TRIPLET one, none = {};
@@ -339,7 +339,7 @@ static bool a_window_can_be_read_into(void)
 	return true;
 }
 
-static bool a_window_ends_where_it_ends_even_if_addresses_wrap(void)
+static bool read_to_rmr_address_wrap(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 4096);
 	DAT_RMR_CONTEXT context;
@@ -374,7 +374,7 @@ static DAT_RETURN rdma(bool write, int num, DAT_LMR_TRIPLET *iov, u64 id,
 				     flags);
 }
 
-static bool each_flag_is_taken_where_it_has_a_meaning(void)
+static bool completion_flags_per_opcode(void)
 {
 	unsigned int request = DAT_COMPLETION_SUPPRESS_FLAG |
 			       DAT_COMPLETION_UNSIGNALLED_FLAG |
@@ -433,7 +433,7 @@ static bool each_flag_is_taken_where_it_has_a_meaning(void)
 }
 
 /* Data of a Read must have arrived before a fenced request uses it. */
-static bool a_fence_waits_for_reads(void)
+static bool barrier_fence_waits_for_reads(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 32768);
 	int i;
@@ -456,7 +456,7 @@ static bool a_fence_waits_for_reads(void)
 	return true;
 }
 
-static bool nothing_can_be_posted(void)
+static bool post_zero_bytes(void)
 {
 	DAT_LMR_TRIPLET empty = { .lmr_context = a.lmr_context };
 	DAT_EVENT event;
@@ -516,7 +516,7 @@ static bool same(const struct kregion *region, const DAT_LMR_TRIPLET *iov,
 	return true;
 }
 
-static bool as_many_segments_as_the_limits_say(void)
+static bool post_max_segments(void)
 {
 	int dto = ia_attr.max_iov_segments_per_dto;
 	int write = ia_attr.max_iov_segments_per_rdma_write;
@@ -596,7 +596,7 @@ static void shoot(struct timer_list *timer)
 	complete(&s->done);
 }
 
-static bool posts_can_come_from_softirq_context(void)
+static bool post_from_softirq(void)
 {
 	struct shot s = {};
 	int i;
@@ -631,7 +631,7 @@ static bool posts_can_come_from_softirq_context(void)
 }
 
 /* To a software device the virtual address of directly mapped memory is a DMA address. */
-static bool all_memory_is_in_the_reserved_lmr(void)
+static bool reserved_lmr_covers_memory(void)
 {
 	DAT_LMR_HANDLE lmr, again;
 	DAT_LMR_TRIPLET seg = { .segment_length = 3000, .lmr_context = ~0 };
@@ -702,7 +702,7 @@ static bool all_memory_is_in_the_reserved_lmr(void)
 	return true;
 }
 
-static bool an_rmr_can_be_for_one_ep(void)
+static bool rmr_scope_single_ep(void)
 {
 	static DAT_PROVIDER_ATTR provider;
 	DAT_EP_HANDLE other_a, other_b;
@@ -753,7 +753,7 @@ static bool an_rmr_can_be_for_one_ep(void)
 }
 
 /* Last, because the test breaks the connection. */
-static bool a_closed_window_is_closed(void)
+static bool write_after_peer_invalidate(void)
 {
 	DAT_RMR_CONTEXT context;
 	DAT_RMR_HANDLE rmr;
@@ -775,21 +775,21 @@ static bool a_closed_window_is_closed(void)
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
-	TEST(a_peer_can_close_a_window),
-	TEST(owner_and_peer_may_close_it_both),
-	TEST(a_peer_can_take_an_lmr_away),
-	TEST(an_lmr_that_is_taken_away_keeps_its_rmrs),
-	TEST(without_its_flag_it_is_a_send),
-	TEST(a_window_can_be_read_into),
-	TEST(a_window_ends_where_it_ends_even_if_addresses_wrap),
-	TEST(each_flag_is_taken_where_it_has_a_meaning),
-	TEST(a_fence_waits_for_reads),
-	TEST(nothing_can_be_posted),
-	TEST(as_many_segments_as_the_limits_say),
-	TEST(posts_can_come_from_softirq_context),
-	TEST(all_memory_is_in_the_reserved_lmr),
-	TEST(an_rmr_can_be_for_one_ep),
-	TEST(a_closed_window_is_closed),
+	TEST(send_invalidate_rmr),
+	TEST(rebind_after_peer_invalidate),
+	TEST(send_invalidate_lmr),
+	TEST(send_invalidate_lmr_keeps_rmr),
+	TEST(send_with_invalidate_false),
+	TEST(rdma_read_to_rmr),
+	TEST(read_to_rmr_address_wrap),
+	TEST(completion_flags_per_opcode),
+	TEST(barrier_fence_waits_for_reads),
+	TEST(post_zero_bytes),
+	TEST(post_max_segments),
+	TEST(post_from_softirq),
+	TEST(reserved_lmr_covers_memory),
+	TEST(rmr_scope_single_ep),
+	TEST(write_after_peer_invalidate),
 };
 
 /* Opens EPs with all limits of the IA. */

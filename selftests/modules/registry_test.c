@@ -5,6 +5,7 @@
 #include <linux/in.h>
 #include <linux/module.h>
 #include <linux/net.h>
+#include <rdma/ib_verbs.h>
 
 #include "kpair.h"
 #include "report.h"
@@ -54,7 +55,7 @@ static DAT_PROVIDER_INFO *listed(const char *name)
 	return NULL;
 }
 
-static bool devices_are_listed(void)
+static bool list_registered_devices(void)
 {
 	DAT_COUNT num = -1, some = -1;
 	DAT_PROVIDER_INFO *info;
@@ -81,7 +82,7 @@ static bool devices_are_listed(void)
 	return true;
 }
 
-static bool withdrawn_devices_are_not_offered(void)
+static bool withdrawn_device_not_listed(void)
 {
 	DAT_PROVIDER_INFO info = {};
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
@@ -116,8 +117,33 @@ static DAT_COUNT num_listed(void)
 	return num;
 }
 
+/* mlx5 has ports of raw Ethernet beside those of RoCE. */
+static bool raw_packet_port_is_no_ia(void)
+{
+	struct ib_device *ibdev = kpair_ibdev();
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE opened;
+	DAT_RETURN ret;
+	bool seen;
+	u32 *caps;
+	u32 kept;
+
+	CHECK(ibdev);
+	caps = &ibdev->port_data[1].immutable.core_cap_flags;
+	kept = *caps;
+	WRITE_ONCE(*caps, RDMA_CORE_CAP_PROT_RAW_PACKET);
+	seen = listed(kpair_ia);
+	ret = dat_ia_open(kpair_ia, 8, &evd, &opened);
+	WRITE_ONCE(*caps, kept);
+	ib_device_put(ibdev);
+	CHECK(!seen);
+	CHECK_RET(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED, ret);
+	CHECK(listed(kpair_ia));
+	return true;
+}
+
 /* Each call of dat_provider_init() and dat_provider_fini() affects one name only. */
-static bool one_name_is_withdrawn_and_offered(void)
+static bool provider_init_fini_single_name(void)
 {
 	DAT_PROVIDER_INFO info = { .ia_name = "nobody0" };
 	DAT_COUNT num = num_listed();
@@ -142,7 +168,7 @@ static bool one_name_is_withdrawn_and_offered(void)
 	return true;
 }
 
-static bool one_provider_can_have_several_names(void)
+static bool provider_with_two_names(void)
 {
 	DAT_PROVIDER_INFO second = tiny_info;
 
@@ -160,7 +186,7 @@ static bool one_provider_can_have_several_names(void)
 	return true;
 }
 
-static bool each_name_that_is_listed_can_be_opened(void)
+static bool open_each_listed_name(void)
 {
 	DAT_COUNT i, num = num_listed();
 	DAT_EVD_HANDLE evd;
@@ -182,7 +208,7 @@ static bool each_name_that_is_listed_can_be_opened(void)
 	return true;
 }
 
-static bool names_are_registered_once(void)
+static bool add_provider_bad_or_duplicate(void)
 {
 	static DAT_PROVIDER crippled, other;
 	DAT_PROVIDER_INFO info = tiny_info;
@@ -239,7 +265,7 @@ static bool open_tiny(void)
 	return true;
 }
 
-static bool an_open_ia_keeps_its_provider(void)
+static bool open_ia_holds_provider(void)
 {
 	int refs = module_refcount(THIS_MODULE);
 	DAT_IA_HANDLE closed;
@@ -274,7 +300,7 @@ static bool an_open_ia_keeps_its_provider(void)
 	return true;
 }
 
-static bool calls_reach_their_provider(void)
+static bool calls_forwarded(void)
 {
 	DAT_CONTEXT context = { .as_64 = 0x4711 }, back = {};
 	DAT_RMR_TRIPLET remote = {};
@@ -322,7 +348,7 @@ static bool calls_reach_their_provider(void)
 	return true;
 }
 
-static bool shared_queues_and_windows_reach_their_provider(void)
+static bool srq_and_rmr_calls_forwarded(void)
 {
 	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 1, .max_recv_iov = 1 };
 	DAT_CONTEXT cookie = { .as_64 = 0x4712 };
@@ -384,7 +410,7 @@ static bool is_zero(const void *from, size_t size)
 	return !memchr_inv(from, 0, size);
 }
 
-static bool what_a_provider_leaves_alone_is_nothing(void)
+static bool unset_query_fields_zero(void)
 {
 	static DAT_PROVIDER_ATTR attr;
 	static DAT_IA_ATTR ia_attr;
@@ -418,7 +444,7 @@ static bool what_a_provider_leaves_alone_is_nothing(void)
 	return true;
 }
 
-static bool what_it_lacks_is_not_implemented(void)
+static bool missing_calls_not_implemented(void)
 {
 	DAT_REGION_DESCRIPTION region = {};
 	DAT_COMM comm = { AF_INET, SOCK_STREAM };
@@ -506,7 +532,7 @@ static bool what_it_lacks_is_not_implemented(void)
 }
 
 /* The provider gets no handle that it has not returned itself. */
-static bool no_handle_is_trusted(void)
+static bool foreign_handles_rejected(void)
 {
 	const DAT_PROVIDER *looks_real[4] = { &tiny_provider };
 	DAT_PZ_HANDLE pz, own_pz, bad[5], made;
@@ -583,7 +609,7 @@ static void reject(DAT_PVOID instance_data, const DAT_EVENT *event,
 							.cr_handle, 0, NULL);
 }
 
-static bool requests_become_known_by_their_event(void)
+static bool cr_handle_valid_after_event(void)
 {
 	DAT_UPCALL_OBJECT upcall = { &seen, reject }, other = { &ia, reject };
 	DAT_EVD_PARAM param;
@@ -634,22 +660,37 @@ static bool requests_become_known_by_their_event(void)
 	return true;
 }
 
+static bool handle_of_closed_ia_invalid(void)
+{
+	DAT_PZ_HANDLE pz;
+
+	CHECK(open_tiny());
+	tiny.closes = true;
+	CHECK_EQ(DAT_SUCCESS, dat_pz_create(ia, &pz));
+	ia = DAT_HANDLE_NULL;
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ, dat_pz_free(pz));
+	CHECK_EQ(0, tiny.bad);
+	return true;
+}
+
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
-	TEST(devices_are_listed),
-	TEST(withdrawn_devices_are_not_offered),
-	TEST(one_name_is_withdrawn_and_offered),
-	TEST(one_provider_can_have_several_names),
-	TEST(each_name_that_is_listed_can_be_opened),
-	TEST(names_are_registered_once),
-	TEST(an_open_ia_keeps_its_provider),
-	TEST(calls_reach_their_provider),
-	TEST(shared_queues_and_windows_reach_their_provider),
-	TEST(what_it_lacks_is_not_implemented),
-	TEST(what_a_provider_leaves_alone_is_nothing),
-	TEST(no_handle_is_trusted),
-	TEST(requests_become_known_by_their_event),
+	TEST(list_registered_devices),
+	TEST(withdrawn_device_not_listed),
+	TEST(raw_packet_port_is_no_ia),
+	TEST(provider_init_fini_single_name),
+	TEST(provider_with_two_names),
+	TEST(open_each_listed_name),
+	TEST(add_provider_bad_or_duplicate),
+	TEST(open_ia_holds_provider),
+	TEST(calls_forwarded),
+	TEST(srq_and_rmr_calls_forwarded),
+	TEST(missing_calls_not_implemented),
+	TEST(unset_query_fields_zero),
+	TEST(foreign_handles_rejected),
+	TEST(cr_handle_valid_after_event),
+	TEST(handle_of_closed_ia_invalid),
 };
 
 static int __init registry_test_init(void)

@@ -157,7 +157,7 @@ static DAT_RETURN post(DAT_EP_HANDLE ep, unsigned int i,
 	}
 }
 
-static bool every_post_is_refused_afterwards(void)
+static bool post_after_removal(void)
 {
 	unsigned int ep, i, flags;
 
@@ -180,7 +180,7 @@ static bool every_post_is_refused_afterwards(void)
 	return true;
 }
 
-static bool every_object_can_be_freed_afterwards(void)
+static bool free_after_removal(void)
 {
 	DAT_EP_PARAM ep_param = {};
 	DAT_EP_STATE state;
@@ -227,7 +227,7 @@ static int keep_posting(void *data)
 	return 0;
 }
 
-static bool posts_while_it_happens(void)
+static bool post_during_removal(void)
 {
 	unsigned int round, rounds = kpair_thorough ? 30 : 5;
 	struct task_struct *task;
@@ -247,9 +247,9 @@ static bool posts_while_it_happens(void)
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
-	TEST(every_post_is_refused_afterwards),
-	TEST(every_object_can_be_freed_afterwards),
-	TEST(posts_while_it_happens),
+	TEST(post_after_removal),
+	TEST(free_after_removal),
+	TEST(post_during_removal),
 };
 
 static int __init removal_test_init(void)

@@ -7,6 +7,8 @@
 
 #include <linux/types.h>
 
+#include "base/error.h"
+
 /**
  * struct ktest - a test
  * @name: behaviour that the test checks

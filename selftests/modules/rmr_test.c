@@ -17,7 +17,7 @@ struct offer {
 };
 
 /* As the manual page guarantees: a Send behind a bind needs no wait in between. */
-static bool send_after_bind_can_be_used_at_once(void)
+static bool send_behind_bind(void)
 {
 	struct offer *out = (void *)b.buf, *in = (void *)a.buf;
 	int i;
@@ -43,7 +43,7 @@ static bool send_after_bind_can_be_used_at_once(void)
 	return true;
 }
 
-static bool lmr_is_in_use_until_unbound(void)
+static bool lmr_in_use_until_unbind(void)
 {
 	DAT_RMR_CONTEXT context;
 	DAT_RMR_PARAM param;
@@ -68,7 +68,7 @@ static bool lmr_is_in_use_until_unbound(void)
 	return true;
 }
 
-static bool what_the_lmr_does_not_allow_is_refused(void)
+static bool bind_bad_range_privileges_pz(void)
 {
 	DAT_RMR_CONTEXT context;
 	struct kregion r;
@@ -104,7 +104,7 @@ static DAT_RETURN bind_2_0(DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
 			    cookie, flags, context);
 }
 
-static bool peers_may_count_from_zero(void)
+static bool zero_based_rmr(void)
 {
 	DAT_LMR_TRIPLET part = ksegment(&b, 2 * PAGE_SIZE, 1000);
 	DAT_RMR_CONTEXT context;
@@ -136,7 +136,7 @@ static bool peers_may_count_from_zero(void)
 	return true;
 }
 
-static bool arguments_of_dat_2_0_are_named(void)
+static bool bind_2_0_bad_arguments(void)
 {
 	DAT_LMR_TRIPLET part = ksegment(&b, PAGE_SIZE, 1000);
 	DAT_RMR_CONTEXT context;
@@ -168,7 +168,7 @@ static bool arguments_of_dat_2_0_are_named(void)
 }
 
 /* Last, because the test breaks the connection. */
-static bool old_context_is_dead_once_the_bind_has_completed(void)
+static bool rebind_invalidates_old_context(void)
 {
 	DAT_RMR_CONTEXT old, new;
 
@@ -190,7 +190,7 @@ static bool old_context_is_dead_once_the_bind_has_completed(void)
 	return true;
 }
 
-static bool bind_on_a_disconnected_ep_is_flushed(void)
+static bool bind_disconnected_ep_flushed(void)
 {
 	DAT_RMR_CONTEXT context;
 	DAT_RMR_PARAM before, after;
@@ -209,13 +209,13 @@ static bool bind_on_a_disconnected_ep_is_flushed(void)
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
-	TEST(send_after_bind_can_be_used_at_once),
-	TEST(lmr_is_in_use_until_unbound),
-	TEST(what_the_lmr_does_not_allow_is_refused),
-	TEST(peers_may_count_from_zero),
-	TEST(arguments_of_dat_2_0_are_named),
-	TEST(old_context_is_dead_once_the_bind_has_completed),
-	TEST(bind_on_a_disconnected_ep_is_flushed),
+	TEST(send_behind_bind),
+	TEST(lmr_in_use_until_unbind),
+	TEST(bind_bad_range_privileges_pz),
+	TEST(zero_based_rmr),
+	TEST(bind_2_0_bad_arguments),
+	TEST(rebind_invalidates_old_context),
+	TEST(bind_disconnected_ep_flushed),
 };
 
 static int __init rmr_test_init(void)

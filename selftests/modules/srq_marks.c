@@ -26,8 +26,7 @@ bool srq_not_told(void)
 	DAT_EVENT event;
 
 	msleep(50);
-	CHECK_RET(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE,
-		  dat_evd_dequeue(srq_pair.async_evd, &event));
+	CHECK_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(srq_pair.async_evd, &event));
 	return true;
 }
 
@@ -42,7 +41,7 @@ static bool receive_all(int i, int num)
 	return true;
 }
 
-bool srq_can_be_resized(void)
+bool srq_resize_shrink_and_grow(void)
 {
 	bool can_grow;
 	DAT_RETURN ret;
@@ -94,7 +93,7 @@ bool srq_can_be_resized(void)
 	return srq_counts(0, 0);
 }
 
-bool low_watermark_comes_once(void)
+bool srq_low_watermark_fires_once(void)
 {
 	DAT_SRQ_PARAM param;
 	int i;
@@ -139,7 +138,7 @@ bool low_watermark_comes_once(void)
 	return srq_counts(0, 0);
 }
 
-bool high_watermarks_of_an_srq(void)
+bool srq_high_watermarks(void)
 {
 	DAT_EP_HANDLE ep = srq_links[0].b;
 	DAT_EP_PARAM param;
@@ -183,8 +182,7 @@ bool high_watermarks_of_an_srq(void)
 		 dat_ep_set_watermark(ep, DAT_WATERMARK_INFINITE, 1));
 	CHECK(srq_send(0, 8));
 	msleep(50);
-	CHECK_RET(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE,
-		  dat_evd_dequeue(srq_pair.b.conn_evd, &event));
+	CHECK_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(srq_pair.b.conn_evd, &event));
 	CHECK(srq_send_last(0, 9));
 	CHECK(kwait_event(srq_pair.b.conn_evd, &event));
 	CHECK_EQ(DAT_CONNECTION_EVENT_BROKEN, event.event_number);
@@ -203,7 +201,7 @@ bool high_watermarks_of_an_srq(void)
 }
 
 /* An EP without SRQ: counts receives that are posted and not completed. */
-bool high_watermarks_of_an_ep(void)
+bool ep_high_watermarks(void)
 {
 	struct kpair *p = &srq_pair;
 	DAT_EP_HANDLE ep;
@@ -234,8 +232,7 @@ bool high_watermarks_of_an_ep(void)
 	CHECK(srq_told(ep, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT));
 	CHECK_RET(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP,
 		  kpost_recv(ep, &srq_in, 0, 64, 7));
-	CHECK_RET(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE,
-		  dat_evd_dequeue(p->b.conn_evd, &event));
+	CHECK_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(p->b.conn_evd, &event));
 
 	/* Six exceed five: the EP is BROKEN as soon as it is connected. */
 	q = *p;

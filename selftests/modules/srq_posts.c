@@ -38,7 +38,7 @@ static bool sent(u32 length)
 	       kwait_dto(srq_pair.a.dto_evd, 5) == DAT_DTO_SUCCESS;
 }
 
-bool segments_of_an_srq_are_filled_in_order(void)
+bool srq_segments_filled_in_order(void)
 {
 	DAT_LMR_TRIPLET iov[2];
 	int i;
@@ -60,7 +60,7 @@ bool segments_of_an_srq_are_filled_in_order(void)
 	return srq_counts(0, 0);
 }
 
-bool a_message_of_zero_size_needs_no_segment(void)
+bool srq_zero_length_message(void)
 {
 	CHECK_EQ(DAT_SUCCESS, post(0, NULL, 77));
 	CHECK(sent(0));
@@ -68,7 +68,7 @@ bool a_message_of_zero_size_needs_no_segment(void)
 	return srq_counts(0, 0);
 }
 
-bool cookies_of_an_srq_are_opaque(void)
+bool srq_opaque_cookies(void)
 {
 	static const u64 cookies[] = { 0, ~0ULL, ~0ULL, 0xdeadbeef00000001 };
 	DAT_LMR_TRIPLET seg = ksegment(&srq_in, 0, SRQ_BUF);
@@ -88,7 +88,7 @@ bool cookies_of_an_srq_are_opaque(void)
 	return srq_counts(0, 0);
 }
 
-bool memory_of_an_srq_must_be_writable(void)
+bool srq_post_read_only_memory(void)
 {
 	DAT_LMR_TRIPLET seg;
 	struct kregion r;
@@ -107,13 +107,12 @@ static bool is_silent(DAT_EVD_HANDLE evd)
 	DAT_EVENT event;
 
 	msleep(50);
-	CHECK_RET(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE,
-		  dat_evd_dequeue(evd, &event));
+	CHECK_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(evd, &event));
 	return true;
 }
 
 /* As for an EP with its own buffers: the peer retries. */
-bool a_message_waits_for_a_buffer(void)
+bool srq_send_waits_for_buffer(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&srq_in, 0, SRQ_BUF);
 
@@ -154,7 +153,7 @@ static bool field_is(const DAT_SRQ_PARAM *seen, const DAT_SRQ_PARAM *all,
 	}
 }
 
-bool each_parameter_of_an_srq_can_be_asked_for_alone(void)
+bool srq_query_single_fields(void)
 {
 	DAT_SRQ_PARAM all, seen;
 	DAT_SRQ_PARAM_MASK bit;
@@ -168,7 +167,7 @@ bool each_parameter_of_an_srq_can_be_asked_for_alone(void)
 	return true;
 }
 
-bool a_refused_resize_changes_nothing(void)
+bool srq_failed_resize_no_effect(void)
 {
 	DAT_SRQ_PARAM param;
 	u64 cookie;
@@ -198,7 +197,7 @@ bool a_refused_resize_changes_nothing(void)
 	return srq_counts(0, 0);
 }
 
-bool a_new_srq_is_silent_unless_it_has_a_watermark(void)
+bool srq_create_low_watermark_event(void)
 {
 	DAT_SRQ_ATTR attr = { 4, 1, DAT_SRQ_LW_DEFAULT };
 	DAT_SRQ_HANDLE other;
@@ -215,7 +214,7 @@ bool a_new_srq_is_silent_unless_it_has_a_watermark(void)
 	return srq_not_told();
 }
 
-bool the_handle_of_a_freed_srq_does_not_come_back(void)
+bool freed_srq_handle_not_reused(void)
 {
 	DAT_SRQ_ATTR attr = { 1, 1, DAT_SRQ_LW_DEFAULT };
 	DAT_SRQ_HANDLE first, other;
@@ -245,7 +244,7 @@ static void notify(DAT_PVOID instance_data, const DAT_EVENT *event,
 }
 
 /* Buffers of an SRQ complete with notification, regardless of the EP's flags. */
-bool unsignalled_eps_are_notified_of_shared_buffers(void)
+bool srq_recv_notifies_unsignalled_ep(void)
 {
 	DAT_EP_ATTR attr = {
 		.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG,

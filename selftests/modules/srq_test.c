@@ -127,7 +127,7 @@ bool srq_link_close(int i)
 	return true;
 }
 
-static bool attributes_tell_what_there_is(void)
+static bool ia_srq_attributes(void)
 {
 	CHECK_EQ(DAT_SUCCESS,
 		 dat_ia_query(srq_pair.ia, NULL, DAT_IA_FIELD_ALL, &ia_attr,
@@ -142,7 +142,7 @@ static bool attributes_tell_what_there_is(void)
 	return true;
 }
 
-static bool parameters_are_those_asked_for(void)
+static bool srq_query_parameters(void)
 {
 	DAT_HANDLE_TYPE type;
 	DAT_SRQ_PARAM param;
@@ -168,7 +168,7 @@ static bool parameters_are_those_asked_for(void)
 	return true;
 }
 
-static bool what_is_wrong_is_named(void)
+static bool srq_bad_parameters(void)
 {
 	DAT_SRQ_ATTR good = { SRQ_MAX, 2, 0 }, attr;
 	DAT_DTO_COOKIE c = {};
@@ -256,7 +256,7 @@ static bool bad_handles(DAT_SRQ_HANDLE bad)
 	return true;
 }
 
-static bool what_is_no_srq_is_refused(void)
+static bool srq_bad_handles(void)
 {
 	DAT_SRQ_ATTR attr = { 1, 1, 0 };
 	DAT_SRQ_HANDLE freed;
@@ -278,7 +278,7 @@ static bool what_is_no_srq_is_refused(void)
 	return true;
 }
 
-static bool an_ep_needs_what_fits(void)
+static bool ep_with_srq_bad_parameters(void)
 {
 	struct kpair *p = &srq_pair;
 	DAT_EP_ATTR attr = {};
@@ -319,7 +319,7 @@ static bool an_ep_needs_what_fits(void)
 	return true;
 }
 
-static bool an_ep_with_an_srq_takes_no_buffers_itself(void)
+static bool post_recv_ep_with_srq(void)
 {
 	DAT_COUNT num = 77, span = 77;
 
@@ -337,7 +337,7 @@ static bool an_ep_with_an_srq_takes_no_buffers_itself(void)
 	return true;
 }
 
-static bool what_is_used_is_not_freed(void)
+static bool srq_free_in_use(void)
 {
 	CHECK_RET(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE,
 		  dat_srq_free(srq));
@@ -347,7 +347,7 @@ static bool what_is_used_is_not_freed(void)
 }
 
 /* The example in the manual page of dat_srq_query(). */
-static bool counts_are_those_of_the_page(void)
+static bool srq_query_counts(void)
 {
 	u64 cookie;
 	u32 word;
@@ -372,7 +372,7 @@ static bool counts_are_those_of_the_page(void)
 }
 
 /* In any order, each buffer is used once, by the EP that the event names. */
-static bool buffers_go_round_among_the_eps(void)
+static bool srq_buffers_shared_by_eps(void)
 {
 	bool posted[SRQ_MAX];
 	u64 cookie;
@@ -416,36 +416,36 @@ static bool buffers_go_round_among_the_eps(void)
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
-	TEST(attributes_tell_what_there_is),
-	TEST(parameters_are_those_asked_for),
-	TEST(what_is_wrong_is_named),
-	TEST(what_is_no_srq_is_refused),
-	TEST(an_ep_needs_what_fits),
-	TEST(an_ep_with_an_srq_takes_no_buffers_itself),
-	TEST(what_is_used_is_not_freed),
-	TEST(counts_are_those_of_the_page),
-	TEST(buffers_go_round_among_the_eps),
-	TEST(segments_of_an_srq_are_filled_in_order),
-	TEST(a_message_of_zero_size_needs_no_segment),
-	TEST(cookies_of_an_srq_are_opaque),
-	TEST(memory_of_an_srq_must_be_writable),
-	TEST(a_message_waits_for_a_buffer),
-	TEST(each_parameter_of_an_srq_can_be_asked_for_alone),
-	TEST(a_refused_resize_changes_nothing),
-	TEST(a_new_srq_is_silent_unless_it_has_a_watermark),
-	TEST(the_handle_of_a_freed_srq_does_not_come_back),
-	TEST(unsignalled_eps_are_notified_of_shared_buffers),
-	TEST(srq_can_be_resized),
-	TEST(low_watermark_comes_once),
-	TEST(high_watermarks_of_an_srq),
-	TEST(high_watermarks_of_an_ep),
-	TEST(an_ep_can_be_reset),
-	TEST(an_ep_can_be_changed),
-	TEST(watermarks_of_an_ep_outlive_its_queue),
-	TEST(buffers_outlive_eps),
-	TEST(half_a_message_loses_no_buffer),
-	TEST(upcalls_can_post),
-	TEST(abrupt_close_takes_all),
+	TEST(ia_srq_attributes),
+	TEST(srq_query_parameters),
+	TEST(srq_bad_parameters),
+	TEST(srq_bad_handles),
+	TEST(ep_with_srq_bad_parameters),
+	TEST(post_recv_ep_with_srq),
+	TEST(srq_free_in_use),
+	TEST(srq_query_counts),
+	TEST(srq_buffers_shared_by_eps),
+	TEST(srq_segments_filled_in_order),
+	TEST(srq_zero_length_message),
+	TEST(srq_opaque_cookies),
+	TEST(srq_post_read_only_memory),
+	TEST(srq_send_waits_for_buffer),
+	TEST(srq_query_single_fields),
+	TEST(srq_failed_resize_no_effect),
+	TEST(srq_create_low_watermark_event),
+	TEST(freed_srq_handle_not_reused),
+	TEST(srq_recv_notifies_unsignalled_ep),
+	TEST(srq_resize_shrink_and_grow),
+	TEST(srq_low_watermark_fires_once),
+	TEST(srq_high_watermarks),
+	TEST(ep_high_watermarks),
+	TEST(ep_reset_keeps_srq),
+	TEST(ep_modify_keeps_srq),
+	TEST(ep_modify_keeps_watermark),
+	TEST(ep_free_keeps_srq_buffers),
+	TEST(srq_disconnect_mid_message),
+	TEST(srq_post_in_upcall),
+	TEST(ia_abrupt_close_frees_srq),
 };
 
 static bool setup(void)

@@ -40,34 +40,34 @@ bool srq_link_open(int i);
 bool srq_link_close(int i);
 
 /* srq_changes.c */
-bool an_ep_can_be_reset(void);
-bool an_ep_can_be_changed(void);
-bool watermarks_of_an_ep_outlive_its_queue(void);
+bool ep_reset_keeps_srq(void);
+bool ep_modify_keeps_srq(void);
+bool ep_modify_keeps_watermark(void);
 
 /* srq_marks.c */
 bool srq_told(DAT_HANDLE handle, DAT_COUNT reason);
 bool srq_not_told(void);
-bool srq_can_be_resized(void);
-bool low_watermark_comes_once(void);
-bool high_watermarks_of_an_srq(void);
-bool high_watermarks_of_an_ep(void);
+bool srq_resize_shrink_and_grow(void);
+bool srq_low_watermark_fires_once(void);
+bool srq_high_watermarks(void);
+bool ep_high_watermarks(void);
 
 /* srq_posts.c */
-bool segments_of_an_srq_are_filled_in_order(void);
-bool a_message_of_zero_size_needs_no_segment(void);
-bool cookies_of_an_srq_are_opaque(void);
-bool memory_of_an_srq_must_be_writable(void);
-bool a_message_waits_for_a_buffer(void);
-bool each_parameter_of_an_srq_can_be_asked_for_alone(void);
-bool a_refused_resize_changes_nothing(void);
-bool a_new_srq_is_silent_unless_it_has_a_watermark(void);
-bool the_handle_of_a_freed_srq_does_not_come_back(void);
-bool unsignalled_eps_are_notified_of_shared_buffers(void);
+bool srq_segments_filled_in_order(void);
+bool srq_zero_length_message(void);
+bool srq_opaque_cookies(void);
+bool srq_post_read_only_memory(void);
+bool srq_send_waits_for_buffer(void);
+bool srq_query_single_fields(void);
+bool srq_failed_resize_no_effect(void);
+bool srq_create_low_watermark_event(void);
+bool freed_srq_handle_not_reused(void);
+bool srq_recv_notifies_unsignalled_ep(void);
 
-/* srq_ends.c */
-bool buffers_outlive_eps(void);
-bool half_a_message_loses_no_buffer(void);
-bool upcalls_can_post(void);
-bool abrupt_close_takes_all(void);
+/* srq_disconnect.c */
+bool ep_free_keeps_srq_buffers(void);
+bool srq_disconnect_mid_message(void);
+bool srq_post_in_upcall(void);
+bool ia_abrupt_close_frees_srq(void);
 
 #endif /* SELFTESTS_SRQ_TEST_H */

@@ -135,6 +135,8 @@ static DAT_RETURN pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 	DAT_RETURN ret = use(ia, DAT_HANDLE_TYPE_IA);
 
 	*pz = make(DAT_HANDLE_TYPE_PZ);
+	if (tiny.closes)
+		dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 	return ret;
 }
 

@@ -7,12 +7,15 @@
 
 #include <dat/dat_registry.h>
 
+#include "base/error.h"
+
 /**
  * struct tiny - state of the provider
  * @calls: number of calls of any kind
  * @bad: number of calls with a handle that is freed or has the wrong type
  * @live: number of objects that have not been freed
  * @busy: calls that free an object fail
+ * @closes: dat_pz_create() closes the IA before it returns, as another thread may
  * @next: next event to dequeue or to pass to the upcall
  * @upcall: upcall of the last EVD created with one
  */
@@ -21,6 +24,7 @@ struct tiny {
 	unsigned int bad;
 	unsigned int live;
 	bool busy;
+	bool closes;
 	DAT_EVENT next;
 	DAT_UPCALL_OBJECT upcall;
 };

@@ -54,7 +54,7 @@ static void ping_pong(DAT_PVOID instance_data, const DAT_EVENT *event,
 	}
 }
 
-static bool upcalls_may_post(void)
+static bool post_in_upcall(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = ping_pong };
 
@@ -90,7 +90,7 @@ static void count_alone(DAT_PVOID instance_data, const DAT_EVENT *event,
 		complete(&seen.done);
 }
 
-static bool single_instance_is_single(void)
+static bool single_instance_no_overlap(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = count_alone };
 	DAT_LMR_TRIPLET seg;
@@ -142,7 +142,7 @@ static void accept_in_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
 	complete(&answer.done);
 }
 
-static bool requests_can_be_accepted_from_the_upcall(void)
+static bool cr_accept_in_upcall(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = accept_in_upcall };
 	static DAT_IA_ATTR attr;
@@ -175,7 +175,7 @@ static void count_only(DAT_PVOID instance_data, const DAT_EVENT *event,
 	complete(&seen.done);
 }
 
-static bool upcalls_can_be_switched_off_and_on(void)
+static bool upcall_disable_and_enable(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = count_only };
 
@@ -290,7 +290,7 @@ static bool hand_over(void)
 }
 
 /* An EVD with a CQ, whose upcalls continue where its interrupt has stopped. */
-static bool no_event_is_left_behind_by_an_upcall_that_ends(void)
+static bool upcall_end_loses_no_event(void)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = note_event };
 	struct task_struct *other;
@@ -315,11 +315,11 @@ static bool no_event_is_left_behind_by_an_upcall_that_ends(void)
 #define TEST(name)	{ #name, name }
 
 static const struct ktest tests[] = {
-	TEST(upcalls_may_post),
-	TEST(single_instance_is_single),
-	TEST(requests_can_be_accepted_from_the_upcall),
-	TEST(upcalls_can_be_switched_off_and_on),
-	TEST(no_event_is_left_behind_by_an_upcall_that_ends),
+	TEST(post_in_upcall),
+	TEST(single_instance_no_overlap),
+	TEST(cr_accept_in_upcall),
+	TEST(upcall_disable_and_enable),
+	TEST(upcall_end_loses_no_event),
 };
 
 static int __init upcall_test_init(void)

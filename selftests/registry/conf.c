@@ -89,7 +89,7 @@ static int times_listed(const char *name)
 	return found;
 }
 
-TEST_F(conf, gives_an_ia_other_names)
+TEST_F(conf, ia_aliases)
 {
 	fprintf(self->file, "# names\n\n");
 	fprintf(self->file, "plain" OURS "%s \"\"\n", ia_name());
@@ -123,7 +123,7 @@ TEST_F(conf, gives_an_ia_other_names)
 	EXPECT_EQ(0, times_listed("ofa-v2"));
 }
 
-TEST_F(conf, names_come_and_go_with_the_device)
+TEST_F(conf, aliases_follow_device_removal)
 {
 	fprintf(self->file, "plain" OURS "%s \"\"\n", ia_name());
 	ASSERT_EQ(0, fclose(self->file));
@@ -162,7 +162,7 @@ static const char *complaint(int *tries)
 	return text;
 }
 
-TEST_F(conf, malformed_lines_are_told_once_and_the_others_work)
+TEST_F(conf, malformed_lines_reported_once)
 {
 	int tries = 2;
 
@@ -182,7 +182,7 @@ TEST_F(conf, malformed_lines_are_told_once_and_the_others_work)
 	EXPECT_STREQ("", complaint(&tries));
 }
 
-TEST_F(conf, a_file_that_is_chosen_and_not_there_is_told)
+TEST_F(conf, override_file_missing)
 {
 	int tries = 2;
 
@@ -195,7 +195,7 @@ TEST_F(conf, a_file_that_is_chosen_and_not_there_is_told)
 	EXPECT_TRUE(is_ours(ia_name()));
 }
 
-TEST_F(conf, nobody_needs_a_file)
+TEST_F(conf, no_conf_file)
 {
 	int tries = 2;
 
@@ -209,7 +209,7 @@ TEST_F(conf, nobody_needs_a_file)
 	EXPECT_EQ(1, times_listed(ia_name()));
 }
 
-TEST_F(conf, that_of_the_machine_is_in_etc)
+TEST_F(conf, etc_conf_file)
 {
 	const char *etc = "/etc/dat.conf";
 	FILE *file;
@@ -247,7 +247,7 @@ static int show_as(uid_t uid, const char *name)
 }
 
 /* Who is root already gains nothing, so that root's own choice counts. */
-TEST_F(conf, a_set_user_id_program_does_not_ask_the_environment)
+TEST_F(conf, setuid_ignores_environment)
 {
 	if (geteuid())
 		SKIP(return, "needs root");

@@ -4,9 +4,12 @@
  */
 #include "harness.h"
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "pair.h"
@@ -91,7 +94,7 @@ static bool is_told(const char *name, const char *why)
 	return false;
 }
 
-TEST_F(loader, opens_what_a_library_registers)
+TEST_F(loader, open_loads_library)
 {
 	DAT_IA_HANDLE ia, other;
 	DAT_PZ_HANDLE pz;
@@ -117,7 +120,7 @@ TEST_F(loader, opens_what_a_library_registers)
 				 "init mock0 the params\nfini mock0 -\n"));
 }
 
-TEST_F(loader, says_what_the_library_is)
+TEST_F(loader, open_library_version_mismatch)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
@@ -137,7 +140,7 @@ TEST_F(loader, says_what_the_library_is)
 	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-TEST_F(loader, leaves_alone_what_is_somebody_elses)
+TEST_F(loader, ignored_lines_load_nothing)
 {
 	DAT_IA_HANDLE ia;
 	DAT_IA_ATTR attr;
@@ -166,7 +169,7 @@ TEST_F(loader, leaves_alone_what_is_somebody_elses)
 	EXPECT_TRUE(file_is(LOG, ""));
 }
 
-TEST_F(loader, says_why_a_library_is_of_no_use)
+TEST_F(loader, load_failure_reported)
 {
 	fprintf(self->file, "gone0 u1.2 threadsafe default libgone.so.1" REST);
 	fprintf(self->file, "libc0 u1.2 threadsafe default libc.so.6" REST);
@@ -190,7 +193,7 @@ static void *open_and_close(void *arg)
 	return NULL;
 }
 
-TEST_F(loader, can_be_used_by_many_threads)
+TEST_F(loader, concurrent_open_and_close)
 {
 	pthread_t threads[NUM_THREADS];
 	void *failed;
@@ -206,6 +209,48 @@ TEST_F(loader, can_be_used_by_many_threads)
 		EXPECT_EQ(0, pthread_join(threads[i], &failed));
 		EXPECT_EQ(NULL, failed);
 	}
+}
+
+static atomic_bool has_forked;
+
+static void *open_meanwhile(void *arg)
+{
+	DAT_IA_HANDLE ia;
+
+	while (!atomic_load(&has_forked)) {
+		if (open_name("mock0", &ia) ||
+		    dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG))
+			return arg;
+		/* The locks are not fair. */
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* fork() takes the locks in the order of the calls. */
+TEST_F(loader, fork_during_open)
+{
+	pthread_t thread;
+	DAT_IA_HANDLE ia;
+	void *failed;
+	int i, status;
+	pid_t pid;
+
+	fprintf(self->file, "mock0" MOCK);
+	ASSERT_EQ(0, fclose(self->file));
+	ASSERT_EQ(0, setenv("MOCK_LOG", "/dev/null", 1));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, open_meanwhile, self));
+	for (i = 0; i < 50; i++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			_exit(open_name("mock0", &ia) != DAT_SUCCESS);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status);
+	}
+	atomic_store(&has_forked, true);
+	ASSERT_EQ(0, pthread_join(thread, &failed));
+	EXPECT_EQ(NULL, failed);
 }
 
 TEST_HARNESS_MAIN

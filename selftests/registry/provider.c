@@ -130,7 +130,7 @@ FIXTURE_TEARDOWN(provider)
 		EXPECT_EQ(0, mock.calls);				\
 	} while (0)
 
-TEST_F(provider, gets_the_calls_of_an_ia)
+TEST_F(provider, forward_ia_calls)
 {
 	DAT_PROVIDER_ATTR provider_attr;
 	const DAT_LMR_TRIPLET triplets[2] = { }, *range = triplets;
@@ -150,7 +150,7 @@ TEST_F(provider, gets_the_calls_of_an_ia)
 	PASSES(ia_close, self->ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-TEST_F(provider, gets_the_calls_of_any_object)
+TEST_F(provider, forward_common_calls)
 {
 	const DAT_HANDLE handles[] = {
 		self->ia, self->async_evd, self->cno, self->evd, self->pz,
@@ -174,7 +174,7 @@ static void agent_func(DAT_PVOID instance_data, DAT_EVD_HANDLE evd)
 	(void)evd;
 }
 
-TEST_F(provider, gets_the_calls_of_a_cno)
+TEST_F(provider, forward_cno_calls)
 {
 	DAT_OS_WAIT_PROXY_AGENT agent = { self, agent_func };
 	DAT_TIMEOUT timeout = DAT_TIMEOUT_INFINITE;
@@ -189,7 +189,7 @@ TEST_F(provider, gets_the_calls_of_a_cno)
 	PASSES(cno_free, self->cno);
 }
 
-TEST_F(provider, gets_the_calls_of_an_evd)
+TEST_F(provider, forward_evd_calls)
 {
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
 	DAT_TIMEOUT timeout = 77;
@@ -214,7 +214,7 @@ TEST_F(provider, gets_the_calls_of_an_evd)
 	PASSES(evd_free, self->evd);
 }
 
-TEST_F(provider, gets_the_calls_of_an_ep)
+TEST_F(provider, forward_ep_calls)
 {
 	DAT_EP_PARAM param = { .pz_handle = self->pz };
 	DAT_PVOID data = &param;
@@ -245,7 +245,7 @@ TEST_F(provider, gets_the_calls_of_an_ep)
 	PASSES(ep_free, self->ep);
 }
 
-TEST_F(provider, gets_the_calls_that_move_data)
+TEST_F(provider, forward_post_calls)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = 0x8877665544332211 };
 	DAT_LMR_TRIPLET iov[2] = { { .segment_length = 1 } };
@@ -267,7 +267,7 @@ TEST_F(provider, gets_the_calls_that_move_data)
 	       self->ep, cookie, DAT_COMPLETION_DEFAULT_FLAG, &context);
 }
 
-TEST_F(provider, gets_the_calls_of_memory)
+TEST_F(provider, forward_memory_calls)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = self };
 	DAT_VLEN length = 0x123456789, size;
@@ -298,7 +298,7 @@ TEST_F(provider, gets_the_calls_of_memory)
 	PASSES(pz_free, self->pz);
 }
 
-TEST_F(provider, gets_the_calls_of_an_srq)
+TEST_F(provider, forward_srq_calls)
 {
 	DAT_SRQ_ATTR attr;
 	DAT_SRQ_PARAM param;
@@ -311,7 +311,7 @@ TEST_F(provider, gets_the_calls_of_an_srq)
 	PASSES(srq_free, self->srq);
 }
 
-TEST_F(provider, gets_the_calls_of_service_points_and_requests)
+TEST_F(provider, forward_sp_and_cr_calls)
 {
 	DAT_CONN_QUAL qual = 0x123456789;
 	DAT_PVOID data = self;
@@ -336,7 +336,7 @@ TEST_F(provider, gets_the_calls_of_service_points_and_requests)
 	PASSES(cr_reject, self->cr);
 }
 
-TEST_F(provider, sees_no_handle_that_was_freed)
+TEST_F(provider, freed_handles_rejected)
 {
 	DAT_EVENT event;
 
@@ -371,7 +371,7 @@ TEST_F(provider, sees_no_handle_that_was_freed)
 		   self->async_evd, &event);
 }
 
-TEST_F(provider, sees_no_handle_of_another_type_or_of_nobody)
+TEST_F(provider, bad_handles_rejected)
 {
 	const DAT_HANDLE forged[] = {
 		DAT_HANDLE_NULL, (DAT_HANDLE)1, (DAT_HANDLE)17,
@@ -394,7 +394,7 @@ TEST_F(provider, sees_no_handle_of_another_type_or_of_nobody)
 	}
 }
 
-TEST_F(provider, sees_no_second_handle_that_is_not_its_own)
+TEST_F(provider, bad_second_handles_rejected)
 {
 	DAT_REGION_DESCRIPTION region = { .for_lmr_handle = self->ep };
 	DAT_COMPLETION_FLAGS flags = DAT_COMPLETION_DEFAULT_FLAG;
@@ -456,7 +456,7 @@ TEST_F(provider, sees_no_second_handle_that_is_not_its_own)
 	STAYS_HERE(BAD(PZ), srq_create, self->ia, bad, &attr, &out);
 }
 
-TEST_F(provider, keeps_an_object_that_it_does_not_free)
+TEST_F(provider, failed_free_keeps_handle)
 {
 	DAT_EVENT event;
 
@@ -468,7 +468,7 @@ TEST_F(provider, keeps_an_object_that_it_does_not_free)
 	STAYS_HERE(BAD(CR), cr_reject, self->cr);
 }
 
-TEST_F(provider, has_eps_that_come_with_requests)
+TEST_F(provider, ep_from_cr_and_rsp)
 {
 	DAT_CR_PARAM param = { .local_ep_handle = self };
 	DAT_RSP_PARAM rsp_param;
@@ -512,7 +512,7 @@ TEST_F(provider, has_eps_that_come_with_requests)
 	PASSES(ep_reset, ep);
 }
 
-TEST_F(provider, has_requests_that_come_with_either_call)
+TEST_F(provider, cr_from_evd_wait)
 {
 	DAT_TIMEOUT timeout = 0;
 	DAT_EVENT event;
@@ -532,7 +532,7 @@ TEST_F(provider, has_requests_that_come_with_either_call)
 	STAYS_HERE(BAD(CR), cr_reject, cr);
 }
 
-TEST_F(provider, may_give_out_a_handle_again)
+TEST_F(provider, provider_reuses_handle)
 {
 	DAT_EVD_HANDLE evd = self->evd;
 	DAT_EVENT event;
@@ -547,7 +547,7 @@ TEST_F(provider, may_give_out_a_handle_again)
 	PASSES(cr_reject, evd);
 }
 
-TEST_F(provider, can_be_open_more_than_once)
+TEST_F(provider, open_several_times)
 {
 	DAT_EVD_HANDLE evd = DAT_EVD_ASYNC_EXISTS;
 	DAT_IA_HANDLE ia, other;
@@ -579,7 +579,7 @@ TEST_F(provider, can_be_open_more_than_once)
 	PASSES(ia_close, other, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-TEST_F(provider, outlives_a_fork)
+TEST_F(provider, call_after_fork)
 {
 	int status;
 	pid_t pid = fork();
@@ -595,7 +595,7 @@ TEST_F(provider, outlives_a_fork)
 }
 
 /* Every function is missing but the two that must be there. */
-TEST_F(provider, need_not_have_all_functions)
+TEST_F(provider, missing_functions_not_implemented)
 {
 	DAT_PROVIDER bare = {
 		.ia_open_func = mock_provider.ia_open_func,
@@ -638,7 +638,7 @@ static bool is_listed(const char *name)
 	return false;
 }
 
-TEST(names_are_registered_once)
+TEST(add_provider_bad_or_duplicate)
 {
 	DAT_PROVIDER bad = mock_provider;
 	DAT_PROVIDER_INFO info = mock_info;
@@ -672,7 +672,7 @@ TEST(names_are_registered_once)
 	EXPECT_FALSE(is_listed("mock0"));
 }
 
-TEST(only_what_is_registered_is_removed)
+TEST(remove_provider_not_registered)
 {
 	DAT_PROVIDER other = mock_provider;
 
@@ -692,7 +692,7 @@ TEST(only_what_is_registered_is_removed)
 						    &mock_info));
 }
 
-TEST(an_ia_is_opened_at_a_version_that_it_has)
+TEST(open_version_mismatch)
 {
 	DAT_PROVIDER_INFO info = mock_info;
 	DAT_EVD_HANDLE evd;
@@ -747,7 +747,7 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-TEST(many_threads_call_at_once)
+TEST(concurrent_calls)
 {
 	pthread_t threads[NUM_THREADS];
 	DAT_EVD_HANDLE evd;
@@ -794,7 +794,7 @@ FIXTURE_TEARDOWN(beside)
 	pair_close(&self->pair);
 }
 
-TEST_F(beside, both_are_listed_and_work)
+TEST_F(beside, two_providers_work)
 {
 	struct pair *pair = &self->pair;
 	struct region a, b;
@@ -814,7 +814,7 @@ TEST_F(beside, both_are_listed_and_work)
 	region_close(&b);
 }
 
-TEST_F(beside, neither_sees_the_others_handles)
+TEST_F(beside, handles_of_other_provider)
 {
 	struct pair *pair = &self->pair;
 	DAT_EP_HANDLE ep;
@@ -830,7 +830,7 @@ TEST_F(beside, neither_sees_the_others_handles)
 	STAYS_HERE(BAD(EP), ep_free, self->evd);
 }
 
-TEST_F(beside, a_device_has_its_name_for_itself)
+TEST_F(beside, add_provider_device_name)
 {
 	DAT_PROVIDER_INFO info = mock_info;
 

@@ -10,6 +10,7 @@
 
 #include "link.h"
 #include "pair.h"
+#include "process.h"
 
 #define MAX	8
 
@@ -51,7 +52,7 @@ static bool is_untouched(const DAT_PROVIDER_INFO *info)
 	return true;
 }
 
-TEST_F(registry, lists_what_can_be_opened)
+TEST_F(registry, open_each_listed_name)
 {
 	bool ours = false;
 	int i;
@@ -81,7 +82,7 @@ TEST_F(registry, lists_what_can_be_opened)
 		EXPECT_TRUE(is_untouched(&self->infos[i]));
 }
 
-TEST_F(registry, needs_no_more_room_than_there_are_entries)
+TEST_F(registry, list_exact_size)
 {
 	DAT_PROVIDER_INFO again[MAX], *list[MAX] = {};
 	DAT_COUNT num = 77;
@@ -97,7 +98,7 @@ TEST_F(registry, needs_no_more_room_than_there_are_entries)
 	EXPECT_EQ(0, memcmp(self->infos, again, num * sizeof(again[0])));
 }
 
-TEST_F(registry, tells_how_many_there_are_if_there_is_too_little_room)
+TEST_F(registry, list_too_small_returns_count)
 {
 	const DAT_RETURN bad = ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	DAT_COUNT num = 77;
@@ -124,7 +125,7 @@ TEST_F(registry, tells_how_many_there_are_if_there_is_too_little_room)
 		       dat_registry_list_providers(MAX, NULL, self->list));
 }
 
-TEST_F(registry, forgets_a_device_that_has_gone)
+TEST_F(registry, list_after_device_removal)
 {
 	DAT_COUNT num = 77, i;
 
@@ -154,7 +155,7 @@ static int raw_list(struct dat_dev_ia_info *infos, __u32 max, __u32 info_size,
 }
 
 /* Beneath the library: what <linux/dat.h> says of it. */
-TEST_F(registry, ioctl_writes_no_more_than_there_is_room_for)
+TEST_F(registry, ioctl_list_bounds)
 {
 	/* Of a program that knows of more than this kernel does. */
 	struct larger {
@@ -188,6 +189,47 @@ TEST_F(registry, ioctl_writes_no_more_than_there_is_room_for)
 	EXPECT_STREQ(self->infos[0].ia_name, larger[0].info.name);
 	if (n == 2)
 		EXPECT_STREQ(self->infos[1].ia_name, larger[1].info.name);
+}
+
+/* Listens, tells the port, and waits for its end. */
+static void listen_in_child(int told)
+{
+	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL, evd;
+	DAT_CONN_QUAL qual = 0;
+	DAT_PSP_HANDLE psp;
+	DAT_IA_HANDLE ia;
+
+	if (dat_ia_open((char *)ia_name(), 8, &async_evd, &ia) ||
+	    dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &evd) ||
+	    dat_psp_create_any(ia, &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp))
+		qual = 0;
+	if (write(told, &qual, sizeof(qual)) != sizeof(qual))
+		_exit(1);
+	pause();
+}
+
+/* The parent has opened the device, and nothing in it. What the child opens ends with it. */
+TEST_F(registry, child_has_a_file_of_its_own)
+{
+	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL, evd;
+	DAT_CONN_QUAL qual = 0;
+	DAT_PSP_HANDLE psp;
+	DAT_IA_HANDLE ia;
+	int told[2];
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(told));
+	pid = fork_child();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		listen_in_child(told[1]);
+	ASSERT_EQ((ssize_t)sizeof(qual), read(told[0], &qual, sizeof(qual)));
+	ASSERT_NE(0, qual);
+	ASSERT_TRUE(kill_child(pid));
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &async_evd, &ia));
+	ASSERT_DAT(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &evd));
+	EXPECT_DAT(dat_psp_create(ia, qual, evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
 TEST_HARNESS_MAIN

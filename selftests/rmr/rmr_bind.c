@@ -49,7 +49,7 @@ static int bind_b(struct pair *pair, DAT_RMR_HANDLE rmr,
 	return wait_bind(pair->b.dto_evd, 0xb);
 }
 
-TEST_F(rmr_bind, completion_is_an_rmr_bind_event_with_cookie_and_handle)
+TEST_F(rmr_bind, completion_event_fields)
 {
 	DAT_RMR_BIND_COMPLETION_EVENT_DATA *d;
 	DAT_RMR_CONTEXT context;
@@ -69,7 +69,7 @@ TEST_F(rmr_bind, completion_is_an_rmr_bind_event_with_cookie_and_handle)
 			dat_evd_dequeue(self->pair.b.dto_evd, &event));
 }
 
-TEST_F(rmr_bind, completion_comes_on_the_request_evd_and_no_other)
+TEST_F(rmr_bind, completion_on_request_evd_only)
 {
 	struct side *b = &self->pair.b;
 	DAT_EVD_HANDLE request_evd;
@@ -99,7 +99,7 @@ TEST_F(rmr_bind, completion_comes_on_the_request_evd_and_no_other)
 	EXPECT_DAT_TYPE(DAT_QUEUE_EMPTY, dat_evd_dequeue(b->conn_evd, &event));
 }
 
-TEST_F(rmr_bind, cookie_is_opaque_and_need_not_be_unique)
+TEST_F(rmr_bind, opaque_cookies)
 {
 	static const DAT_UINT64 cookies[] = {
 		0, UINT64_MAX, 1ULL << 63, 1, 1, 0,
@@ -119,7 +119,7 @@ TEST_F(rmr_bind, cookie_is_opaque_and_need_not_be_unique)
 	}
 }
 
-TEST_F(rmr_bind, completions_of_binds_and_dtos_come_in_the_order_posted)
+TEST_F(rmr_bind, completions_in_posting_order)
 {
 	DAT_RMR_CONTEXT context;
 	DAT_RMR_HANDLE second;
@@ -146,7 +146,7 @@ TEST_F(rmr_bind, completions_of_binds_and_dtos_come_in_the_order_posted)
 	}
 }
 
-TEST_F(rmr_bind, each_of_1000_binds_gives_a_new_context)
+TEST_F(rmr_bind, new_context_per_bind)
 {
 	/* A context is 24 bits of an MR and 8 that count, of two MRs. */
 	DAT_RMR_CONTEXT recent[64] = {}, context;
@@ -165,7 +165,7 @@ TEST_F(rmr_bind, each_of_1000_binds_gives_a_new_context)
 	}
 }
 
-TEST_F(rmr_bind, contexts_stay_new_when_unbound_in_between)
+TEST_F(rmr_bind, new_context_after_unbind)
 {
 	DAT_RMR_CONTEXT context, last = 0, junk;
 	unsigned int i;
@@ -182,7 +182,7 @@ TEST_F(rmr_bind, contexts_stay_new_when_unbound_in_between)
 	}
 }
 
-TEST_F(rmr_bind, send_right_after_the_bind_carries_a_usable_context_1000_times)
+TEST_F(rmr_bind, send_behind_bind)
 {
 	DAT_RMR_CONTEXT *got = (void *)(self->a.buf + 4096);
 	DAT_RMR_CONTEXT *sent = (void *)(self->b.buf + 4096);
@@ -214,7 +214,7 @@ TEST_F(rmr_bind, send_right_after_the_bind_carries_a_usable_context_1000_times)
 	}
 }
 
-TEST_F(rmr_bind, rdma_write_after_the_bind_does_not_start_before_it_completed)
+TEST_F(rmr_bind, rdma_write_behind_bind)
 {
 	DAT_RMR_CONTEXT *got = (void *)(self->a.buf + 4096);
 	DAT_RMR_CONTEXT *sent = (void *)(self->b.buf + 4096);
@@ -248,7 +248,7 @@ TEST_F(rmr_bind, rdma_write_after_the_bind_does_not_start_before_it_completed)
 }
 
 /* With one PZ for all, what goes over the connection can come back to us. */
-TEST_F(rmr_bind, rdma_read_after_the_bind_does_not_start_before_it_completed)
+TEST_F(rmr_bind, rdma_read_behind_bind)
 {
 	unsigned char *ours = self->a.buf + 8192;
 	DAT_RMR_CONTEXT context;
@@ -275,7 +275,7 @@ TEST_F(rmr_bind, rdma_read_after_the_bind_does_not_start_before_it_completed)
 	}
 }
 
-TEST_F(rmr_bind, length_of_zero_withdraws_the_window)
+TEST_F(rmr_bind, zero_length_unbinds)
 {
 	DAT_RMR_CONTEXT context, junk;
 
@@ -293,7 +293,7 @@ TEST_F(rmr_bind, length_of_zero_withdraws_the_window)
 	EXPECT_EQ(0xbb, self->b.buf[4095]);
 }
 
-TEST_F(rmr_bind, length_of_zero_makes_context_and_address_irrelevant)
+TEST_F(rmr_bind, unbind_ignores_context_and_address)
 {
 	DAT_LMR_TRIPLET junk = {
 		.lmr_context = 0xdeadbeef,
@@ -311,7 +311,7 @@ TEST_F(rmr_bind, length_of_zero_makes_context_and_address_irrelevant)
 	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 }
 
-TEST_F(rmr_bind, lmr_is_in_use_until_the_rmr_is_unbound)
+TEST_F(rmr_bind, lmr_in_use_until_unbind)
 {
 	DAT_RMR_CONTEXT context;
 
@@ -323,7 +323,7 @@ TEST_F(rmr_bind, lmr_is_in_use_until_the_rmr_is_unbound)
 	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 }
 
-TEST_F(rmr_bind, lmr_is_in_use_until_the_rmr_is_bound_to_another)
+TEST_F(rmr_bind, lmr_in_use_until_rebind)
 {
 	DAT_RMR_CONTEXT context;
 	struct region other;
@@ -338,7 +338,7 @@ TEST_F(rmr_bind, lmr_is_in_use_until_the_rmr_is_bound_to_another)
 	EXPECT_DAT_TYPE(DAT_INVALID_STATE, dat_lmr_free(other.lmr));
 }
 
-TEST_F(rmr_bind, unbind_of_an_unbound_rmr_completes)
+TEST_F(rmr_bind, unbind_unbound_rmr_completes)
 {
 	DAT_RMR_CONTEXT context;
 	unsigned int i;
@@ -354,7 +354,7 @@ TEST_F(rmr_bind, unbind_of_an_unbound_rmr_completes)
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(self->pair.b.ep));
 }
 
-TEST_F(rmr_bind, second_of_two_binds_back_to_back_works_or_lacks_resources)
+TEST_F(rmr_bind, back_to_back_binds)
 {
 	DAT_RMR_CONTEXT first, second, used;
 	DAT_RETURN ret;
@@ -391,7 +391,7 @@ TEST_F(rmr_bind, second_of_two_binds_back_to_back_works_or_lacks_resources)
 			       4096));
 }
 
-TEST_F(rmr_bind, rmr_can_be_bound_on_another_ep_of_its_pz)
+TEST_F(rmr_bind, bind_other_ep_same_pz)
 {
 	struct pair other = self->pair;
 	DAT_RMR_CONTEXT old, new;
@@ -430,7 +430,7 @@ TEST_F(rmr_bind, rmr_can_be_bound_on_another_ep_of_its_pz)
 						self->b.buf + 8192, 4096));
 }
 
-TEST_F(rmr_bind, bind_that_was_refused_leaves_the_window_as_it_was)
+TEST_F(rmr_bind, failed_bind_keeps_window)
 {
 	DAT_RMR_CONTEXT context, junk = 0x5a5a5a5a;
 	struct pair *pair = &self->pair;
@@ -460,7 +460,7 @@ TEST_F(rmr_bind, bind_that_was_refused_leaves_the_window_as_it_was)
  * The device may begin a bind before a Send that was posted earlier has been
  * received, and has to send that one again.
  */
-TEST_F(rmr_bind, bind_behind_a_send_that_is_sent_twice_succeeds)
+TEST_F(rmr_bind, bind_behind_retried_send)
 {
 	DAT_RMR_CONTEXT context;
 
@@ -478,7 +478,7 @@ TEST_F(rmr_bind, bind_behind_a_send_that_is_sent_twice_succeeds)
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(self->pair.b.ep));
 }
 
-TEST_F(rmr_bind, bind_without_a_place_in_the_queue_lacks_resources)
+TEST_F(rmr_bind, bind_request_queue_full)
 {
 	DAT_RMR_CONTEXT context, junk;
 	unsigned int i;
@@ -506,7 +506,7 @@ TEST_F(rmr_bind, bind_without_a_place_in_the_queue_lacks_resources)
 		  bind_b(&self->pair, self->rmr, &self->b, 1000, 100, &junk));
 }
 
-TEST_F(rmr_bind, as_many_binds_as_max_request_dtos_can_be_outstanding)
+TEST_F(rmr_bind, max_request_dtos_binds)
 {
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
@@ -553,6 +553,136 @@ TEST_F(rmr_bind, as_many_binds_as_max_request_dtos_can_be_outstanding)
 	}
 	EXPECT_EQ(DAT_RMR_BIND_SUCCESS,
 		  bind_b(&self->pair, rmr[3], &self->b, 1000, 100, &context));
+}
+
+/* Page lists grow with what is bound, also those of the MRs that are allocated in advance. */
+TEST_F(rmr_bind, window_sizes_change)
+{
+	static const size_t sizes[] = { 1, 262144, 262145, 4096, REGION, 100, REGION / 2, REGION };
+	DAT_RMR_CONTEXT context;
+	unsigned int i, size;
+
+	for (size = 0; size < ARRAY_LEN(sizes); size++) {
+		/* A spare is allocated after 64 binds of an MR, there are two MRs. */
+		for (i = 0; i < 140; i++) {
+			size_t len = sizes[size], at = i % 2 ? REGION - len : 0;
+
+			ASSERT_EQ(DAT_RMR_BIND_SUCCESS, bind_b(&self->pair, self->rmr, &self->b, at,
+							       len, &context));
+			if (i % 70)
+				continue;
+			memset(self->b.buf, 0, REGION);
+			ASSERT_EQ(DAT_DTO_SUCCESS, write_status(&self->pair, &self->a, context,
+								self->b.buf + at, len));
+			EXPECT_EQ(0xaa, self->b.buf[at]);
+			EXPECT_EQ(0xaa, self->b.buf[at + len - 1]);
+			EXPECT_EQ(len == REGION ? 0xaa : 0, self->b.buf[(at + len) % REGION]);
+		}
+	}
+}
+
+/* dat_ep_modify() replaces the QP. */
+TEST_F(rmr_bind, bind_after_ep_modify)
+{
+	struct side *b = &self->pair.b;
+	DAT_EP_PARAM param = { .ep_attr.max_request_dtos = 32 };
+	DAT_RMR_CONTEXT context = 0;
+
+	ASSERT_DAT(dat_ep_free(b->ep));
+	ASSERT_DAT(wait_number(self->pair.a.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED));
+	ASSERT_DAT(dat_ep_create(self->pair.ia, b->pz, b->dto_evd, b->dto_evd, b->conn_evd,
+				 NULL, &b->ep));
+	ASSERT_DAT(dat_ep_modify(b->ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param));
+	ASSERT_DAT(dat_ep_reset(self->pair.a.ep));
+	ASSERT_DAT(pair_connect(&self->pair));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 0, 100, &context));
+	EXPECT_NE(0, context);
+	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(&self->pair, &self->a, context,
+						self->b.buf, 100));
+}
+
+/* An EP of side b whose requests go to @evd; the sides are connected again. */
+static DAT_RETURN replace_ep(struct pair *pair, DAT_EVD_HANDLE evd, DAT_COUNT max_request_dtos)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.max_recv_dtos = 4,
+		.max_request_dtos = max_request_dtos,
+		.max_recv_iov = 1,
+		.max_request_iov = 1,
+	};
+	struct side *b = &pair->b;
+	DAT_EVD_HANDLE recv_evd;
+
+	b->dto_evd = evd;
+	/* One EVD need not have room for the deepest queue and another. */
+	return dat_ep_free(b->ep) ?:
+	       wait_number(pair->a.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED) ?:
+	       dat_evd_create(pair->ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &recv_evd) ?:
+	       dat_ep_create(pair->ia, b->pz, recv_evd, evd, b->conn_evd, &attr, &b->ep) ?:
+	       dat_ep_reset(pair->a.ep) ?:
+	       pair_connect(pair);
+}
+
+/* There is room for one bind that replaces a window, besides the requests. */
+static void expect_one_bind_at_a_time(struct __test_metadata *_metadata,
+				      FIXTURE_DATA(rmr_bind) *self)
+{
+	struct side *b = &self->pair.b;
+	DAT_RMR_CONTEXT context, junk;
+	DAT_RMR_HANDLE other;
+
+	ASSERT_DAT(dat_rmr_create(b->pz, &other));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, self->rmr, &self->b, 0, 100, &junk));
+	ASSERT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, other, &self->b, 0, 100, &context));
+
+	/* Without a receive, this and all later requests stay in the queue. */
+	ASSERT_DAT(post_send(b->ep, &self->b, 0, 8, 1));
+	ASSERT_DAT(bind_window(self->rmr, &self->b, 1000, 100, RW, b->ep, 2,
+			       DAT_COMPLETION_DEFAULT_FLAG, &junk));
+	EXPECT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES,
+			bind_window(other, &self->b, 1000, 100, RW, b->ep, 3,
+				    DAT_COMPLETION_DEFAULT_FLAG, &junk));
+	/* A request of one work request still fits. */
+	ASSERT_DAT(post_send(b->ep, &self->b, 0, 8, 4));
+	ASSERT_DAT(post_recv(self->pair.a.ep, &self->a, 4096, 8, 1));
+	ASSERT_DAT(post_recv(self->pair.a.ep, &self->a, 4096, 8, 2));
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(b->dto_evd, 1));
+	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(b->dto_evd, 2));
+	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(b->dto_evd, 4));
+	/* The refused bind has changed nothing, and can be repeated. */
+	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(&self->pair, &self->a, context,
+						self->b.buf, 100));
+	EXPECT_EQ(DAT_RMR_BIND_SUCCESS,
+		  bind_b(&self->pair, other, &self->b, 1000, 100, &junk));
+}
+
+/* The send queue of the device is full. */
+TEST_F(rmr_bind, deepest_ep_binds_one_at_a_time)
+{
+	DAT_IA_ATTR limits;
+
+	if (link_is_iwarp())
+		SKIP(return, "iWARP: nothing waits for a receive");
+	ASSERT_DAT(dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_ALL, &limits,
+				DAT_PROVIDER_FIELD_NONE, NULL));
+	ASSERT_DAT(replace_ep(&self->pair, self->pair.b.dto_evd, limits.max_dto_per_ep));
+	expect_one_bind_at_a_time(_metadata, self);
+}
+
+/* The process has not asked for more. */
+TEST_F(rmr_bind, evd_without_bind_flag_binds_one_at_a_time)
+{
+	DAT_EVD_HANDLE evd;
+
+	if (link_is_iwarp())
+		SKIP(return, "iWARP: nothing waits for a receive");
+	ASSERT_DAT(dat_evd_create(self->pair.ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
+	ASSERT_DAT(replace_ep(&self->pair, evd, 16));
+	expect_one_bind_at_a_time(_metadata, self);
 }
 
 TEST_HARNESS_MAIN

@@ -5,7 +5,7 @@
 #include "harness.h"
 
 #include "pair.h"
-#include "soft.h"
+#include "software_event.h"
 
 #define REGION		65536
 #define RW		(DAT_MEM_PRIV_REMOTE_READ_FLAG | \
@@ -65,7 +65,7 @@ static DAT_RETURN reconnect_with(struct pair *pair, DAT_COMPLETION_FLAGS flags)
 	return ret ?: pair_connect(pair);
 }
 
-TEST_F(rmr_flags, suppressed_success_makes_no_event)
+TEST_F(rmr_flags, suppressed_success_no_event)
 {
 	DAT_EVENT event;
 
@@ -87,7 +87,7 @@ TEST_F(rmr_flags, suppressed_success_makes_no_event)
 			       self->b.buf, 4096));
 }
 
-TEST_F(rmr_flags, suppressed_binds_do_not_use_the_queue_up)
+TEST_F(rmr_flags, suppressed_binds_free_queue_entries)
 {
 	unsigned int i;
 
@@ -110,7 +110,7 @@ TEST_F(rmr_flags, suppressed_binds_do_not_use_the_queue_up)
 	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(self->pair.b.dto_evd, 2));
 }
 
-TEST_F(rmr_flags, only_successful_completions_are_suppressed)
+TEST_F(rmr_flags, suppressed_failure_reported)
 {
 	DAT_EVENT event;
 
@@ -126,7 +126,7 @@ TEST_F(rmr_flags, only_successful_completions_are_suppressed)
 		  event.event_data.rmr_completion_event_data.status);
 }
 
-TEST_F(rmr_flags, default_is_a_completion_with_notification)
+TEST_F(rmr_flags, default_flag_wakes_waiter)
 {
 	struct evd_waiter w = {
 		.evd = self->pair.b.dto_evd,
@@ -143,7 +143,7 @@ TEST_F(rmr_flags, default_is_a_completion_with_notification)
 	EXPECT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, w.event.event_number);
 }
 
-TEST_F(rmr_flags, unsignalled_completion_does_not_wake_a_waiter)
+TEST_F(rmr_flags, unsignalled_does_not_wake_waiter)
 {
 	struct evd_waiter w = {
 		.evd = self->pair.b.dto_evd,
@@ -169,7 +169,7 @@ TEST_F(rmr_flags, unsignalled_completion_does_not_wake_a_waiter)
 			       self->b.buf, 4096));
 }
 
-TEST_F(rmr_flags, unsignalled_completion_is_the_first_event_of_a_later_wait)
+TEST_F(rmr_flags, unsignalled_event_in_later_wait)
 {
 	DAT_BOOLEAN recv_idle, request_idle;
 	DAT_EP_STATE state;
@@ -197,7 +197,7 @@ TEST_F(rmr_flags, unsignalled_completion_is_the_first_event_of_a_later_wait)
 	}
 }
 
-TEST_F(rmr_flags, unsignalled_completion_can_be_dequeued_once_it_is_there)
+TEST_F(rmr_flags, unsignalled_event_dequeued)
 {
 	DAT_BOOLEAN recv_idle, request_idle;
 	DAT_EP_STATE state;
@@ -223,7 +223,7 @@ TEST_F(rmr_flags, unsignalled_completion_can_be_dequeued_once_it_is_there)
 	}
 }
 
-TEST_F(rmr_flags, a_notified_completion_wakes_after_unsignalled_ones)
+TEST_F(rmr_flags, notification_after_unsignalled)
 {
 	struct evd_waiter w = {
 		.evd = self->pair.b.dto_evd,
@@ -258,7 +258,7 @@ TEST_F(rmr_flags, a_notified_completion_wakes_after_unsignalled_ones)
 	}
 }
 
-TEST_F(rmr_flags, unsignalled_is_invalid_unless_the_ep_has_it)
+TEST_F(rmr_flags, unsignalled_without_ep_flag)
 {
 	ASSERT_DAT(reconnect_with(&self->pair, DAT_COMPLETION_DEFAULT_FLAG));
 	EXPECT_DAT_TYPE(DAT_INVALID_PARAMETER,
@@ -273,7 +273,7 @@ TEST_F(rmr_flags, unsignalled_is_invalid_unless_the_ep_has_it)
 	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, wait_bind(self->pair.b.dto_evd, 2));
 }
 
-TEST_F(rmr_flags, suppress_and_barrier_fence_need_nothing_of_the_ep)
+TEST_F(rmr_flags, suppress_fence_without_ep_flag)
 {
 	ASSERT_DAT(reconnect_with(&self->pair, DAT_COMPLETION_DEFAULT_FLAG));
 	EXPECT_DAT(bind_window(self->rmr, &self->b, 0, 4096, RW,
@@ -283,7 +283,7 @@ TEST_F(rmr_flags, suppress_and_barrier_fence_need_nothing_of_the_ep)
 			       &self->context));
 }
 
-TEST_F(rmr_flags, barrier_fence_lets_outstanding_rdma_reads_finish)
+TEST_F(rmr_flags, barrier_fence_waits_for_reads)
 {
 	DAT_EVENT event;
 	unsigned int i;
@@ -313,7 +313,7 @@ TEST_F(rmr_flags, barrier_fence_lets_outstanding_rdma_reads_finish)
 			       self->b.buf, 4096));
 }
 
-TEST(flags_have_the_values_that_the_page_prints)
+TEST(flag_values)
 {
 	EXPECT_EQ(0x00, DAT_COMPLETION_DEFAULT_FLAG);
 	EXPECT_EQ(0x01, DAT_COMPLETION_SUPPRESS_FLAG);
@@ -321,7 +321,7 @@ TEST(flags_have_the_values_that_the_page_prints)
 	EXPECT_EQ(0x08, DAT_COMPLETION_BARRIER_FENCE_FLAG);
 }
 
-TEST_F(rmr_flags, unknown_flags_are_invalid)
+TEST_F(rmr_flags, unknown_flags_rejected)
 {
 	static const unsigned int flags[] = {
 		DAT_COMPLETION_SOLICITED_WAIT_FLAG,

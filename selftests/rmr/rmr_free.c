@@ -91,7 +91,7 @@ static DAT_RETURN wait_end(struct pair *pair)
 	       wait_event(pair->b.conn_evd, &event);
 }
 
-TEST_F(rmr_free, writes_under_way_succeed_or_report_remote_access)
+TEST_F(rmr_free, free_during_remote_writes)
 {
 	static unsigned char seen[REGION];
 	struct pair *pair = &self->pair;
@@ -120,7 +120,7 @@ TEST_F(rmr_free, writes_under_way_succeed_or_report_remote_access)
 	}
 }
 
-TEST_F(rmr_free, reads_under_way_succeed_or_report_remote_access)
+TEST_F(rmr_free, free_during_remote_reads)
 {
 	struct pair *pair = &self->pair;
 	unsigned int i;
@@ -148,7 +148,7 @@ TEST_F(rmr_free, reads_under_way_succeed_or_report_remote_access)
 }
 
 /* Whoever may use the LMR again may as well unbind. */
-TEST_F(rmr_free, a_bound_one_is_unbound_and_an_unbound_one_is_freed_likewise)
+TEST_F(rmr_free, free_bound_and_unbound_rmr)
 {
 	struct pair *pair = &self->pair;
 	DAT_RMR_HANDLE unbound;

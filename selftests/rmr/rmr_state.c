@@ -109,7 +109,7 @@ static void expect_query(struct __test_metadata *_metadata, struct pair *pair,
 	EXPECT_EQ(context, param.rmr_context);
 }
 
-TEST_F(rmr_state, null_forged_freed_and_foreign_handles_are_invalid)
+TEST_F(rmr_state, bind_bad_handles)
 {
 	DAT_RMR_HANDLE freed;
 	DAT_EP_HANDLE freed_ep;
@@ -151,7 +151,7 @@ TEST_F(rmr_state, null_forged_freed_and_foreign_handles_are_invalid)
 	}
 }
 
-TEST_F(rmr_state, null_pointers_are_invalid_parameters)
+TEST_F(rmr_state, bind_null_pointers)
 {
 	DAT_LMR_TRIPLET t = segment(&self->b, 0, 100);
 	DAT_RMR_COOKIE cookie = { .as_64 = 0 };
@@ -166,7 +166,7 @@ TEST_F(rmr_state, null_pointers_are_invalid_parameters)
 				    DAT_COMPLETION_DEFAULT_FLAG, NULL));
 }
 
-TEST_F(rmr_state, range_outside_the_lmr_is_an_invalid_parameter)
+TEST_F(rmr_state, bind_range_outside_lmr)
 {
 	DAT_UINT64 begin = (uintptr_t)self->b.buf;
 	const struct {
@@ -208,7 +208,7 @@ TEST_F(rmr_state, range_outside_the_lmr_is_an_invalid_parameter)
 				begin, REGION));
 }
 
-TEST_F(rmr_state, unknown_and_freed_lmr_contexts_are_invalid_parameters)
+TEST_F(rmr_state, bind_bad_lmr_context)
 {
 	DAT_UINT64 begin = (uintptr_t)self->b.buf;
 	const DAT_LMR_CONTEXT bad[] = {
@@ -232,7 +232,7 @@ TEST_F(rmr_state, unknown_and_freed_lmr_contexts_are_invalid_parameters)
 				     self->b.lmr_context, begin, 100));
 }
 
-TEST_F(rmr_state, lmr_of_another_ia_instance_is_an_invalid_parameter)
+TEST_F(rmr_state, bind_lmr_of_other_ia)
 {
 	struct region region;
 	struct pair other;
@@ -247,7 +247,7 @@ TEST_F(rmr_state, lmr_of_another_ia_instance_is_an_invalid_parameter)
 	pair_close(&other);
 }
 
-TEST_F(rmr_state, lmr_rmr_and_ep_must_be_of_one_pz)
+TEST_F(rmr_state, bind_pz_mismatch)
 {
 	DAT_RMR_HANDLE foreign;
 
@@ -272,32 +272,37 @@ TEST_F(rmr_state, lmr_rmr_and_ep_must_be_of_one_pz)
 	EXPECT_EQ(DAT_EP_STATE_CONNECTED, ep_state(self->pair.b.ep));
 }
 
-TEST_F(rmr_state, window_cannot_allow_more_than_the_lmr)
+TEST_F(rmr_state, bind_privileges_exceed_lmr)
 {
+	/* Every LMR allows to read. */
 	static const DAT_MEM_PRIV_FLAGS all[] = {
-		DAT_MEM_PRIV_LOCAL_READ_FLAG, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+		DAT_MEM_PRIV_NONE_FLAG, DAT_MEM_PRIV_LOCAL_READ_FLAG,
+		DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
 	};
+	const DAT_MEM_PRIV_FLAGS write = DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
 	unsigned int i;
 
 	ASSERT_DAT(pair_connect(&self->pair));
-	for (i = 0; i < 2 - LOCAL_READ_IS_IMPLIED; i++) {
-		DAT_MEM_PRIV_FLAGS good = i ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
-					      DAT_MEM_PRIV_REMOTE_READ_FLAG;
+	for (i = 0; i < ARRAY_LEN(all); i++) {
+		bool writable = all[i] & DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 		struct region region;
 
 		ASSERT_DAT(region_open(&self->pair, self->pair.b.pz, &region,
 				       4096, all[i]));
-		EXPECT_DAT_TYPE(DAT_PRIVILEGES_VIOLATION,
-				bind_window(self->rmr, &region, 0, 100,
-					    RW & ~good, self->pair.b.ep, 0,
-					    DAT_COMPLETION_DEFAULT_FLAG,
-					    &self->context));
-		EXPECT_DAT_TYPE(DAT_PRIVILEGES_VIOLATION,
-				bind_window(self->rmr, &region, 0, 100, RW,
-					    self->pair.b.ep, 0,
-					    DAT_COMPLETION_DEFAULT_FLAG,
-					    &self->context));
-		EXPECT_DAT(bind_window(self->rmr, &region, 0, 100, good,
+		if (!writable) {
+			EXPECT_DAT_TYPE(DAT_PRIVILEGES_VIOLATION,
+					bind_window(self->rmr, &region, 0, 100,
+						    write, self->pair.b.ep, 0,
+						    DAT_COMPLETION_DEFAULT_FLAG,
+						    &self->context));
+			EXPECT_DAT_TYPE(DAT_PRIVILEGES_VIOLATION,
+					bind_window(self->rmr, &region, 0, 100,
+						    RW, self->pair.b.ep, 0,
+						    DAT_COMPLETION_DEFAULT_FLAG,
+						    &self->context));
+		}
+		EXPECT_DAT(bind_window(self->rmr, &region, 0, 100,
+				       writable ? RW : RW & ~write,
 				       self->pair.b.ep, i,
 				       DAT_COMPLETION_DEFAULT_FLAG,
 				       &self->context));
@@ -306,7 +311,7 @@ TEST_F(rmr_state, window_cannot_allow_more_than_the_lmr)
 	}
 }
 
-TEST_F(rmr_state, unknown_privileges_are_an_invalid_parameter)
+TEST_F(rmr_state, bind_unknown_privileges)
 {
 	static const unsigned int bad[] = { 0x04, 0x08, 0x40, 0x80, 1U << 31 };
 	unsigned int i;
@@ -323,7 +328,7 @@ TEST_F(rmr_state, unknown_privileges_are_an_invalid_parameter)
 	}
 }
 
-TEST_F(rmr_state, unconnected_ep_is_in_an_invalid_state)
+TEST_F(rmr_state, bind_unconnected_ep)
 {
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_STATE,
 			     DAT_INVALID_STATE_EP_UNCONNECTED),
@@ -335,7 +340,7 @@ TEST_F(rmr_state, unconnected_ep_is_in_an_invalid_state)
 				 &self->context));
 }
 
-TEST_F(rmr_state, ep_that_is_connecting_is_in_an_invalid_state)
+TEST_F(rmr_state, bind_connecting_ep)
 {
 
 	/* The request waits in cr_evd. */
@@ -346,7 +351,7 @@ TEST_F(rmr_state, ep_that_is_connecting_is_in_an_invalid_state)
 				 &self->context));
 }
 
-TEST_F(rmr_state, ep_that_is_disconnecting_is_in_an_invalid_state)
+TEST_F(rmr_state, bind_disconnecting_ep)
 {
 	if (link_is_iwarp())
 		SKIP(return, "iWARP: nothing waits for a receive");
@@ -360,7 +365,7 @@ TEST_F(rmr_state, ep_that_is_disconnecting_is_in_an_invalid_state)
 				 &self->context));
 }
 
-TEST_F(rmr_state, bind_on_a_disconnected_ep_is_flushed_at_once)
+TEST_F(rmr_state, bind_disconnected_ep_flushed)
 {
 	DAT_RMR_BIND_COMPLETION_EVENT_DATA *d;
 	DAT_EVENT event;
@@ -386,7 +391,7 @@ TEST_F(rmr_state, bind_on_a_disconnected_ep_is_flushed_at_once)
 	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 }
 
-TEST_F(rmr_state, flushed_bind_leaves_the_window_as_it_was)
+TEST_F(rmr_state, flushed_bind_keeps_window)
 {
 	DAT_RMR_CONTEXT context, junk;
 	unsigned int i;
@@ -413,7 +418,7 @@ TEST_F(rmr_state, flushed_bind_leaves_the_window_as_it_was)
 			       self->b.buf + 4096, 300));
 }
 
-TEST_F(rmr_state, rmr_can_be_bound_on_a_new_ep_after_flushed_binds)
+TEST_F(rmr_state, bind_new_ep_after_flush)
 {
 	DAT_RMR_CONTEXT old, new, junk;
 	unsigned int i;
@@ -506,7 +511,7 @@ FIXTURE_TEARDOWN(interrupted)
  * The device may have carried out what it flushed. So that nobody has to guess,
  * no window is open then.
  */
-TEST_F(interrupted, bind_that_was_flushed_opens_nothing)
+TEST_F(interrupted, flushed_bind_opens_no_window)
 {
 	expect_query(_metadata, &self->pair, self->rmr, &self->b, 0, 0, 0);
 	memset(self->a.buf, 0xaa, 300);
@@ -517,7 +522,7 @@ TEST_F(interrupted, bind_that_was_flushed_opens_nothing)
 }
 
 /* While a peer can reach it, an LMR is in use. */
-TEST_F(interrupted, bind_that_was_flushed_does_not_reach_a_freed_lmr)
+TEST_F(interrupted, flushed_bind_then_lmr_free)
 {
 	DAT_RMR_CONTEXT junk;
 
@@ -533,7 +538,7 @@ TEST_F(interrupted, bind_that_was_flushed_does_not_reach_a_freed_lmr)
 	EXPECT_EQ(0, self->b.buf[4096]);
 }
 
-TEST_F(interrupted, rmr_can_be_bound_again)
+TEST_F(interrupted, rebind_after_flushed_bind)
 {
 	DAT_RMR_CONTEXT new;
 	unsigned int i;
@@ -555,13 +560,13 @@ TEST_F(interrupted, rmr_can_be_bound_again)
 	}
 }
 
-TEST_F(interrupted, rmr_and_lmr_can_be_freed)
+TEST_F(interrupted, free_after_flushed_bind)
 {
 	EXPECT_DAT(dat_rmr_free(self->rmr));
 	EXPECT_DAT(dat_lmr_free(self->b.lmr));
 }
 
-TEST_F(rmr_state, query_tells_the_truth_before_and_after_bind_and_unbind)
+TEST_F(rmr_state, query_after_bind_and_unbind)
 {
 	DAT_RMR_CONTEXT context;
 	unsigned int i;
@@ -580,7 +585,7 @@ TEST_F(rmr_state, query_tells_the_truth_before_and_after_bind_and_unbind)
 	expect_query(_metadata, &self->pair, self->rmr, &self->b, 0, 0, 0);
 }
 
-TEST_F(rmr_state, query_refuses_bad_masks_pointers_and_handles)
+TEST_F(rmr_state, query_bad_arguments)
 {
 	DAT_RMR_PARAM param;
 
@@ -596,7 +601,7 @@ TEST_F(rmr_state, query_refuses_bad_masks_pointers_and_handles)
 		       dat_rmr_query(self->rmr, DAT_RMR_FIELD_ALL, &param));
 }
 
-TEST_F(rmr_state, freed_rmr_is_an_invalid_handle_to_every_call)
+TEST_F(rmr_state, freed_rmr_invalid_handle)
 {
 	ASSERT_DAT(pair_connect(&self->pair));
 	ASSERT_DAT(dat_rmr_free(self->rmr));
@@ -609,7 +614,7 @@ TEST_F(rmr_state, freed_rmr_is_an_invalid_handle_to_every_call)
 	EXPECT_DAT_TYPE(DAT_INVALID_HANDLE, dat_rmr_free(self->pair.b.ep));
 }
 
-TEST_F(rmr_state, rmr_can_be_freed_while_a_bind_is_outstanding)
+TEST_F(rmr_state, free_with_bind_outstanding)
 {
 	ASSERT_DAT(pair_connect(&self->pair));
 	ASSERT_DAT(post_bind(&self->pair, self->rmr, &self->b, 0, 100, 1,
@@ -621,7 +626,7 @@ TEST_F(rmr_state, rmr_can_be_freed_while_a_bind_is_outstanding)
 			       self->b.buf, 100));
 }
 
-TEST_F(rmr_state, pz_is_in_use_as_long_as_the_rmr_is_there)
+TEST_F(rmr_state, pz_free_rmr_in_use)
 {
 	DAT_RMR_HANDLE rmr;
 	DAT_PZ_HANDLE pz;

@@ -147,7 +147,7 @@ FIXTURE_TEARDOWN(limits)
 	pair_close(&self->w.pair);
 }
 
-TEST_F(limits, the_whole_window_and_each_end_of_it_is_open)
+TEST_F(limits, access_inside_window)
 {
 	unsigned char *b = self->w.b.buf, *a = self->w.a.buf;
 	size_t offset = variant->offset, len = variant->len;
@@ -171,7 +171,7 @@ TEST_F(limits, the_whole_window_and_each_end_of_it_is_open)
 }
 
 /* All of these must fail; nothing outside the window may have changed hands. */
-TEST_F(limits, a_byte_before_or_behind_the_window_is_shut)
+TEST_F(limits, access_outside_window)
 {
 	size_t offset = variant->offset, len = variant->len;
 	const struct {
@@ -248,7 +248,7 @@ FIXTURE_TEARDOWN(privileges)
 	pair_close(&self->w.pair);
 }
 
-TEST_F(privileges, restrict_what_a_peer_may_do)
+TEST_F(privileges, privileges_limit_peer_access)
 {
 	bool may_read = variant->read || !link_checks_reads();
 	DAT_RMR_CONTEXT context;
@@ -286,7 +286,7 @@ FIXTURE_TEARDOWN(zone)
 }
 
 /* A second connection to the same consumer, with PZs of its own. */
-TEST_F(zone, a_window_is_open_to_the_connections_of_its_pz_alone)
+TEST_F(zone, access_from_other_pz)
 {
 	struct world *w = &self->w;
 	struct pair other = w->pair;
@@ -354,7 +354,7 @@ static void expect_dead(struct __test_metadata *_metadata, struct world *w,
 	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, ep_state(w->pair.b.ep));
 }
 
-TEST_F(old_context, is_dead_once_the_next_bind_has_completed)
+TEST_F(old_context, rebind_invalidates_context)
 {
 	DAT_RMR_CONTEXT new;
 
@@ -364,7 +364,7 @@ TEST_F(old_context, is_dead_once_the_next_bind_has_completed)
 }
 
 /* The same range again must not make the old context good again. */
-TEST_F(old_context, is_dead_once_the_same_range_has_been_bound_again)
+TEST_F(old_context, same_range_rebind_invalidates_context)
 {
 	DAT_RMR_CONTEXT new;
 
@@ -372,7 +372,7 @@ TEST_F(old_context, is_dead_once_the_same_range_has_been_bound_again)
 	expect_dead(_metadata, &self->w, variant->write, self->context);
 }
 
-TEST_F(old_context, is_dead_two_binds_later)
+TEST_F(old_context, two_rebinds_invalidate_context)
 {
 	DAT_RMR_CONTEXT new;
 
@@ -383,7 +383,7 @@ TEST_F(old_context, is_dead_two_binds_later)
 	expect_dead(_metadata, &self->w, variant->write, self->context);
 }
 
-TEST_F(old_context, is_dead_once_the_rmr_has_been_unbound)
+TEST_F(old_context, unbind_invalidates_context)
 {
 	DAT_RMR_CONTEXT junk;
 
@@ -391,7 +391,7 @@ TEST_F(old_context, is_dead_once_the_rmr_has_been_unbound)
 	expect_dead(_metadata, &self->w, variant->write, self->context);
 }
 
-TEST_F(old_context, is_dead_once_the_bound_rmr_has_been_freed)
+TEST_F(old_context, rmr_free_invalidates_context)
 {
 	ASSERT_DAT(dat_rmr_free(self->w.rmr));
 	expect_dead(_metadata, &self->w, variant->write, self->context);
@@ -445,7 +445,7 @@ static DAT_RETURN register_again(struct world *w)
 #define PART		(4 * 4096)
 
 /* Nothing but the memory is another: as many binds as both MRs have come to see. */
-TEST_F(again, a_window_shows_the_memory_that_its_lmr_has_now)
+TEST_F(again, rebind_after_memory_change)
 {
 	struct world *w = &self->w;
 	DAT_RMR_CONTEXT context;
@@ -481,7 +481,7 @@ TEST_F(again, a_window_shows_the_memory_that_its_lmr_has_now)
 }
 
 /* Each of these is like the one two binds before in all but one thing. */
-TEST_F(again, a_window_shows_the_part_that_was_asked_for)
+TEST_F(again, rebind_other_range)
 {
 	static const struct {
 		size_t offset, len;
@@ -512,7 +512,7 @@ TEST_F(again, a_window_shows_the_part_that_was_asked_for)
 	}
 }
 
-TEST_F(again, a_window_is_open_to_what_was_asked_for)
+TEST_F(again, rebind_fewer_privileges)
 {
 	struct world *w = &self->w;
 	DAT_RMR_CONTEXT context;
@@ -617,7 +617,7 @@ static void *peer_main(void *arg)
 	return NULL;
 }
 
-TEST_F(hammer, nothing_posted_after_the_completion_goes_through_the_old_window)
+TEST_F(hammer, remote_writes_during_rebind)
 {
 	struct world *w = &self->w;
 	unsigned int round, i, n, rebound = 0;
@@ -704,7 +704,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* The key of an MR has 8 bits, and each bind takes another. */
-TEST_F_TIMEOUT(contexts, former_ones_stay_dead, 300)
+TEST_F_TIMEOUT(contexts, former_contexts_stay_invalid, 600)
 {
 	unsigned int i, step = getenv("KDAPL_THOROUGH") ? 7 : 97;
 	DAT_RMR_CONTEXT current;

@@ -143,7 +143,7 @@ static bool becomes_available(DAT_SRQ_HANDLE srq, DAT_COUNT num)
 	return false;
 }
 
-TEST_F(srq, buffers_go_to_whoever_gets_a_message)
+TEST_F(srq, buffers_shared_by_eps)
 {
 	bool used[MAX] = {};
 	DAT_UINT64 cookie;
@@ -169,7 +169,7 @@ TEST_F(srq, buffers_go_to_whoever_gets_a_message)
 	EXPECT_EQ(MAX - 1, available(self->srq));
 }
 
-TEST_F(srq, segments_are_filled_in_order)
+TEST_F(srq, segments_filled_in_order)
 {
 	DAT_LMR_TRIPLET iov[2];
 	DAT_DTO_COOKIE c = { .as_64 = 5 };
@@ -195,7 +195,7 @@ TEST_F(srq, segments_are_filled_in_order)
 	EXPECT_EQ(DAT_DTO_SUCCESS, wait_dto(self->pair.b.dto_evd, UINT64_MAX));
 }
 
-TEST_F(srq, is_known_to_its_eps)
+TEST_F(srq, ep_reports_srq)
 {
 	DAT_COUNT num = 77, span = 77;
 	DAT_EP_HANDLE fresh;
@@ -221,7 +221,7 @@ TEST_F(srq, is_known_to_its_eps)
 	EXPECT_EQ(0, span);
 }
 
-TEST_F(srq, stays_with_an_ep_that_is_modified_or_reset)
+TEST_F(srq, ep_modify_reset_keep_srq)
 {
 	DAT_EP_PARAM param, seen;
 	struct pair *pair = &self->pair;
@@ -270,7 +270,7 @@ static void expect_field(struct __test_metadata *_metadata,
 		EXPECT_EQ(3, p->outstanding_dto_count);
 }
 
-TEST_F(srq, query_tells_each_parameter)
+TEST_F(srq, query_each_field)
 {
 	DAT_SRQ_PARAM param;
 	unsigned int mask;
@@ -291,7 +291,7 @@ TEST_F(srq, query_tells_each_parameter)
 }
 
 /* What the process has been told of is its own again. */
-TEST_F(srq, query_counts_what_is_posted)
+TEST_F(srq, query_counts)
 {
 	DAT_SRQ_PARAM param;
 
@@ -304,7 +304,7 @@ TEST_F(srq, query_counts_what_is_posted)
 	EXPECT_EQ(2, param.outstanding_dto_count);
 }
 
-TEST_F(srq, resize_bounds_what_can_be_posted)
+TEST_F(srq, resize_limits_posts)
 {
 	DAT_SRQ_PARAM param;
 	DAT_RETURN ret;
@@ -361,7 +361,7 @@ static void expect_told(struct __test_metadata *_metadata,
 	EXPECT_TRUE(is_empty(self->pair.async_evd));
 }
 
-TEST_F(srq, low_watermark_is_told_of_once)
+TEST_F(srq, low_watermark_fires_once)
 {
 	DAT_SRQ_PARAM param;
 
@@ -394,7 +394,7 @@ TEST_F(srq, low_watermark_is_told_of_once)
 }
 
 /* The event may come before the call returns. */
-TEST_F(srq, new_one_has_too_few_and_a_name)
+TEST_F(srq, create_low_watermark_event)
 {
 	DAT_SRQ_HANDLE other;
 	DAT_EVENT event;
@@ -409,7 +409,7 @@ TEST_F(srq, new_one_has_too_few_and_a_name)
 	}
 }
 
-TEST_F(srq, high_watermarks_are_those_of_an_ep)
+TEST_F(srq, high_watermarks_per_ep)
 {
 	DAT_EP_PARAM param;
 	DAT_EVENT event;
@@ -445,7 +445,7 @@ TEST_F(srq, high_watermarks_are_those_of_an_ep)
 		receive(_metadata, self, 1, 4);
 }
 
-TEST_F(srq, that_is_in_use_is_not_freed)
+TEST_F(srq, free_in_use)
 {
 	struct pair *pair = &self->pair;
 
@@ -487,7 +487,7 @@ static void expect_no_srq(struct __test_metadata *_metadata,
 	EXPECT_EQ(none, ep_with(&self->pair, bad, &ep));
 }
 
-TEST_F(srq, handles_that_are_none_are_invalid)
+TEST_F(srq, bad_handles_rejected)
 {
 	DAT_SRQ_HANDLE freed;
 	DAT_EP_HANDLE ep;
@@ -526,7 +526,7 @@ static DAT_RETURN create_as(struct pair *pair, DAT_COUNT max, DAT_COUNT iov,
 	return dat_srq_create(pair->ia, pair->b.pz, &attr, &srq);
 }
 
-TEST_F(srq, create_refuses_what_cannot_be)
+TEST_F(srq, create_bad_parameters)
 {
 	const DAT_RETURN bad = ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	struct pair *pair = &self->pair, other;
@@ -567,7 +567,7 @@ TEST_F(srq, create_refuses_what_cannot_be)
 			     ia.max_recv_per_srq));
 }
 
-TEST_F(srq, resize_and_watermark_refuse_what_cannot_be)
+TEST_F(srq, resize_and_watermark_bad_values)
 {
 	const DAT_RETURN bad = ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	DAT_SRQ_PARAM param;
@@ -587,7 +587,7 @@ TEST_F(srq, resize_and_watermark_refuse_what_cannot_be)
 }
 
 /* One file may have only so much in all its queues together. */
-TEST_F(srq, resize_that_is_refused_costs_nothing)
+TEST_F(srq, failed_resize_not_charged)
 {
 	DAT_SRQ_HANDLE srq;
 	int i;
@@ -602,7 +602,7 @@ TEST_F(srq, resize_that_is_refused_costs_nothing)
 	EXPECT_DAT(create(&self->pair, MAX, 0, &srq));
 }
 
-TEST_F(srq, post_refuses_what_cannot_be)
+TEST_F(srq, post_bad_parameters)
 {
 	struct pair *pair = &self->pair;
 	DAT_LMR_TRIPLET seg[3];
@@ -643,7 +643,7 @@ TEST_F(srq, post_refuses_what_cannot_be)
 	region_close(&read_only);
 }
 
-TEST_F(srq, ep_needs_what_fits)
+TEST_F(srq, ep_create_bad_parameters)
 {
 	struct pair *pair = &self->pair;
 	DAT_EP_HANDLE ep = NULL;
@@ -702,7 +702,7 @@ TEST_F(srq, ep_needs_what_fits)
 		  ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2), ret);
 }
 
-TEST_F(srq, attributes_of_the_ia_tell_what_there_is)
+TEST_F(srq, ia_srq_attributes)
 {
 	DAT_PROVIDER_ATTR provider;
 	DAT_IA_ATTR ia;
@@ -720,7 +720,7 @@ TEST_F(srq, attributes_of_the_ia_tell_what_there_is)
 	EXPECT_EQ(link_is_iwarp(), provider.srq_ep_pz_difference_supported);
 }
 
-TEST_F(srq, closing_the_ia_takes_all)
+TEST_F(srq, ia_close_frees_srq)
 {
 	DAT_DTO_COOKIE c = {};
 

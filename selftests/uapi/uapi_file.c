@@ -14,7 +14,7 @@
 #include "ioctls.h"
 #include "pair.h"
 
-TEST(handles_of_another_file_are_invalid)
+TEST(handles_of_other_file)
 {
 	int one = dev_open(), two = dev_open();
 	struct dat_dev_evd_create evd;
@@ -53,7 +53,7 @@ TEST(handles_of_another_file_are_invalid)
 	EXPECT_DAT(dev_free(one, DAT_DEV_LMR_FREE, lmr.lmr));
 }
 
-TEST(contexts_of_another_file_are_a_protection_violation)
+TEST(post_context_of_other_file)
 {
 	struct dat_dev_lmr_create lmr[2];
 	static unsigned char buf[4096];
@@ -94,7 +94,7 @@ TEST(contexts_of_another_file_are_a_protection_violation)
 	}
 }
 
-TEST(a_process_that_is_killed_leaves_nothing_pinned)
+TEST(kill_unpins_memory)
 {
 	long long pinned = pinned_pages();
 	unsigned int i;
@@ -137,7 +137,7 @@ TEST(a_process_that_is_killed_leaves_nothing_pinned)
 	}
 }
 
-TEST(a_process_that_becomes_another_program_leaves_nothing_pinned)
+TEST(exec_unpins_memory)
 {
 	long long pinned = pinned_pages();
 	int status = -1;

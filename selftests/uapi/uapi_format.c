@@ -47,8 +47,8 @@ static const struct ioctl_format formats[] = {
 	IOCTL(PZ_QUERY, pz_create),
 	IOCTL(PZ_FREE, free),
 	IOCTL(EVD_CREATE, evd_create),
-	IOCTL(EVD_WAIT, evd_wait),
-	IOCTL(EVD_PULL, evd_wait),
+	IOCTL_GREW(EVD_WAIT, evd_wait, dtos),
+	IOCTL_GREW(EVD_PULL, evd_wait, dtos),
 	IOCTL(EVD_FREE, free),
 	IOCTL(PSP_CREATE, psp_create),
 	IOCTL(PSP_FREE, free),
@@ -154,7 +154,7 @@ static __u32 *harmless(const struct ioctl_format *f, void *at, __u32 size)
 	return arg;
 }
 
-TEST_F(format, enotty_there_is_no_such_ioctl)
+TEST_F(format, enotty_unknown_ioctl)
 {
 	const unsigned long unknown[] = {
 		_IO(DAT_DEV_TYPE, DAT_DEV_CMD_EP_COMMON_CONNECT + 1),
@@ -179,7 +179,7 @@ TEST_F(format, enotty_there_is_no_such_ioctl)
 	}
 }
 
-TEST_F(format, einval_the_structure_is_smaller_than_any_published)
+TEST_F(format, einval_structure_too_small)
 {
 	unsigned int i, j;
 
@@ -196,7 +196,7 @@ TEST_F(format, einval_the_structure_is_smaller_than_any_published)
 	}
 }
 
-TEST_F(format, bytes_that_are_not_known_may_be_there_if_they_are_zero)
+TEST_F(format, unknown_bytes_zero_accepted)
 {
 	unsigned int i, more;
 
@@ -218,7 +218,7 @@ TEST_F(format, bytes_that_are_not_known_may_be_there_if_they_are_zero)
 	}
 }
 
-TEST_F(format, e2big_bytes_that_are_not_known_are_not_zero)
+TEST_F(format, e2big_unknown_bytes_not_zero)
 {
 	unsigned int i, at;
 
@@ -238,7 +238,7 @@ TEST_F(format, e2big_bytes_that_are_not_known_are_not_zero)
 	}
 }
 
-TEST_F(format, e2big_the_structure_is_larger_than_a_page)
+TEST_F(format, e2big_structure_exceeds_page)
 {
 	unsigned int i, more;
 
@@ -256,7 +256,7 @@ TEST_F(format, e2big_the_structure_is_larger_than_a_page)
 	}
 }
 
-TEST_F(format, efault_the_structure_cannot_be_read)
+TEST_F(format, efault_structure_not_readable)
 {
 	unsigned int i;
 
@@ -285,7 +285,7 @@ TEST_F(format, efault_the_structure_cannot_be_read)
  * "errno tells what was wrong with the ioctl itself, and then nothing has
  * happened". The teardown finds what has.
  */
-TEST_F(format, efault_nothing_is_made_if_its_handle_cannot_be_told)
+TEST_F(format, create_efault_no_object)
 {
 	struct dat_dev_pz_create *pz = (void *)self->page;
 	struct dat_dev_evd_create *evd = (void *)(self->page + 512);
@@ -305,7 +305,7 @@ TEST_F(format, efault_nothing_is_made_if_its_handle_cannot_be_told)
 	EXPECT_EQ(EFAULT, dev_errno(self->fd, DAT_DEV_EVD_CREATE, evd));
 }
 
-TEST_F(format, efault_nothing_is_freed_if_that_cannot_be_told)
+TEST_F(format, free_efault_keeps_object)
 {
 	struct dat_dev_free *arg = (void *)self->page;
 	__u32 pz;
@@ -317,7 +317,7 @@ TEST_F(format, efault_nothing_is_freed_if_that_cannot_be_told)
 	EXPECT_DAT(dev_free(self->fd, DAT_DEV_PZ_FREE, pz));
 }
 
-TEST_F(format, eopnotsupp_a_reserved_field_is_not_zero)
+TEST_F(format, eopnotsupp_reserved_field_not_zero)
 {
 #define RESERVED(_cmd, _struct) \
 	{ DAT_DEV_ ## _cmd, offsetof(struct dat_dev_ ## _struct, __reserved) }
@@ -378,7 +378,7 @@ TEST_F(format, eopnotsupp_a_reserved_field_is_not_zero)
 	}
 }
 
-TEST_F(format, choices_that_there_are_not_are_never_ignored)
+TEST_F(format, unknown_choices_rejected)
 {
 	struct dat_dev_ep_create ep = { .size = sizeof(ep), .has_attr = 2 };
 	struct dat_dev_lmr_sync sync = { .size = sizeof(sync), .direction = 2 };
@@ -406,7 +406,7 @@ TEST_F(format, choices_that_there_are_not_are_never_ignored)
 		  dev_ia_close(self->fd, self->ia, 2));
 }
 
-TEST_F(format, a_name_without_an_end_is_an_invalid_parameter)
+TEST_F(format, ia_open_unterminated_name)
 {
 	struct dat_dev_ia_open arg;
 

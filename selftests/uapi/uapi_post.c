@@ -83,7 +83,7 @@ static unsigned int completions(DAT_EVD_HANDLE evd, __u64 last,
 	return n;
 }
 
-TEST_F(post, an_array_is_posted_in_order)
+TEST_F(post, array_posted_in_order)
 {
 	struct dat_dev_segment seg = dev_segment(&self->a, 0, 64);
 	struct dat_dev_dto dtos[5];
@@ -103,7 +103,7 @@ TEST_F(post, an_array_is_posted_in_order)
 	EXPECT_EQ(0, post.posted);
 }
 
-TEST_F(post, it_stops_at_the_first_that_fails_and_tells_how_many_went)
+TEST_F(post, array_stops_at_first_error)
 {
 	struct dat_dev_segment seg = dev_segment(&self->a, 0, 64);
 	struct dat_dev_segment bad = dev_segment(&self->a, 65536, 1);
@@ -144,7 +144,7 @@ TEST_F(post, it_stops_at_the_first_that_fails_and_tells_how_many_went)
 	}
 }
 
-TEST_F(post, the_end_of_the_memory_is_the_end_of_the_array)
+TEST_F(post, array_ends_at_unmapped_page)
 {
 	struct dat_dev_segment seg = dev_segment(&self->a, 0, 64);
 	unsigned char *page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
@@ -165,7 +165,7 @@ TEST_F(post, the_end_of_the_memory_is_the_end_of_the_array)
 	EXPECT_EQ(3, completions(self->pair.a.dto_evd, 2, cookies, 8));
 }
 
-TEST_F(post, errors_of_the_first_are_errors_of_the_ioctl)
+TEST_F(post, first_dto_error_sets_errno)
 {
 	struct dat_dev_segment seg = dev_segment(&self->a, 0, 64);
 	struct dat_dev_dto dto = DTO(DAT_DEV_RDMA_WRITE, &seg, 1);
@@ -192,7 +192,7 @@ TEST_F(post, errors_of_the_first_are_errors_of_the_ioctl)
 	EXPECT_EQ(0x5555, post.posted);
 }
 
-TEST_F(post, elements_of_the_array_follow_the_rules_for_structures)
+TEST_F(post, dto_size_rules)
 {
 	struct dat_dev_segment seg = dev_segment(&self->a, 0, 64);
 	struct {
@@ -217,7 +217,7 @@ TEST_F(post, elements_of_the_array_follow_the_rules_for_structures)
 	EXPECT_EQ(E2BIG, dev_errno(self->fd, DAT_DEV_POST, &post));
 }
 
-TEST_F(post, more_segments_than_there_can_be_are_an_invalid_parameter)
+TEST_F(post, too_many_segments)
 {
 	struct dat_dev_segment segs[64];
 	unsigned int i, opcode;
@@ -239,7 +239,7 @@ TEST_F(post, more_segments_than_there_can_be_are_an_invalid_parameter)
 	}
 }
 
-TEST_F(post, a_bind_has_one_segment)
+TEST_F(post, bind_takes_one_segment)
 {
 	struct dat_dev_segment segs[2] = {
 		dev_segment(&self->a, 0, 64), dev_segment(&self->a, 64, 64),
@@ -256,7 +256,7 @@ TEST_F(post, a_bind_has_one_segment)
 }
 
 /* As above: "... and then nothing has happened". */
-TEST_F(post, efault_nothing_is_bound_if_the_context_cannot_be_told)
+TEST_F(post, bind_efault_keeps_rmr_unbound)
 {
 	unsigned char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -276,7 +276,7 @@ TEST_F(post, efault_nothing_is_bound_if_the_context_cannot_be_told)
 			       DAT_MEM_PRIV_ALL_FLAG));
 }
 
-TEST_F(post, flags_that_there_are_not_are_an_invalid_parameter)
+TEST_F(post, unknown_flags_rejected)
 {
 	struct dat_dev_segment seg = dev_segment(&self->a, 0, 64);
 	unsigned int opcode, flag;
@@ -293,7 +293,7 @@ TEST_F(post, flags_that_there_are_not_are_an_invalid_parameter)
 	}
 }
 
-TEST_F(post, a_range_outside_the_lmr_is_an_invalid_parameter)
+TEST_F(post, range_outside_lmr)
 {
 	const __u64 start = ADDR(self->a.buf);
 	const struct {
@@ -331,7 +331,7 @@ TEST_F(post, a_range_outside_the_lmr_is_an_invalid_parameter)
 }
 
 /* In the second of two segments it is no better. */
-TEST_F(post, each_of_several_segments_is_looked_at)
+TEST_F(post, each_segment_checked)
 {
 	struct dat_dev_segment segs[2] = {
 		dev_segment(&self->a, 0, 64), dev_segment(&self->a, 0, 65537),
@@ -361,7 +361,7 @@ static bool is_ours(const struct region *a, __u32 key)
  * The kernel has keys that open all of memory. One of them belongs to the PZ of @a. The
  * device created it shortly before the LMR of @a.
  */
-TEST_F(post, a_key_that_is_not_the_consumers_is_a_protection_violation)
+TEST_F(post, foreign_key_protection_violation)
 {
 	struct dat_dev_segment seg = dev_segment(&self->a, 0, 64);
 	struct dat_dev_dto dtos[] = {
@@ -397,7 +397,7 @@ TEST_F(post, a_key_that_is_not_the_consumers_is_a_protection_violation)
 	EXPECT_EQ(0, accepted);
 }
 
-TEST_F(post, a_key_that_is_not_the_consumers_cannot_be_bound_or_synchronised)
+TEST_F(post, foreign_key_bind_and_sync)
 {
 	struct dat_dev_segment seg = dev_segment(&self->a, 0, 64);
 	struct dat_dev_dto dto = DTO(DAT_DEV_RMR_BIND, &seg, 1);
@@ -439,7 +439,7 @@ static void *keep_swapping(void *arg)
 	return NULL;
 }
 
-TEST_F(post, what_is_posted_is_what_was_looked_at)
+TEST_F(post, segment_changed_during_post)
 {
 	struct dat_dev_segment seg;
 	struct swapper s = {

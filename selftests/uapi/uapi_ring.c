@@ -46,7 +46,7 @@ FIXTURE_TEARDOWN(ring)
 	close(self->fd);
 }
 
-TEST_F(ring, it_can_be_mapped_more_than_once)
+TEST_F(ring, mmap_twice)
 {
 	struct dat_dev_ring *one, *two;
 
@@ -63,7 +63,7 @@ TEST_F(ring, it_can_be_mapped_more_than_once)
 }
 
 /* As many as a number can tell would keep a processor for minutes. */
-TEST_F(ring, its_events_are_not_more_than_it_holds_when_it_is_resized)
+TEST_F(ring, resize_with_corrupt_head)
 {
 	struct dat_dev_evd_resize resize = {
 		.size = sizeof(resize),
@@ -81,7 +81,7 @@ TEST_F(ring, its_events_are_not_more_than_it_holds_when_it_is_resized)
 	EXPECT_GT(10, time(NULL) - begun);
 }
 
-TEST_F(ring, it_can_be_mapped_from_its_beginning_to_its_end_only)
+TEST_F(ring, mmap_exact_length_only)
 {
 	size_t pages = (self->len + PAGE - 1) / PAGE, i;
 
@@ -94,7 +94,7 @@ TEST_F(ring, it_can_be_mapped_from_its_beginning_to_its_end_only)
 	}
 }
 
-TEST_F(ring, only_the_handle_of_an_evd_is_a_place_to_map)
+TEST_F(ring, mmap_bad_offset)
 {
 	const off_t wrong[] = {
 		0, 1, self->ia, self->pz, self->evd.evd + 1, 0x7fffffff,
@@ -113,7 +113,7 @@ TEST_F(ring, only_the_handle_of_an_evd_is_a_place_to_map)
 					   PROT_READ, MAP_SHARED));
 }
 
-TEST_F(ring, it_is_shared_and_no_program)
+TEST_F(ring, mmap_private_or_exec_rejected)
 {
 	void *at;
 
@@ -140,7 +140,7 @@ static unsigned int touch(void *at, size_t len)
 	return sum;
 }
 
-TEST_F(ring, the_mapping_outlives_evd_ia_and_file)
+TEST_F(ring, mapping_survives_evd_and_file)
 {
 	struct dat_dev_ring *ring;
 	unsigned int n = (self->len + 63) / 64;
@@ -158,7 +158,7 @@ TEST_F(ring, the_mapping_outlives_evd_ia_and_file)
 	EXPECT_EQ(0, munmap(ring, self->len));
 }
 
-TEST_F(ring, a_child_sees_the_same_ring)
+TEST_F(ring, fork_shares_ring)
 {
 	struct dat_dev_ring *ring;
 	int status = -1;
@@ -175,7 +175,7 @@ TEST_F(ring, a_child_sees_the_same_ring)
 	EXPECT_EQ(7, ring->head);
 }
 
-TEST_F(ring, those_of_a_file_are_limited_together)
+TEST_F(ring, ring_limit_per_file)
 {
 	long long limit = number_in(MAX_FILE_BYTES, "") >> 20;
 	struct dat_dev_evd_create evd, last = { .evd = 0 };
@@ -200,7 +200,7 @@ TEST_F(ring, those_of_a_file_are_limited_together)
 				  DAT_EVD_CONNECTION_FLAG, &evd));
 }
 
-TEST_F(ring, its_memory_can_be_registered_like_any_other)
+TEST_F(ring, register_ring_memory)
 {
 	struct dat_dev_lmr_create lmr;
 	void *ring;
@@ -216,7 +216,7 @@ TEST_F(ring, its_memory_can_be_registered_like_any_other)
 }
 
 /* A shared region of a ring would keep the file of the ring open for ever. */
-TEST_F(ring, it_is_no_memory_that_processes_share)
+TEST_F(ring, register_ring_shared_rejected)
 {
 	struct dat_dev_lmr_create lmr = {
 		.size = sizeof(lmr),
@@ -271,7 +271,7 @@ static void scribble(void *at, size_t len, unsigned int *seed)
 	}
 }
 
-TEST(a_process_that_scribbles_over_its_rings_harms_itself_only)
+TEST(corrupt_rings_harm_owner_only)
 {
 	DAT_EVD_HANDLE evds[4];
 	void *rings[4] = { NULL };

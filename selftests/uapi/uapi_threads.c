@@ -485,7 +485,7 @@ FIXTURE_TEARDOWN(threads)
 	pair_close(&self->pair);
 }
 
-TEST_F_TIMEOUT(threads, that_share_a_file_can_do_anything_at_any_time, 120)
+TEST_F_TIMEOUT(threads, random_ioctls_on_shared_file, 600)
 {
 	struct soup_thread threads[NUM_THREADS];
 	pthread_t ids[NUM_THREADS];

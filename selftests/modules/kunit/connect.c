@@ -55,7 +55,19 @@ static void expect_events(struct kunit *test, DAT_EVENT_NUMBER first,
 	KUNIT_EXPECT_EQ(test, second, fake.events[1]);
 }
 
-static void who_accepts_is_connected_when_the_peer_is_ready(struct kunit *test)
+static void unreachable_when_connected(struct kunit *test)
+{
+	/* As a change of the peer's hardware address reports it */
+	ep->state = DAT_EP_STATE_CONNECTED;
+	ep->linger_owed = true;
+	happens(RDMA_CM_EVENT_UNREACHABLE);
+	KUNIT_EXPECT_TRUE(test, ep->linger_owed);
+	KUNIT_EXPECT_EQ(test, 0, fake.num_events);
+	happens(RDMA_CM_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_FALSE(test, ep->linger_owed);
+}
+
+static void accept_established(struct kunit *test)
 {
 	ep->passive = true;
 	ep->state = DAT_EP_STATE_COMPLETION_PENDING;
@@ -65,7 +77,7 @@ static void who_accepts_is_connected_when_the_peer_is_ready(struct kunit *test)
 }
 
 /* A peer disconnects only when connected, so ESTABLISHED is reported before. */
-static void leave_that_overtakes_readiness_ends_a_connection(struct kunit *test)
+static void disconnect_before_established(struct kunit *test)
 {
 	ep->passive = true;
 	ep->state = DAT_EP_STATE_COMPLETION_PENDING;
@@ -76,7 +88,7 @@ static void leave_that_overtakes_readiness_ends_a_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, leaves);
 }
 
-static void peer_that_was_never_ready_fails_the_accept(struct kunit *test)
+static void unreachable_fails_accept(struct kunit *test)
 {
 	ep->passive = true;
 	ep->state = DAT_EP_STATE_COMPLETION_PENDING;
@@ -85,7 +97,7 @@ static void peer_that_was_never_ready_fails_the_accept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DAT_EP_STATE_DISCONNECTED, dat_ep_state(ep));
 }
 
-static void leave_is_told_once(struct kunit *test)
+static void disconnect_reported_once(struct kunit *test)
 {
 	ep->state = DAT_EP_STATE_CONNECTED;
 	happens(RDMA_CM_EVENT_DISCONNECTED);
@@ -94,10 +106,11 @@ static void leave_is_told_once(struct kunit *test)
 }
 
 static struct kunit_case connect_cases[] = {
-	KUNIT_CASE(who_accepts_is_connected_when_the_peer_is_ready),
-	KUNIT_CASE(leave_that_overtakes_readiness_ends_a_connection),
-	KUNIT_CASE(peer_that_was_never_ready_fails_the_accept),
-	KUNIT_CASE(leave_is_told_once),
+	KUNIT_CASE(unreachable_when_connected),
+	KUNIT_CASE(accept_established),
+	KUNIT_CASE(disconnect_before_established),
+	KUNIT_CASE(unreachable_fails_accept),
+	KUNIT_CASE(disconnect_reported_once),
 	{}
 };
 

@@ -16,6 +16,7 @@
 static struct dat_ep ep;
 static struct dat_workq *const wq = &ep.sq;
 static struct dat_evd evd;
+static struct dat_evd_entry ring[NUM_SLOTS];
 static struct dat_evd_entry entry;
 
 static int dto_test_init(struct kunit *test)
@@ -24,6 +25,9 @@ static int dto_test_init(struct kunit *test)
 	memset(&ep, 0, sizeof(ep));
 	memset(&evd, 0, sizeof(evd));
 	spin_lock_init(&evd.lock);
+	evd.ring = ring;
+	evd.mask = NUM_SLOTS - 1;
+	evd.qlen = NUM_SLOTS;
 	ep.obj.owner = &fake_owner;
 	return dat_workq_init(wq, &ep.obj, &ep.state, &fake_workq_ops,
 			      MAX_DTOS);
@@ -68,7 +72,7 @@ static DAT_DTO_COMPLETION_STATUS entry_status(void)
 
 static const u32 starts[] = { 0, 1, 7, S32_MAX, U32_MAX - 4, U32_MAX };
 
-static void it_has_slots_for_all(struct kunit *test)
+static void workq_ring_size(struct kunit *test)
 {
 	static const u32 sizes[][2] = {
 		{ 1, 1 }, { 2, 2 }, { 3, 4 }, { 4, 4 }, { 5, 8 }, { 256, 256 },
@@ -88,7 +92,7 @@ static void it_has_slots_for_all(struct kunit *test)
 	}
 }
 
-static void it_takes_no_more_than_it_may(struct kunit *test)
+static void workq_full_at_max(struct kunit *test)
 {
 	unsigned int i, j;
 
@@ -112,7 +116,7 @@ static void it_takes_no_more_than_it_may(struct kunit *test)
 	}
 }
 
-static void slots_come_in_turn(struct kunit *test)
+static void slots_in_ring_order(struct kunit *test)
 {
 	unsigned int i;
 
@@ -129,7 +133,7 @@ static void slots_come_in_turn(struct kunit *test)
 }
 
 /* Looking at the next slot does not use it. */
-static void a_slot_is_taken_by_the_head(struct kunit *test)
+static void slot_lookup_keeps_head(struct kunit *test)
 {
 	struct dat_dto *dto = dat_workq_slot(wq);
 
@@ -138,7 +142,7 @@ static void a_slot_is_taken_by_the_head(struct kunit *test)
 }
 
 /* Requests before a signalled one have no completion and are freed with it. */
-static void a_completion_gives_back_all_in_front(struct kunit *test)
+static void completion_frees_earlier_slots(struct kunit *test)
 {
 	struct dat_dto *dto = NULL;
 	unsigned int i, j, num;
@@ -156,7 +160,7 @@ static void a_completion_gives_back_all_in_front(struct kunit *test)
 	}
 }
 
-static void reaping_counts_what_was_lost(struct kunit *test)
+static void reap_counts_lost_dtos(struct kunit *test)
 {
 	unsigned int i, j, num;
 
@@ -165,7 +169,9 @@ static void reaping_counts_what_was_lost(struct kunit *test)
 			rewind_to(starts[i]);
 			for (j = 0; j < num; j++)
 				post(test);
+			evd.head = evd.tail;
 			KUNIT_EXPECT_EQ(test, num, dat_workq_reap(wq, &evd));
+			KUNIT_EXPECT_EQ(test, num, evd.tail - evd.head);
 			KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
 			KUNIT_EXPECT_EQ(test, starts[i] + num, wq->tail);
 			KUNIT_EXPECT_EQ(test, 0, dat_workq_reap(wq, &evd));
@@ -173,7 +179,7 @@ static void reaping_counts_what_was_lost(struct kunit *test)
 	}
 }
 
-static void a_slot_forgets_its_last_dto(struct kunit *test)
+static void slot_reinitialized(struct kunit *test)
 {
 	struct dat_dto *dto = dat_workq_slot(wq);
 
@@ -188,7 +194,7 @@ static void a_slot_forgets_its_last_dto(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, dto->first_status);
 }
 
-static void an_event_tells_of_its_dto(struct kunit *test)
+static void send_completion_fields(struct kunit *test)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *data =
 		&entry.data.dto_completion_event_data;
@@ -209,7 +215,7 @@ static void an_event_tells_of_its_dto(struct kunit *test)
 }
 
 /* The length of a receive is that of the message, not of the buffer. */
-static void a_receive_tells_what_came(struct kunit *test)
+static void receive_completion_fields(struct kunit *test)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *data =
 		&entry.data.dto_completion_event_data;
@@ -263,7 +269,7 @@ static const struct {
 	{ 0x7fffffff, DAT_DTO_ERR_TRANSPORT },
 };
 
-static void every_status_has_its_translation(struct kunit *test)
+static void wc_status_translation(struct kunit *test)
 {
 	unsigned int i, failures = 0;
 
@@ -280,7 +286,7 @@ static void every_status_has_its_translation(struct kunit *test)
 }
 
 /* For every status of the device the failure is reported as unregistered memory. */
-static void a_registration_fails_in_one_way(struct kunit *test)
+static void fmr_failure_status(struct kunit *test)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *data =
 		&entry.data.dto_completion_event_data;
@@ -311,7 +317,7 @@ static void a_registration_fails_in_one_way(struct kunit *test)
 }
 
 /* An empty entry in the table of statuses would be DAT_DTO_SUCCESS. */
-static void no_failure_is_taken_for_a_success(struct kunit *test)
+static void wc_error_never_success(struct kunit *test)
 {
 	unsigned int i;
 
@@ -319,7 +325,7 @@ static void no_failure_is_taken_for_a_success(struct kunit *test)
 		KUNIT_ASSERT_NE(test, DAT_DTO_SUCCESS, to_dto_status(i));
 }
 
-static void success_can_be_suppressed_and_failure_cannot(struct kunit *test)
+static void suppress_success_only(struct kunit *test)
 {
 	struct dat_dto *dto = post(test);
 
@@ -332,7 +338,7 @@ static void success_can_be_suppressed_and_failure_cannot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DAT_DTO_ERR_FLUSHED, entry_status());
 }
 
-static void success_can_be_silent_and_failure_cannot(struct kunit *test)
+static void unsignalled_success_only(struct kunit *test)
 {
 	struct dat_dto *dto = post(test);
 
@@ -347,7 +353,7 @@ static void success_can_be_silent_and_failure_cannot(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, entry.unsignalled);
 }
 
-static void a_marker_makes_no_event(struct kunit *test)
+static void drain_marker_no_event(struct kunit *test)
 {
 	struct dat_dto *dto = post(test);
 
@@ -360,7 +366,7 @@ static void a_marker_makes_no_event(struct kunit *test)
 }
 
 /* A bind posts two requests. The first one that fails determines the status. */
-static void the_first_request_waits_for_the_last(struct kunit *test)
+static void bind_reports_first_error(struct kunit *test)
 {
 	struct dat_dto *dto = post(test);
 	struct ib_wc wc = {
@@ -376,7 +382,7 @@ static void the_first_request_waits_for_the_last(struct kunit *test)
 }
 
 /* dat_ep_dto_failed() then treats a bind like a DTO. */
-static void a_bind_that_fails_fails_its_connection(struct kunit *test)
+static void bind_failure_fails_connection(struct kunit *test)
 {
 	const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data =
 		&entry.data.rmr_completion_event_data;
@@ -409,7 +415,7 @@ static void a_bind_that_fails_fails_its_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
 }
 
-static void an_unordered_slot_waits_for_those_in_front(struct kunit *test)
+static void unordered_tail_waits(struct kunit *test)
 {
 	const u32 start = U32_MAX - 1;
 	struct dat_dto *dto[3];
@@ -433,7 +439,45 @@ static void an_unordered_slot_waits_for_those_in_front(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
 }
 
-static void what_completed_out_of_order_is_not_lost(struct kunit *test)
+static void ordered_tail_never_returns(struct kunit *test)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		struct dat_dto *dto[3];
+
+		rewind_to(starts[i]);
+		for (j = 0; j < ARRAY_SIZE(dto); j++)
+			dto[j] = post(test);
+		/* The request before it was not signalled, so far. */
+		KUNIT_EXPECT_TRUE(test, finish(dto[1], IB_WC_SUCCESS));
+		KUNIT_EXPECT_FALSE(test, finish(dto[0], IB_WC_WR_FLUSH_ERR));
+		KUNIT_EXPECT_FALSE(test, finish(dto[1], IB_WC_WR_FLUSH_ERR));
+		KUNIT_EXPECT_EQ(test, starts[i] + 2, wq->tail);
+		KUNIT_EXPECT_TRUE(test, finish(dto[2], IB_WC_SUCCESS));
+		KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
+	}
+	KUNIT_EXPECT_EQ(test, 0, fake.failures);
+}
+
+/* A driver can refuse a post although it has queued the request, and flush it later. */
+static void refused_post_flushed_later(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		struct dat_dto *dto;
+
+		rewind_to(starts[i]);
+		dto = post(test);
+		wq->head--;
+		KUNIT_EXPECT_FALSE(test, finish(dto, IB_WC_WR_FLUSH_ERR));
+		KUNIT_EXPECT_EQ(test, starts[i], wq->tail);
+	}
+	KUNIT_EXPECT_EQ(test, 0, fake.failures);
+}
+
+static void reap_skips_completed_slot(struct kunit *test)
 {
 	struct dat_dto *dto[3];
 	int i;
@@ -446,8 +490,24 @@ static void what_completed_out_of_order_is_not_lost(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
 }
 
+/* A completion of a queue without requests moves the tail in front of the head. */
+static void reap_after_too_many(struct kunit *test)
+{
+	struct dat_dto *dto;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		rewind_to(starts[i]);
+		dto = post(test);
+		wq->head--;
+		finish(dto, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, 0, dat_workq_reap(wq, &evd));
+		KUNIT_EXPECT_TRUE(test, dat_workq_is_idle(wq));
+	}
+}
+
 /* The device has lost completions and delivers them later. */
-static void a_slot_that_is_kept_completes_nothing(struct kunit *test)
+static void kept_slots_ignore_completions(struct kunit *test)
 {
 	struct dat_dto *dto[3];
 	unsigned int i;
@@ -470,7 +530,7 @@ static void a_slot_that_is_kept_completes_nothing(struct kunit *test)
 	dat_workq_exit();
 }
 
-static void who_waits_is_woken_by_the_last(struct kunit *test)
+static void last_completion_wakes_drain(struct kunit *test)
 {
 	struct dat_dto *first = post(test), *last = post(test);
 
@@ -492,7 +552,7 @@ static void nothing(struct work_struct *work)
 {
 }
 
-static void a_receive_tells_that_the_peer_is_connected(struct kunit *test)
+static void receive_sets_heard(struct kunit *test)
 {
 	static const struct {
 		DAT_EP_STATE state;
@@ -526,28 +586,31 @@ static void a_receive_tells_that_the_peer_is_connected(struct kunit *test)
 }
 
 static struct kunit_case dto_cases[] = {
-	KUNIT_CASE(a_receive_tells_that_the_peer_is_connected),
-	KUNIT_CASE(it_has_slots_for_all),
-	KUNIT_CASE(it_takes_no_more_than_it_may),
-	KUNIT_CASE(slots_come_in_turn),
-	KUNIT_CASE(a_slot_is_taken_by_the_head),
-	KUNIT_CASE(a_completion_gives_back_all_in_front),
-	KUNIT_CASE(reaping_counts_what_was_lost),
-	KUNIT_CASE(a_slot_forgets_its_last_dto),
-	KUNIT_CASE(an_event_tells_of_its_dto),
-	KUNIT_CASE(a_receive_tells_what_came),
-	KUNIT_CASE(every_status_has_its_translation),
-	KUNIT_CASE(a_registration_fails_in_one_way),
-	KUNIT_CASE(no_failure_is_taken_for_a_success),
-	KUNIT_CASE(success_can_be_suppressed_and_failure_cannot),
-	KUNIT_CASE(success_can_be_silent_and_failure_cannot),
-	KUNIT_CASE(a_marker_makes_no_event),
-	KUNIT_CASE(the_first_request_waits_for_the_last),
-	KUNIT_CASE(a_bind_that_fails_fails_its_connection),
-	KUNIT_CASE(an_unordered_slot_waits_for_those_in_front),
-	KUNIT_CASE(what_completed_out_of_order_is_not_lost),
-	KUNIT_CASE(a_slot_that_is_kept_completes_nothing),
-	KUNIT_CASE(who_waits_is_woken_by_the_last),
+	KUNIT_CASE(receive_sets_heard),
+	KUNIT_CASE(workq_ring_size),
+	KUNIT_CASE(workq_full_at_max),
+	KUNIT_CASE(slots_in_ring_order),
+	KUNIT_CASE(slot_lookup_keeps_head),
+	KUNIT_CASE(completion_frees_earlier_slots),
+	KUNIT_CASE(reap_counts_lost_dtos),
+	KUNIT_CASE(slot_reinitialized),
+	KUNIT_CASE(send_completion_fields),
+	KUNIT_CASE(receive_completion_fields),
+	KUNIT_CASE(wc_status_translation),
+	KUNIT_CASE(fmr_failure_status),
+	KUNIT_CASE(wc_error_never_success),
+	KUNIT_CASE(suppress_success_only),
+	KUNIT_CASE(unsignalled_success_only),
+	KUNIT_CASE(drain_marker_no_event),
+	KUNIT_CASE(bind_reports_first_error),
+	KUNIT_CASE(bind_failure_fails_connection),
+	KUNIT_CASE(unordered_tail_waits),
+	KUNIT_CASE(ordered_tail_never_returns),
+	KUNIT_CASE(refused_post_flushed_later),
+	KUNIT_CASE(reap_skips_completed_slot),
+	KUNIT_CASE(reap_after_too_many),
+	KUNIT_CASE(kept_slots_ignore_completions),
+	KUNIT_CASE(last_completion_wakes_drain),
 	{}
 };
 

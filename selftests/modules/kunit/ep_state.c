@@ -30,7 +30,7 @@ static int ep_state_test_init(struct kunit *test)
 	return 0;
 }
 
-static void a_peer_that_is_heard_may_be_answered(struct kunit *test)
+static void heard_allows_answer(struct kunit *test)
 {
 	unsigned int state;
 
@@ -53,7 +53,7 @@ static void a_peer_that_is_heard_may_be_answered(struct kunit *test)
 }
 
 /* The target state varies with the mask, so that every pair of states is tested. */
-static void moves_if_the_mask_has_its_state(struct kunit *test)
+static void move_only_from_mask(struct kunit *test)
 {
 	unsigned int from, mask, to;
 
@@ -70,7 +70,7 @@ static void moves_if_the_mask_has_its_state(struct kunit *test)
 	}
 }
 
-static void moves_between_any_two_states(struct kunit *test)
+static void move_every_state_pair(struct kunit *test)
 {
 	unsigned int from, to;
 
@@ -87,7 +87,7 @@ static void moves_between_any_two_states(struct kunit *test)
 	}
 }
 
-static void a_mask_can_name_several_states(struct kunit *test)
+static void move_mask_of_two_states(struct kunit *test)
 {
 	unsigned int mask = EP_IN(CONNECTED) | EP_IN(DISCONNECT_PENDING);
 
@@ -116,7 +116,7 @@ static const u32 errors[] = {
 	[DAT_EP_STATE_UNCONFIGURED_TENTATIVE]		= 0x80070042,
 };
 
-static void every_state_has_its_error(struct kunit *test)
+static void state_error_values(struct kunit *test)
 {
 	unsigned int state;
 
@@ -129,11 +129,11 @@ static void every_state_has_its_error(struct kunit *test)
 }
 
 static struct kunit_case ep_state_cases[] = {
-	KUNIT_CASE(a_peer_that_is_heard_may_be_answered),
-	KUNIT_CASE(moves_if_the_mask_has_its_state),
-	KUNIT_CASE(moves_between_any_two_states),
-	KUNIT_CASE(a_mask_can_name_several_states),
-	KUNIT_CASE(every_state_has_its_error),
+	KUNIT_CASE(heard_allows_answer),
+	KUNIT_CASE(move_only_from_mask),
+	KUNIT_CASE(move_every_state_pair),
+	KUNIT_CASE(move_mask_of_two_states),
+	KUNIT_CASE(state_error_values),
 	{}
 };
 

@@ -13,7 +13,7 @@
 #define LAST_SUBTYPE	DAT_THREAD_SAFETY_NOT_FOUND
 #define ONE_TYPE	0x10000
 
-static void an_error_has_class_type_and_subtype(struct kunit *test)
+static void error_class_type_subtype(struct kunit *test)
 {
 	u32 type, subtype;
 
@@ -30,7 +30,7 @@ static void an_error_has_class_type_and_subtype(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0xffffu, DAT_GET_SUBTYPE(DAT_ERROR(0, 0xffff)));
 }
 
-static void the_parts_fill_the_word(struct kunit *test)
+static void masks_cover_all_bits(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, U32_MAX,
 			DAT_CLASS_ERROR | DAT_CLASS_WARNING | DAT_TYPE_MASK |
@@ -42,7 +42,7 @@ static void the_parts_fill_the_word(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, DAT_CLASS_SUCCESS);
 }
 
-static void a_warning_is_no_error(struct kunit *test)
+static void warning_class_and_type(struct kunit *test)
 {
 	DAT_RETURN warning = DAT_CLASS_WARNING | DAT_TIMEOUT_EXPIRED | 3;
 
@@ -80,7 +80,7 @@ static const struct known known[] = {
 	{ 0x400f0000, "DAT_TIMEOUT_EXPIRED", "" },
 };
 
-static void known_values_have_their_names(struct kunit *test)
+static void strerror_known_values(struct kunit *test)
 {
 	const char *major, *minor;
 	unsigned int i;
@@ -96,7 +96,7 @@ static void known_values_have_their_names(struct kunit *test)
 }
 
 /* A missing entry in the table would be NULL, a typing error a duplicate. */
-static void every_type_has_a_name_of_its_own(struct kunit *test)
+static void strerror_type_names_unique(struct kunit *test)
 {
 	const char *name, *minor;
 	unsigned int i, j;
@@ -115,7 +115,7 @@ static void every_type_has_a_name_of_its_own(struct kunit *test)
 			   type_name(DAT_NAME_NOT_FOUND));
 }
 
-static void every_subtype_has_a_name_of_its_own(struct kunit *test)
+static void strerror_subtype_names_unique(struct kunit *test)
 {
 	const char *major, *name;
 	unsigned int i, j;
@@ -140,7 +140,7 @@ static bool has_no_name(DAT_RETURN value)
 	       DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
 }
 
-static void unknown_types_have_no_name(struct kunit *test)
+static void strerror_unknown_type(struct kunit *test)
 {
 	u32 type;
 
@@ -149,7 +149,7 @@ static void unknown_types_have_no_name(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, has_no_name(DAT_ERROR(type, 0)));
 }
 
-static void unknown_subtypes_have_no_name(struct kunit *test)
+static void strerror_unknown_subtype(struct kunit *test)
 {
 	u32 subtype;
 
@@ -160,7 +160,7 @@ static void unknown_subtypes_have_no_name(struct kunit *test)
 						      LAST_SUBTYPE + 1)));
 }
 
-static void names_need_somewhere_to_go(struct kunit *test)
+static void strerror_null_pointer(struct kunit *test)
 {
 	const char *name;
 
@@ -171,15 +171,15 @@ static void names_need_somewhere_to_go(struct kunit *test)
 }
 
 static struct kunit_case error_cases[] = {
-	KUNIT_CASE(an_error_has_class_type_and_subtype),
-	KUNIT_CASE(the_parts_fill_the_word),
-	KUNIT_CASE(a_warning_is_no_error),
-	KUNIT_CASE(known_values_have_their_names),
-	KUNIT_CASE(every_type_has_a_name_of_its_own),
-	KUNIT_CASE(every_subtype_has_a_name_of_its_own),
-	KUNIT_CASE(unknown_types_have_no_name),
-	KUNIT_CASE(unknown_subtypes_have_no_name),
-	KUNIT_CASE(names_need_somewhere_to_go),
+	KUNIT_CASE(error_class_type_subtype),
+	KUNIT_CASE(masks_cover_all_bits),
+	KUNIT_CASE(warning_class_and_type),
+	KUNIT_CASE(strerror_known_values),
+	KUNIT_CASE(strerror_type_names_unique),
+	KUNIT_CASE(strerror_subtype_names_unique),
+	KUNIT_CASE(strerror_unknown_type),
+	KUNIT_CASE(strerror_unknown_subtype),
+	KUNIT_CASE(strerror_null_pointer),
 	{}
 };
 

@@ -43,6 +43,7 @@ static int evd_queue_test_init(struct kunit *test)
 	evd.mask = RING_SIZE - 1;
 	evd.qlen = RING_SIZE;
 	cq.device = &fake.ibdev;
+	cq.cqe = FAKE_MAX_COMPLETIONS;
 	ep.obj.owner = &fake_owner;
 	return dat_workq_init(&ep.sq, &ep.obj, &ep.state, &fake_workq_ops,
 			      FAKE_MAX_COMPLETIONS);
@@ -100,11 +101,14 @@ static int pop(void)
 	return event.event_data.asynch_error_event_data.reason;
 }
 
+/* Completions that the last pop has passed to evd.completion */
+static int taken;
+
 static int pop_another_for_upcall(bool *more, bool *drained)
 {
 	DAT_UPCALL_OBJECT upcall;
 
-	if (!dat_evd_pop_for_upcall(&evd, &entry, &upcall, more, drained))
+	if (!dat_evd_pop_for_upcall(&evd, &entry, &upcall, more, drained, &taken))
 		return NOTHING;
 	if (entry.number == DAT_DTO_COMPLETION_EVENT)
 		return entry.data.dto_completion_event_data.user_cookie.as_64;
@@ -135,7 +139,7 @@ static void send_done(struct kunit *test, u32 cookie, bool unsignalled)
 
 static const u32 starts[] = { 0, 1, 3, S32_MAX, U32_MAX - 3, U32_MAX };
 
-static void an_empty_ring_gives_nothing(struct kunit *test)
+static void pop_empty_ring(struct kunit *test)
 {
 	unsigned int i;
 
@@ -147,7 +151,7 @@ static void an_empty_ring_gives_nothing(struct kunit *test)
 	}
 }
 
-static void it_holds_as_many_as_it_has_entries(struct kunit *test)
+static void ring_holds_all_entries(struct kunit *test)
 {
 	unsigned int i, j;
 
@@ -168,7 +172,7 @@ static void it_holds_as_many_as_it_has_entries(struct kunit *test)
 }
 
 /* For every number of queued events, past the wrap of the 32-bit counters. */
-static void order_is_kept_while_counters_wrap(struct kunit *test)
+static void ring_order_counter_wrap(struct kunit *test)
 {
 	unsigned int fill, in, out;
 
@@ -187,7 +191,7 @@ static void order_is_kept_while_counters_wrap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fake.overflows);
 }
 
-static void an_overflow_is_reported_once(struct kunit *test)
+static void overflow_reported_once(struct kunit *test)
 {
 	unsigned int i;
 
@@ -206,7 +210,7 @@ static void an_overflow_is_reported_once(struct kunit *test)
 }
 
 /* The queue length may be less than the entries of the ring. */
-static void the_queue_length_makes_it_full(struct kunit *test)
+static void full_at_queue_length(struct kunit *test)
 {
 	evd.qlen = RING_SIZE - 1;
 	rewind_to(U32_MAX - 1);
@@ -218,7 +222,7 @@ static void the_queue_length_makes_it_full(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ring_is_full(&evd));
 }
 
-static void every_post_kicks(struct kunit *test)
+static void post_kicks_upcalls(struct kunit *test)
 {
 	push(0);
 	KUNIT_EXPECT_EQ(test, 1, fake.kicks);
@@ -226,7 +230,7 @@ static void every_post_kicks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, fake.kicks);
 }
 
-static void the_ring_is_older_than_the_cq(struct kunit *test)
+static void ring_before_cq(struct kunit *test)
 {
 	push(1);
 	send_done(test, 2, false);
@@ -240,7 +244,7 @@ static void the_ring_is_older_than_the_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, NOTHING, pop());
 }
 
-static void a_full_ring_leaves_completions_in_the_cq(struct kunit *test)
+static void full_ring_leaves_cq(struct kunit *test)
 {
 	unsigned int i;
 
@@ -258,7 +262,7 @@ static void a_full_ring_leaves_completions_in_the_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, NOTHING, pop());
 }
 
-static void draining_empties_the_cq(struct kunit *test)
+static void drain_empties_cq(struct kunit *test)
 {
 	unsigned int i;
 
@@ -273,7 +277,7 @@ static void draining_empties_the_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, NOTHING, pop());
 }
 
-static void no_upcall_unless_the_policy_says_so(struct kunit *test)
+static void upcall_policy_disable(struct kunit *test)
 {
 	bool more;
 
@@ -286,7 +290,7 @@ static void no_upcall_unless_the_policy_says_so(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, more);
 }
 
-static void more_tells_of_what_follows(struct kunit *test)
+static void upcall_more_flag(struct kunit *test)
 {
 	bool more;
 
@@ -302,7 +306,7 @@ static void more_tells_of_what_follows(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, more);
 }
 
-static void silent_events_wait_for_one_that_is_not(struct kunit *test)
+static void unsignalled_waits_for_signalled(struct kunit *test)
 {
 	bool more;
 
@@ -322,7 +326,7 @@ static void silent_events_wait_for_one_that_is_not(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
 }
 
-static void a_ring_full_of_silent_events_moves_on(struct kunit *test)
+static void ring_full_of_unsignalled(struct kunit *test)
 {
 	unsigned int i;
 	bool more;
@@ -338,7 +342,7 @@ static void a_ring_full_of_silent_events_moves_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, pop());
 }
 
-static void silent_events_come_when_they_are_asked_for(struct kunit *test)
+static void unsignalled_delivered_on_request(struct kunit *test)
 {
 	bool more;
 
@@ -354,7 +358,7 @@ static void silent_events_come_when_they_are_asked_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
 }
 
-static void upcalls_poll_once_for_many(struct kunit *test)
+static void upcalls_poll_cq_once(struct kunit *test)
 {
 	bool more, drained = false;
 	unsigned int i;
@@ -374,8 +378,43 @@ static void upcalls_poll_once_for_many(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, pop_for_upcall(&more));
 }
 
+static u64 last_taken;
+
+static void take(DAT_PVOID instance_data, const struct dat_completion *completion)
+{
+	last_taken = completion->user_cookie.as_64;
+}
+
+/* The function takes plain completions until another event is in front of them. */
+static void completion_function_keeps_order(struct kunit *test)
+{
+	bool more;
+
+	evd.policy = DAT_UPCALL_SINGLE_INSTANCE;
+	evd.completion = take;
+	send_done(test, 1, false);
+	send_done(test, 2, false);
+	send_done(test, 3, true);
+	send_done(test, 4, false);
+	KUNIT_EXPECT_EQ(test, 3, pop_for_upcall(&more));
+	KUNIT_EXPECT_EQ(test, 2, taken);
+	KUNIT_EXPECT_EQ(test, 2, last_taken);
+	/* 4 is in the ring, where it made the unsignalled 3 due. */
+	KUNIT_EXPECT_EQ(test, 4, pop_for_upcall(&more));
+	KUNIT_EXPECT_EQ(test, 0, taken);
+	/* An event in the ring comes first. */
+	push(5);
+	send_done(test, 6, false);
+	KUNIT_EXPECT_EQ(test, 5, pop_for_upcall(&more));
+	KUNIT_EXPECT_EQ(test, 0, taken);
+	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
+	KUNIT_EXPECT_EQ(test, 1, taken);
+	KUNIT_EXPECT_EQ(test, 6, last_taken);
+	evd.completion = NULL;
+}
+
 /* A completion between the last poll of the CQ and its arming raises no interrupt. */
-static void who_looks_again_finds_what_nobody_tells_of(struct kunit *test)
+static void look_again_finds_completion(struct kunit *test)
 {
 	bool more;
 
@@ -396,7 +435,7 @@ static void who_looks_again_finds_what_nobody_tells_of(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, dat_evd_look_again(&evd));
 }
 
-static void what_upcalls_have_taken_is_older_than_the_cq(struct kunit *test)
+static void upcall_batch_before_cq(struct kunit *test)
 {
 	bool more;
 
@@ -417,7 +456,7 @@ static void what_upcalls_have_taken_is_older_than_the_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, NOTHING, pop());
 }
 
-static void what_upcalls_have_taken_goes_with_the_cq(struct kunit *test)
+static void upcall_batch_dropped_with_cq(struct kunit *test)
 {
 	bool more;
 
@@ -427,6 +466,11 @@ static void what_upcalls_have_taken_goes_with_the_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, pop_for_upcall(&more));
 	evd.cq = NULL;
 	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
+	/* The slots of these DTOs may be free. */
+	evd.completion = take;
+	KUNIT_EXPECT_EQ(test, NOTHING, pop_for_upcall(&more));
+	KUNIT_EXPECT_EQ(test, 0, taken);
+	evd.completion = NULL;
 	KUNIT_EXPECT_EQ(test, NOTHING, pop());
 }
 
@@ -475,7 +519,7 @@ static bool swap_to(struct dat_evd_entry **rings, unsigned int which, u32 entrie
 	       rings[which];
 }
 
-static void events_move_while_others_come_and_go(struct kunit *test)
+static void swap_ring_during_push_pop(struct kunit *test)
 {
 	struct dat_evd_entry *rings[2];
 	unsigned int i;
@@ -504,7 +548,7 @@ static void events_move_while_others_come_and_go(struct kunit *test)
 }
 
 /* The swap checks again before each batch that all events fit. */
-static void events_stay_if_too_many_come_meanwhile(struct kunit *test)
+static void swap_ring_too_small(struct kunit *test)
 {
 	struct dat_evd_entry *rings[2];
 
@@ -526,26 +570,27 @@ static void events_stay_if_too_many_come_meanwhile(struct kunit *test)
 }
 
 static struct kunit_case evd_queue_cases[] = {
-	KUNIT_CASE(events_move_while_others_come_and_go),
-	KUNIT_CASE(events_stay_if_too_many_come_meanwhile),
-	KUNIT_CASE(upcalls_poll_once_for_many),
-	KUNIT_CASE(who_looks_again_finds_what_nobody_tells_of),
-	KUNIT_CASE(what_upcalls_have_taken_is_older_than_the_cq),
-	KUNIT_CASE(what_upcalls_have_taken_goes_with_the_cq),
-	KUNIT_CASE(an_empty_ring_gives_nothing),
-	KUNIT_CASE(it_holds_as_many_as_it_has_entries),
-	KUNIT_CASE(order_is_kept_while_counters_wrap),
-	KUNIT_CASE(an_overflow_is_reported_once),
-	KUNIT_CASE(the_queue_length_makes_it_full),
-	KUNIT_CASE(every_post_kicks),
-	KUNIT_CASE(the_ring_is_older_than_the_cq),
-	KUNIT_CASE(a_full_ring_leaves_completions_in_the_cq),
-	KUNIT_CASE(draining_empties_the_cq),
-	KUNIT_CASE(no_upcall_unless_the_policy_says_so),
-	KUNIT_CASE(more_tells_of_what_follows),
-	KUNIT_CASE(silent_events_wait_for_one_that_is_not),
-	KUNIT_CASE(a_ring_full_of_silent_events_moves_on),
-	KUNIT_CASE(silent_events_come_when_they_are_asked_for),
+	KUNIT_CASE(swap_ring_during_push_pop),
+	KUNIT_CASE(swap_ring_too_small),
+	KUNIT_CASE(upcalls_poll_cq_once),
+	KUNIT_CASE(completion_function_keeps_order),
+	KUNIT_CASE(look_again_finds_completion),
+	KUNIT_CASE(upcall_batch_before_cq),
+	KUNIT_CASE(upcall_batch_dropped_with_cq),
+	KUNIT_CASE(pop_empty_ring),
+	KUNIT_CASE(ring_holds_all_entries),
+	KUNIT_CASE(ring_order_counter_wrap),
+	KUNIT_CASE(overflow_reported_once),
+	KUNIT_CASE(full_at_queue_length),
+	KUNIT_CASE(post_kicks_upcalls),
+	KUNIT_CASE(ring_before_cq),
+	KUNIT_CASE(full_ring_leaves_cq),
+	KUNIT_CASE(drain_empties_cq),
+	KUNIT_CASE(upcall_policy_disable),
+	KUNIT_CASE(upcall_more_flag),
+	KUNIT_CASE(unsignalled_waits_for_signalled),
+	KUNIT_CASE(ring_full_of_unsignalled),
+	KUNIT_CASE(unsignalled_delivered_on_request),
 	{}
 };
 

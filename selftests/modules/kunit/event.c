@@ -48,7 +48,7 @@ static const struct dat_dev_event *deliver(DAT_EVENT_NUMBER number)
 				       (evd->ring->entries - 1)];
 }
 
-static void a_dto_keeps_all_its_details(struct kunit *test)
+static void dto_event_fields(struct kunit *test)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *data =
 		&kevent.event_data.dto_completion_event_data;
@@ -71,7 +71,7 @@ static void a_dto_keeps_all_its_details(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0xfedcba98, event->rmr_context);
 }
 
-static void a_bind_keeps_all_its_details(struct kunit *test)
+static void bind_event_fields(struct kunit *test)
 {
 	DAT_RMR_BIND_COMPLETION_EVENT_DATA *data =
 		&kevent.event_data.rmr_completion_event_data;
@@ -87,7 +87,7 @@ static void a_bind_keeps_all_its_details(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DAT_RMR_OPERATION_FAILED, event->status);
 }
 
-static void an_async_error_keeps_its_reason(struct kunit *test)
+static void async_error_event_fields(struct kunit *test)
 {
 	static const DAT_EVENT_NUMBER numbers[] = {
 		DAT_ASYNC_ERROR_EVD_OVERFLOW,
@@ -115,7 +115,7 @@ static void an_async_error_keeps_its_reason(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, event->handle);
 }
 
-static void private_data_is_cut_to_its_buffer(struct kunit *test)
+static void private_data_truncated(struct kunit *test)
 {
 	static u8 bytes[DAT_DEV_PRIVATE_DATA_MAX + 1];
 	static const u32 sizes[][2] = {
@@ -131,6 +131,7 @@ static void private_data_is_cut_to_its_buffer(struct kunit *test)
 	ep = dat_uobj_alloc(&file, sizeof(*ep), DAT_HANDLE_TYPE_EP, NULL,
 			    GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, ep);
+	spin_lock_init(&ep->lock);
 	KUNIT_ASSERT_EQ(test, 0, dat_uobj_reserve(&ep->uobj, GFP_KERNEL));
 	dat_uobj_publish(&ep->uobj, &khandle);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -148,7 +149,7 @@ static void private_data_is_cut_to_its_buffer(struct kunit *test)
 }
 
 /* The event contains the new handle of the request. */
-static void a_request_gets_a_handle(struct kunit *test)
+static void cr_event_handle(struct kunit *test)
 {
 	DAT_CR_ARRIVAL_EVENT_DATA *data =
 		&kevent.event_data.cr_arrival_event_data;
@@ -175,7 +176,7 @@ static void a_request_gets_a_handle(struct kunit *test)
 }
 
 /* The kernel has created the EP: the request reports its handle to the process. */
-static void an_ep_that_comes_along_gets_a_handle(struct kunit *test)
+static void cr_event_provider_ep(struct kunit *test)
 {
 	DAT_CONTEXT ep = { .as_64 = 0 };
 	struct dat_uobj *cr;
@@ -197,7 +198,7 @@ static void an_ep_that_comes_along_gets_a_handle(struct kunit *test)
 	dat_uobj_put(cr);
 }
 
-static void a_request_whose_ep_gets_none_is_rejected(struct kunit *test)
+static void cr_ep_without_handle_rejected(struct kunit *test)
 {
 	DAT_CONTEXT ep = { .as_64 = 0 };
 
@@ -211,7 +212,7 @@ static void a_request_whose_ep_gets_none_is_rejected(struct kunit *test)
 }
 
 /* Otherwise the peer would wait for an answer that cannot come. */
-static void a_request_without_room_is_rejected(struct kunit *test)
+static void cr_ring_full_rejected(struct kunit *test)
 {
 	unsigned int i;
 
@@ -225,14 +226,14 @@ static void a_request_without_room_is_rejected(struct kunit *test)
 }
 
 static struct kunit_case event_cases[] = {
-	KUNIT_CASE(a_dto_keeps_all_its_details),
-	KUNIT_CASE(a_bind_keeps_all_its_details),
-	KUNIT_CASE(an_async_error_keeps_its_reason),
-	KUNIT_CASE(private_data_is_cut_to_its_buffer),
-	KUNIT_CASE(a_request_gets_a_handle),
-	KUNIT_CASE(an_ep_that_comes_along_gets_a_handle),
-	KUNIT_CASE(a_request_whose_ep_gets_none_is_rejected),
-	KUNIT_CASE(a_request_without_room_is_rejected),
+	KUNIT_CASE(dto_event_fields),
+	KUNIT_CASE(bind_event_fields),
+	KUNIT_CASE(async_error_event_fields),
+	KUNIT_CASE(private_data_truncated),
+	KUNIT_CASE(cr_event_handle),
+	KUNIT_CASE(cr_event_provider_ep),
+	KUNIT_CASE(cr_ep_without_handle_rejected),
+	KUNIT_CASE(cr_ring_full_rejected),
 	{}
 };
 

@@ -199,6 +199,11 @@ u32 dat_dev_max_pages(const struct ib_device *ibdev)
 	return DAT_MAX_FRWR_PAGES;
 }
 
+u64 dat_dev_page_sizes(const struct ib_device *ibdev)
+{
+	return ibdev->attrs.page_size_cap;
+}
+
 u32 dat_dev_page_size(const struct ib_device *ibdev)
 {
 	return fake.list_page;
@@ -379,6 +384,14 @@ void dat_owner_uncharge(struct dat_owner *owner, long bytes)
 
 bool dat_object_charge(struct dat_object *obj, size_t bytes)
 {
+	return true;
+}
+
+bool dat_object_try_charge(struct dat_object *obj, size_t bytes)
+{
+	if (fake.refuses)
+		return false;
+	atomic_long_add(bytes, &obj->charged);
 	return true;
 }
 

@@ -66,6 +66,7 @@ struct dat_workq_ops;
  * @trigger: EVD passed to the last of them
  * @detaches: calls of dat_ucno_detach()
  * @losses: calls of dat_ustats_overflow()
+ * @refuses: dat_object_try_charge() refuses the charge
  * @charged: bytes charged by dat_charge() and not yet uncharged
  * @events: connection events, from dat_ep_connect_event() and dat_ep_disconnected()
  * @num_events: number of @events
@@ -107,6 +108,7 @@ struct fake {
 	u32 trigger;
 	unsigned int detaches;
 	unsigned int losses;
+	bool refuses;
 	long charged;
 	DAT_EVENT_NUMBER events[FAKE_MAX_EVENTS];
 	unsigned int num_events;

@@ -78,14 +78,14 @@ static unsigned int kept(struct dat_user *user, unsigned int num)
 	return num - (destroyed - before);
 }
 
-static void a_user_cannot_take_what_others_need(struct kunit *test)
+static void limit_per_user(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, LINGER_MAX_USER, kept(&users[0], 2000));
 	KUNIT_EXPECT_EQ(test, 10, kept(&users[1], 10));
 	KUNIT_EXPECT_EQ(test, 10, kept(&root, 10));
 }
 
-static void all_users_together_have_a_limit(struct kunit *test)
+static void limit_all_users(struct kunit *test)
 {
 	unsigned int i, num = 0;
 
@@ -94,7 +94,7 @@ static void all_users_together_have_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, LINGER_MAX, num);
 }
 
-static void root_has_as_many_again(struct kunit *test)
+static void limit_root_separate(struct kunit *test)
 {
 	unsigned int i;
 
@@ -103,7 +103,7 @@ static void root_has_as_many_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, LINGER_MAX, kept(&root, 2000));
 }
 
-static void an_answer_makes_room(struct kunit *test)
+static void answer_frees_quota(struct kunit *test)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_DISCONNECTED };
 
@@ -115,7 +115,7 @@ static void an_answer_makes_room(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, kept(&users[0], 2));
 }
 
-static void what_is_not_owed_is_not_kept(struct kunit *test)
+static void destroy_if_no_answer_owed(struct kunit *test)
 {
 	const bool owed = false;
 
@@ -125,11 +125,11 @@ static void what_is_not_owed_is_not_kept(struct kunit *test)
 }
 
 static struct kunit_case linger_cases[] = {
-	KUNIT_CASE(a_user_cannot_take_what_others_need),
-	KUNIT_CASE(all_users_together_have_a_limit),
-	KUNIT_CASE(root_has_as_many_again),
-	KUNIT_CASE(an_answer_makes_room),
-	KUNIT_CASE(what_is_not_owed_is_not_kept),
+	KUNIT_CASE(limit_per_user),
+	KUNIT_CASE(limit_all_users),
+	KUNIT_CASE(limit_root_separate),
+	KUNIT_CASE(answer_frees_quota),
+	KUNIT_CASE(destroy_if_no_answer_owed),
 	{}
 };
 

@@ -50,7 +50,7 @@ static void expect(struct kunit *test, u32 page_size, u32 num)
 	KUNIT_EXPECT_EQ(test, num, fit.num);
 }
 
-static void small_pages_if_there_are_enough(struct kunit *test)
+static void fit_smallest_page_size(struct kunit *test)
 {
 	add(0x100000, MAX_PAGES * SZ_4K);
 	KUNIT_EXPECT_EQ(test, 0, do_fit(false, 0x7f0000100000));
@@ -61,7 +61,7 @@ static void small_pages_if_there_are_enough(struct kunit *test)
 	expect(test, SZ_8K, MAX_PAGES / 2 + 1);
 }
 
-static void both_ends_may_be_within_a_page(struct kunit *test)
+static void fit_unaligned_ends(struct kunit *test)
 {
 	add(0x100fff, MAX_PAGES * SZ_4K);
 	KUNIT_EXPECT_EQ(test, 0, do_fit(false, 0xfff));
@@ -69,7 +69,7 @@ static void both_ends_may_be_within_a_page(struct kunit *test)
 	expect(test, SZ_8K, MAX_PAGES / 2 + 1);
 }
 
-static void large_pages_if_wanted(struct kunit *test)
+static void fit_large_pages(struct kunit *test)
 {
 	add(0x40000000, SZ_64K);
 	KUNIT_EXPECT_EQ(test, 0, do_fit(true, 0x40000000));
@@ -79,7 +79,7 @@ static void large_pages_if_wanted(struct kunit *test)
 }
 
 /* Half of the memory is in each of two large pages, of any size. */
-static void no_page_is_much_larger_than_the_memory(struct kunit *test)
+static void fit_page_size_limit(struct kunit *test)
 {
 	add(0x3ffff000, SZ_8K);
 	KUNIT_EXPECT_EQ(test, 0, do_fit(true, 0x3ffff000));
@@ -90,7 +90,7 @@ static void no_page_is_much_larger_than_the_memory(struct kunit *test)
 	expect(test, SZ_8K, 2);
 }
 
-static void only_pages_that_the_device_has(struct kunit *test)
+static void fit_device_page_size_cap(struct kunit *test)
 {
 	fake.ibdev.attrs.page_size_cap = SZ_4K | SZ_2M;
 	add(0x40000000, MAX_PAGES * SZ_8K);
@@ -99,7 +99,7 @@ static void only_pages_that_the_device_has(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -E2BIG, do_fit(false, 0x40100000));
 }
 
-static void addresses_differ_from_memory(struct kunit *test)
+static void fit_iova_alignment(struct kunit *test)
 {
 	add(0x40000000, MAX_PAGES * SZ_8K);
 	KUNIT_EXPECT_EQ(test, 0, do_fit(false, 0x1234567890000000));
@@ -109,7 +109,7 @@ static void addresses_differ_from_memory(struct kunit *test)
 	expect(test, SZ_8K, MAX_PAGES);
 }
 
-static void what_joins_is_one_piece(struct kunit *test)
+static void fit_contiguous_pieces(struct kunit *test)
 {
 	unsigned int i;
 
@@ -119,7 +119,7 @@ static void what_joins_is_one_piece(struct kunit *test)
 	expect(test, SZ_8K, MAX_PIECES / 2);
 }
 
-static void what_does_not_join_is_not(struct kunit *test)
+static void fit_non_contiguous_pieces(struct kunit *test)
 {
 	unsigned int i;
 
@@ -132,7 +132,7 @@ static void what_does_not_join_is_not(struct kunit *test)
 	expect(test, SZ_4K, MAX_PAGES);
 }
 
-static void a_hole_within_a_page_does_not_fit(struct kunit *test)
+static void fit_hole_in_page(struct kunit *test)
 {
 	add(0x40000000, 100);
 	add(0x40001000, 100);
@@ -140,7 +140,7 @@ static void a_hole_within_a_page_does_not_fit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -E2BIG, do_fit(true, 0));
 }
 
-static void devices_with_lists_of_pieces(struct kunit *test)
+static void fit_sg_gaps_device(struct kunit *test)
 {
 	fake.ibdev.attrs.kernel_cap_flags = IBK_SG_GAPS_REG;
 	add(0x40000123, 100);
@@ -159,7 +159,7 @@ static void devices_with_lists_of_pieces(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -E2BIG, do_fit(false, 0x123));
 }
 
-static void lists_of_pieces_of_siw(struct kunit *test)
+static void fit_siw_pieces(struct kunit *test)
 {
 	fake.quirks = DAT_QUIRK_PIECES;
 	add(0x40000000, SZ_1G);
@@ -168,7 +168,7 @@ static void lists_of_pieces_of_siw(struct kunit *test)
 }
 
 /* A device with half pages, as one with 4 KiB pages on a kernel with 16 KiB pages */
-static void pages_smaller_than_the_kernels(struct kunit *test)
+static void fit_pages_below_page_size(struct kunit *test)
 {
 	const u32 half = PAGE_SIZE / 2;
 
@@ -187,18 +187,18 @@ static void pages_smaller_than_the_kernels(struct kunit *test)
 }
 
 static struct kunit_case lmr_fit_cases[] = {
-	KUNIT_CASE(small_pages_if_there_are_enough),
-	KUNIT_CASE(both_ends_may_be_within_a_page),
-	KUNIT_CASE(large_pages_if_wanted),
-	KUNIT_CASE(no_page_is_much_larger_than_the_memory),
-	KUNIT_CASE(only_pages_that_the_device_has),
-	KUNIT_CASE(addresses_differ_from_memory),
-	KUNIT_CASE(what_joins_is_one_piece),
-	KUNIT_CASE(what_does_not_join_is_not),
-	KUNIT_CASE(a_hole_within_a_page_does_not_fit),
-	KUNIT_CASE(devices_with_lists_of_pieces),
-	KUNIT_CASE(lists_of_pieces_of_siw),
-	KUNIT_CASE(pages_smaller_than_the_kernels),
+	KUNIT_CASE(fit_smallest_page_size),
+	KUNIT_CASE(fit_unaligned_ends),
+	KUNIT_CASE(fit_large_pages),
+	KUNIT_CASE(fit_page_size_limit),
+	KUNIT_CASE(fit_device_page_size_cap),
+	KUNIT_CASE(fit_iova_alignment),
+	KUNIT_CASE(fit_contiguous_pieces),
+	KUNIT_CASE(fit_non_contiguous_pieces),
+	KUNIT_CASE(fit_hole_in_page),
+	KUNIT_CASE(fit_sg_gaps_device),
+	KUNIT_CASE(fit_siw_pieces),
+	KUNIT_CASE(fit_pages_below_page_size),
 	{}
 };
 

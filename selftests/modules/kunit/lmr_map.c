@@ -50,7 +50,7 @@ static int lmr_map_test_init(struct kunit *test)
 	return 0;
 }
 
-static void every_byte_is_in_its_segment(struct kunit *test)
+static void find_sg_every_segment(struct kunit *test)
 {
 	u64 offset = 0;
 	unsigned int i;
@@ -99,7 +99,7 @@ static struct scatterlist *make_many(struct kunit *test)
 	return list;
 }
 
-static void find_in_many_walks_one_step(struct kunit *test)
+static void find_sg_walks_one_step(struct kunit *test)
 {
 	struct scatterlist *list = make_many(test);
 	unsigned int i, j, nents;
@@ -119,7 +119,7 @@ static void find_in_many_walks_one_step(struct kunit *test)
 	kvfree(lmr.index);
 }
 
-static void more_than_a_list_holds_is_not_looked_at(struct kunit *test)
+static void map_too_many_segments(struct kunit *test)
 {
 	const u32 most = dat_dev_max_pages(&fake.ibdev);
 	struct scatterlist *list = make_many(test);
@@ -170,7 +170,7 @@ static int map(u64 address, u32 length)
 }
 
 /* From and to the first, the second, the last but one and the last byte. */
-static void every_range_is_cut_out(struct kunit *test)
+static void map_every_range(struct kunit *test)
 {
 	static const int near[] = { 0, 1, -2, -1 };
 	u32 begins[NUM_SEGMENTS + 1] = {};
@@ -199,13 +199,13 @@ static void every_range_is_cut_out(struct kunit *test)
 	}
 }
 
-static void the_device_knows_the_consumer_s_addresses(struct kunit *test)
+static void map_iova_is_owner_address(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, map(ADDRESS + 5, 7));
 	KUNIT_EXPECT_EQ(test, ADDRESS + 5, mr.iova);
 }
 
-static void peers_may_count_otherwise(struct kunit *test)
+static void map_other_iova(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			dat_lmr_map_mr(&lmr, &mr, ADDRESS + 5, 7, 0));
@@ -218,7 +218,7 @@ static void peers_may_count_otherwise(struct kunit *test)
 }
 
 /* Only the low eight bits change, so 0 follows 0xff. */
-static void every_mapping_has_another_key(struct kunit *test)
+static void map_changes_key(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, map(ADDRESS, 1));
 	KUNIT_EXPECT_EQ(test, 0x00abcd00u, mr.rkey);
@@ -227,7 +227,7 @@ static void every_mapping_has_another_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x00abcd01u, mr.rkey);
 }
 
-static void a_failure_leaves_the_key(struct kunit *test)
+static void map_failure_keeps_key(struct kunit *test)
 {
 	fake.map_result = -EINVAL;
 	KUNIT_EXPECT_EQ(test, -EINVAL, map(ADDRESS, LENGTH));
@@ -252,7 +252,7 @@ static void large_ranges(void)
 	fake.ibdev.attrs.page_size_cap = 0xfffff000;
 }
 
-static void a_large_range_takes_larger_pages(struct kunit *test)
+static void map_large_range_page_size(struct kunit *test)
 {
 	const u32 small = DAT_MAX_FRWR_PAGES * PAGE_SIZE;
 
@@ -270,7 +270,7 @@ static void a_large_range_takes_larger_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PAGE_SIZE, fake.page_size);
 }
 
-static void no_list_of_pages_begins_within_one(struct kunit *test)
+static void map_page_offset_mismatch(struct kunit *test)
 {
 	lmr.address = 0;
 	KUNIT_EXPECT_EQ(test, -EINVAL, map(0, 1));
@@ -278,16 +278,16 @@ static void no_list_of_pages_begins_within_one(struct kunit *test)
 }
 
 static struct kunit_case lmr_map_cases[] = {
-	KUNIT_CASE(a_large_range_takes_larger_pages),
-	KUNIT_CASE(no_list_of_pages_begins_within_one),
-	KUNIT_CASE(every_byte_is_in_its_segment),
-	KUNIT_CASE(find_in_many_walks_one_step),
-	KUNIT_CASE(more_than_a_list_holds_is_not_looked_at),
-	KUNIT_CASE(every_range_is_cut_out),
-	KUNIT_CASE(the_device_knows_the_consumer_s_addresses),
-	KUNIT_CASE(peers_may_count_otherwise),
-	KUNIT_CASE(every_mapping_has_another_key),
-	KUNIT_CASE(a_failure_leaves_the_key),
+	KUNIT_CASE(map_large_range_page_size),
+	KUNIT_CASE(map_page_offset_mismatch),
+	KUNIT_CASE(find_sg_every_segment),
+	KUNIT_CASE(find_sg_walks_one_step),
+	KUNIT_CASE(map_too_many_segments),
+	KUNIT_CASE(map_every_range),
+	KUNIT_CASE(map_iova_is_owner_address),
+	KUNIT_CASE(map_other_iova),
+	KUNIT_CASE(map_changes_key),
+	KUNIT_CASE(map_failure_keeps_key),
 	{}
 };
 

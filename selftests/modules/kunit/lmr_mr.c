@@ -58,7 +58,7 @@ static int lmr_mr_test_init(struct kunit *test)
 	return 0;
 }
 
-static void whole_pages_are_looked_at_once(struct kunit *test)
+static void aligned_segments_map_once(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, dat_lmr_register(&lmr));
 	KUNIT_EXPECT_EQ(test, 1u, maps);
@@ -71,7 +71,7 @@ static void whole_pages_are_looked_at_once(struct kunit *test)
 }
 
 /* Segments such as bounce buffers may have. */
-static void what_does_not_join_is_no_list_of_pages(struct kunit *test)
+static void register_gaps_e2big(struct kunit *test)
 {
 	sg_dma_address(&sgl[1]) += 0x800;
 	KUNIT_EXPECT_EQ(test, -E2BIG, dat_lmr_register(&lmr));
@@ -80,7 +80,7 @@ static void what_does_not_join_is_no_list_of_pages(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, NULL, lmr.mr);
 }
 
-static void what_does_not_join_may_be_a_list_of_pieces(struct kunit *test)
+static void register_sg_gaps_mr(struct kunit *test)
 {
 	fake.ibdev.attrs.kernel_cap_flags = IBK_SG_GAPS_REG;
 	sg_dma_address(&sgl[1]) += 0x800;
@@ -92,14 +92,14 @@ static void what_does_not_join_may_be_a_list_of_pieces(struct kunit *test)
 }
 
 /* A device cannot map a byte to another offset in its page. */
-static void addresses_elsewhere_in_a_page_are_not_tried(struct kunit *test)
+static void register_page_offset_mismatch(struct kunit *test)
 {
 	lmr.address += 8;
 	KUNIT_EXPECT_EQ(test, -E2BIG, dat_lmr_register(&lmr));
 	KUNIT_EXPECT_EQ(test, 0u, maps);
 }
 
-static void a_registration_that_fails_leaves_nothing(struct kunit *test)
+static void register_failure_frees_mr(struct kunit *test)
 {
 	fake.register_result = -EIO;
 	KUNIT_EXPECT_EQ(test, -EIO, dat_lmr_register(&lmr));
@@ -108,11 +108,11 @@ static void a_registration_that_fails_leaves_nothing(struct kunit *test)
 }
 
 static struct kunit_case lmr_mr_test_cases[] = {
-	KUNIT_CASE(whole_pages_are_looked_at_once),
-	KUNIT_CASE(what_does_not_join_is_no_list_of_pages),
-	KUNIT_CASE(what_does_not_join_may_be_a_list_of_pieces),
-	KUNIT_CASE(addresses_elsewhere_in_a_page_are_not_tried),
-	KUNIT_CASE(a_registration_that_fails_leaves_nothing),
+	KUNIT_CASE(aligned_segments_map_once),
+	KUNIT_CASE(register_gaps_e2big),
+	KUNIT_CASE(register_sg_gaps_mr),
+	KUNIT_CASE(register_page_offset_mismatch),
+	KUNIT_CASE(register_failure_frees_mr),
 	{}
 };
 

@@ -154,7 +154,7 @@ static bool is_found_by_any_type(DAT_HANDLE handle)
 	return obj;
 }
 
-static void a_handle_finds_its_object(struct kunit *test)
+static void lookup_by_handle(struct kunit *test)
 {
 	struct dat_object *obj;
 	unsigned int i;
@@ -177,7 +177,7 @@ static void a_handle_finds_its_object(struct kunit *test)
 	}
 }
 
-static void a_walk_comes_to_each_object(struct kunit *test)
+static void object_walk_visits_all(struct kunit *test)
 {
 	unsigned int i, seen[NUM_OBJECTS] = {};
 	struct dat_object *obj;
@@ -192,7 +192,7 @@ static void a_walk_comes_to_each_object(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, i != 1, seen[i]);
 }
 
-static void another_type_finds_nothing(struct kunit *test)
+static void lookup_wrong_type(struct kunit *test)
 {
 	unsigned int type;
 
@@ -206,7 +206,7 @@ static void another_type_finds_nothing(struct kunit *test)
 }
 
 /* These handles include the indices of the other objects. */
-static void a_forged_handle_finds_nothing(struct kunit *test)
+static void lookup_forged_handle(struct kunit *test)
 {
 	unsigned long handle;
 	unsigned int i, bit;
@@ -228,7 +228,7 @@ static void a_forged_handle_finds_nothing(struct kunit *test)
 }
 
 /* Index of one object with the generation of the other. */
-static void a_mixed_handle_finds_nothing(struct kunit *test)
+static void lookup_mixed_index_and_generation(struct kunit *test)
 {
 	unsigned long a = (unsigned long)things[0].obj.handle;
 	unsigned long b = (unsigned long)things[2].obj.handle;
@@ -237,7 +237,7 @@ static void a_mixed_handle_finds_nothing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_found_by_any_type((DAT_HANDLE)mixed));
 }
 
-static void a_freed_handle_finds_nothing(struct kunit *test)
+static void lookup_freed_handle(struct kunit *test)
 {
 	DAT_HANDLE freed = things[1].obj.handle;
 
@@ -249,7 +249,7 @@ static void a_freed_handle_finds_nothing(struct kunit *test)
 					 DAT_HANDLE_TYPE_LMR));
 }
 
-static void a_reused_slot_has_another_handle(struct kunit *test)
+static void reused_slot_new_handle(struct kunit *test)
 {
 	DAT_HANDLE old = things[1].obj.handle, new;
 	unsigned int i;
@@ -267,7 +267,7 @@ static void a_reused_slot_has_another_handle(struct kunit *test)
 }
 
 /* Objects that share a slot of the lookup cache are all found. */
-static void many_handles_find_their_objects(struct kunit *test)
+static void lookup_cache_collisions(struct kunit *test)
 {
 	unsigned int i, num = 3 * DAT_LOOKUP_CACHE_SLOTS;
 	struct thing *many = kvcalloc(num, sizeof(*many), GFP_KERNEL);
@@ -306,7 +306,7 @@ static void look_too_early(struct dat_object *obj)
 						HANDLE_INDEX_MASK));
 }
 
-static void a_reserved_slot_holds_nothing(struct kunit *test)
+static void lookup_reserved_slot(struct kunit *test)
 {
 	retire(&things[1]);
 	wait_for_releases();
@@ -322,7 +322,7 @@ static void set_generation(unsigned long generation)
 	atomic_long_set(&dat_generation, generation - 1);
 }
 
-static void a_generation_has_all_its_bits(struct kunit *test)
+static void generation_bits_distinguish_handles(struct kunit *test)
 {
 	unsigned long start = atomic_long_read(&dat_generation) + 1;
 	unsigned int bit;
@@ -347,7 +347,7 @@ static void a_generation_has_all_its_bits(struct kunit *test)
 }
 
 /* With generation 0 the handle is an index, which is not the null handle. */
-static void handles_survive_the_end_of_the_generations(struct kunit *test)
+static void generation_wraps(struct kunit *test)
 {
 	unsigned long start = atomic_long_read(&dat_generation) + 1;
 	unsigned long end = 1UL << (BITS_PER_LONG - HANDLE_INDEX_BITS);
@@ -371,7 +371,7 @@ static void handles_survive_the_end_of_the_generations(struct kunit *test)
 	set_generation(start);
 }
 
-static void one_can_claim(struct kunit *test)
+static void claim_twice_fails(struct kunit *test)
 {
 	struct dat_object *obj = &things[0].obj;
 
@@ -383,7 +383,7 @@ static void one_can_claim(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_found(obj->handle, DAT_HANDLE_TYPE_LMR));
 }
 
-static void what_is_in_use_cannot_be_claimed(struct kunit *test)
+static void claim_in_use_fails(struct kunit *test)
 {
 	struct dat_object *obj = &things[0].obj;
 
@@ -399,7 +399,7 @@ static void what_is_in_use_cannot_be_claimed(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, dat_object_claim(obj));
 }
 
-static void it_shuts_down_once(struct kunit *test)
+static void shutdown_runs_once(struct kunit *test)
 {
 	dat_object_shutdown(&things[0].obj);
 	dat_object_shutdown(&things[0].obj);
@@ -411,7 +411,7 @@ static void it_shuts_down_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, things[2].shutdowns);
 }
 
-static void a_reference_keeps_the_memory(struct kunit *test)
+static void release_waits_for_reference(struct kunit *test)
 {
 	struct dat_object *obj = &things[0].obj;
 	struct dat_object *got = dat_object_get(obj->handle, obj->type);
@@ -426,7 +426,7 @@ static void a_reference_keeps_the_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, things[0].releases);
 }
 
-static void memory_is_kept_for_a_grace_period(struct kunit *test)
+static void release_waits_for_grace_period(struct kunit *test)
 {
 	rcu_read_lock();
 	retire(&things[0]);
@@ -437,7 +437,7 @@ static void memory_is_kept_for_a_grace_period(struct kunit *test)
 }
 
 /* Between the last reference and the release. */
-static void what_is_dying_cannot_be_got(struct kunit *test)
+static void get_dying_object_fails(struct kunit *test)
 {
 	struct dat_object *obj = &things[0].obj;
 
@@ -447,7 +447,7 @@ static void what_is_dying_cannot_be_got(struct kunit *test)
 	kref_init(&obj->ref);
 }
 
-static void an_object_keeps_its_ia(struct kunit *test)
+static void object_holds_ia_reference(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 1 + NUM_OBJECTS, kref_read(&ia.obj.ref));
 	KUNIT_EXPECT_EQ(test, NUM_OBJECTS, num_listed());
@@ -477,7 +477,7 @@ static bool comes_to_sleep(struct task_struct *task)
 	return seen == 20;
 }
 
-static void unloading_sleeps_until_all_are_freed(struct kunit *test)
+static void unload_waits_for_objects(struct kunit *test)
 {
 	DECLARE_COMPLETION_ONSTACK(done);
 	struct task_struct *task;
@@ -500,25 +500,25 @@ static void unloading_sleeps_until_all_are_freed(struct kunit *test)
 }
 
 static struct kunit_case object_cases[] = {
-	KUNIT_CASE(a_handle_finds_its_object),
-	KUNIT_CASE(a_walk_comes_to_each_object),
-	KUNIT_CASE(another_type_finds_nothing),
-	KUNIT_CASE(a_forged_handle_finds_nothing),
-	KUNIT_CASE(a_mixed_handle_finds_nothing),
-	KUNIT_CASE(a_freed_handle_finds_nothing),
-	KUNIT_CASE(a_reused_slot_has_another_handle),
-	KUNIT_CASE(many_handles_find_their_objects),
-	KUNIT_CASE(a_reserved_slot_holds_nothing),
-	KUNIT_CASE(a_generation_has_all_its_bits),
-	KUNIT_CASE(handles_survive_the_end_of_the_generations),
-	KUNIT_CASE(one_can_claim),
-	KUNIT_CASE(what_is_in_use_cannot_be_claimed),
-	KUNIT_CASE(it_shuts_down_once),
-	KUNIT_CASE(a_reference_keeps_the_memory),
-	KUNIT_CASE(memory_is_kept_for_a_grace_period),
-	KUNIT_CASE(what_is_dying_cannot_be_got),
-	KUNIT_CASE(an_object_keeps_its_ia),
-	KUNIT_CASE(unloading_sleeps_until_all_are_freed),
+	KUNIT_CASE(lookup_by_handle),
+	KUNIT_CASE(object_walk_visits_all),
+	KUNIT_CASE(lookup_wrong_type),
+	KUNIT_CASE(lookup_forged_handle),
+	KUNIT_CASE(lookup_mixed_index_and_generation),
+	KUNIT_CASE(lookup_freed_handle),
+	KUNIT_CASE(reused_slot_new_handle),
+	KUNIT_CASE(lookup_cache_collisions),
+	KUNIT_CASE(lookup_reserved_slot),
+	KUNIT_CASE(generation_bits_distinguish_handles),
+	KUNIT_CASE(generation_wraps),
+	KUNIT_CASE(claim_twice_fails),
+	KUNIT_CASE(claim_in_use_fails),
+	KUNIT_CASE(shutdown_runs_once),
+	KUNIT_CASE(release_waits_for_reference),
+	KUNIT_CASE(release_waits_for_grace_period),
+	KUNIT_CASE(get_dying_object_fails),
+	KUNIT_CASE(object_holds_ia_reference),
+	KUNIT_CASE(unload_waits_for_objects),
 	{}
 };
 

@@ -70,7 +70,7 @@ static void expect_segments(struct kunit *test, const unsigned int *runs)
 	KUNIT_EXPECT_TRUE(test, sg_is_last(pin.table.prv));
 }
 
-static void each_run_is_a_segment(struct kunit *test)
+static void append_merges_contiguous_pages(struct kunit *test)
 {
 	static const unsigned int runs[][MAX_RUNS] = {
 		{ 1 }, { 15 }, { 16 }, { 17 }, { NUM_PAGES },
@@ -90,7 +90,7 @@ static void each_run_is_a_segment(struct kunit *test)
 	}
 }
 
-static void pages_out_of_order_are_no_run(struct kunit *test)
+static void append_splits_unordered_pages(struct kunit *test)
 {
 	static const unsigned int runs[] = { 16, 0 };
 	static const unsigned int segments[MAX_RUNS] = { 7, 1, 1, 7 };
@@ -101,7 +101,7 @@ static void pages_out_of_order_are_no_run(struct kunit *test)
 	expect_segments(test, segments);
 }
 
-static void a_table_ends_where_the_range_ends(struct kunit *test)
+static void cut_ends_unaligned_range(struct kunit *test)
 {
 	static const unsigned int runs[] = { 1, 20, 0 };
 	struct scatterlist *first;
@@ -115,7 +115,7 @@ static void a_table_ends_where_the_range_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 19 * PAGE_SIZE + 17, sg_next(first)->length);
 }
 
-static void a_range_may_be_within_a_page(struct kunit *test)
+static void cut_ends_within_page(struct kunit *test)
 {
 	static const unsigned int runs[] = { 1, 0 };
 
@@ -126,10 +126,10 @@ static void a_range_may_be_within_a_page(struct kunit *test)
 }
 
 static struct kunit_case pin_cases[] = {
-	KUNIT_CASE(each_run_is_a_segment),
-	KUNIT_CASE(pages_out_of_order_are_no_run),
-	KUNIT_CASE(a_table_ends_where_the_range_ends),
-	KUNIT_CASE(a_range_may_be_within_a_page),
+	KUNIT_CASE(append_merges_contiguous_pages),
+	KUNIT_CASE(append_splits_unordered_pages),
+	KUNIT_CASE(cut_ends_unaligned_range),
+	KUNIT_CASE(cut_ends_within_page),
 	{}
 };
 

@@ -8,7 +8,7 @@
 
 #include "../../../kdapl/ep/qos.c"
 
-static void each_quality_has_a_class(struct kunit *test)
+static void qos_tos_values(struct kunit *test)
 {
 	static const struct {
 		unsigned int qos;
@@ -28,7 +28,7 @@ static void each_quality_has_a_class(struct kunit *test)
 	}
 }
 
-static void one_can_be_wanted(struct kunit *test)
+static void qos_single_bit_only(struct kunit *test)
 {
 	unsigned int qos;
 	u8 tos;
@@ -39,8 +39,8 @@ static void one_can_be_wanted(struct kunit *test)
 }
 
 static struct kunit_case qos_cases[] = {
-	KUNIT_CASE(each_quality_has_a_class),
-	KUNIT_CASE(one_can_be_wanted),
+	KUNIT_CASE(qos_tos_values),
+	KUNIT_CASE(qos_single_bit_only),
 	{}
 };
 

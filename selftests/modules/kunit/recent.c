@@ -53,14 +53,14 @@ static void walk(unsigned int times, unsigned long index, int *entry)
 	rcu_read_unlock();
 }
 
-static void the_last_that_was_stored_is_found(struct kunit *test)
+static void add_replaces_entry(struct kunit *test)
 {
 	KUNIT_EXPECT_PTR_EQ(test, &other, found(OTHER_INDEX));
 	KUNIT_EXPECT_PTR_EQ(test, &other, found(INDEX));
 	KUNIT_EXPECT_NULL(test, found(INDEX + 1));
 }
 
-static void removing_spares_another(struct kunit *test)
+static void remove_keeps_other_entry(struct kunit *test)
 {
 	xa_lock_bh(&table);
 	dat_lookup_cache_remove(&recent, INDEX, &one);
@@ -70,7 +70,7 @@ static void removing_spares_another(struct kunit *test)
 	xa_unlock_bh(&table);
 }
 
-static void who_is_looked_up_often_takes_the_place(struct kunit *test)
+static void refill_with_frequent_entry(struct kunit *test)
 {
 	walk(DAT_LOOKUP_CACHE_REFILL * num_possible_cpus(), INDEX, &one);
 	KUNIT_EXPECT_PTR_EQ(test, &one, found(INDEX));
@@ -78,7 +78,7 @@ static void who_is_looked_up_often_takes_the_place(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &other, found(INDEX));
 }
 
-static void two_in_turn_seldom_change_places(struct kunit *test)
+static void refill_alternating_entries(struct kunit *test)
 {
 	unsigned int i, changes = 0;
 	int *before, *after;
@@ -97,7 +97,7 @@ static void two_in_turn_seldom_change_places(struct kunit *test)
 	KUNIT_EXPECT_LE(test, changes, 5u);
 }
 
-static void what_was_erased_does_not_come_back(struct kunit *test)
+static void refill_skips_erased_entry(struct kunit *test)
 {
 	xa_lock_bh(&table);
 	__xa_erase(&table, INDEX);
@@ -108,7 +108,7 @@ static void what_was_erased_does_not_come_back(struct kunit *test)
 }
 
 /* The lock holder may be erasing the entry. A lookup must not wait for the lock. */
-static void nobody_waits_for_the_table(struct kunit *test)
+static void refill_with_table_locked(struct kunit *test)
 {
 	xa_lock_bh(&table);
 	walk(2 * DAT_LOOKUP_CACHE_REFILL, INDEX, &one);
@@ -116,7 +116,7 @@ static void nobody_waits_for_the_table(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &other, found(INDEX));
 }
 
-static void interrupts_may_be_off(struct kunit *test)
+static void refill_with_irqs_off(struct kunit *test)
 {
 	unsigned long flags;
 
@@ -127,13 +127,13 @@ static void interrupts_may_be_off(struct kunit *test)
 }
 
 static struct kunit_case recent_cases[] = {
-	KUNIT_CASE(the_last_that_was_stored_is_found),
-	KUNIT_CASE(removing_spares_another),
-	KUNIT_CASE(who_is_looked_up_often_takes_the_place),
-	KUNIT_CASE(two_in_turn_seldom_change_places),
-	KUNIT_CASE(what_was_erased_does_not_come_back),
-	KUNIT_CASE(nobody_waits_for_the_table),
-	KUNIT_CASE(interrupts_may_be_off),
+	KUNIT_CASE(add_replaces_entry),
+	KUNIT_CASE(remove_keeps_other_entry),
+	KUNIT_CASE(refill_with_frequent_entry),
+	KUNIT_CASE(refill_alternating_entries),
+	KUNIT_CASE(refill_skips_erased_entry),
+	KUNIT_CASE(refill_with_table_locked),
+	KUNIT_CASE(refill_with_irqs_off),
 	{}
 };
 

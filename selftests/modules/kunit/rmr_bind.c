@@ -20,6 +20,7 @@
 
 static struct dat_ia ia;
 static struct dat_pz pz, other_pz;
+static struct ib_pd pd;
 static struct dat_lmr lmr;
 static struct dat_rmr rmr;
 static struct dat_ep ep;
@@ -71,7 +72,7 @@ static void rmr_bind_test_exit(struct kunit *test)
 	xa_destroy(&ia.lmrs);
 }
 
-static void a_window_opens_what_was_asked_for(struct kunit *test)
+static void window_access_from_privileges(struct kunit *test)
 {
 	unsigned int privileges;
 
@@ -93,15 +94,13 @@ static void a_window_opens_what_was_asked_for(struct kunit *test)
 
 static u32 expected_check(unsigned int of_lmr, unsigned int wanted)
 {
-	if (wanted & 0x02 && !(of_lmr & 0x01))
-		return 0x800b005b;
 	if (wanted & 0x20 && !(of_lmr & 0x10))
 		return 0x800b005c;
 	return DAT_SUCCESS;
 }
 
 /* The remote privileges of the LMR apply to its own rmr_context only. */
-static void a_window_opens_no_more_than_the_lmr(struct kunit *test)
+static void bind_privileges_exceed_lmr(struct kunit *test)
 {
 	unsigned int of_lmr, wanted;
 
@@ -138,7 +137,7 @@ static DAT_RETURN find(u64 address, u32 length, u32 key,
 	return ret || found == &lmr ? ret : DAT_INTERNAL_ERROR;
 }
 
-static void a_window_is_within_an_lmr(struct kunit *test)
+static void bind_range_outside_lmr(struct kunit *test)
 {
 	DAT_RETURN bad = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 
@@ -166,7 +165,7 @@ static DAT_RETURN try(const DAT_LMR_TRIPLET *triplet, unsigned int privileges,
 			    DAT_HANDLE_NULL, cookie, flags, context);
 }
 
-static void unknown_bits_are_refused(struct kunit *test)
+static void bind_unknown_flags(struct kunit *test)
 {
 	DAT_LMR_TRIPLET triplet = {};
 	DAT_RMR_CONTEXT context;
@@ -187,7 +186,7 @@ static void unknown_bits_are_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x8006002bu, try(&triplet, 0, 0, NULL));
 }
 
-static void a_slot_remembers_both_windows(struct kunit *test)
+static void bind_encodes_both_windows(struct kunit *test)
 {
 	u8 new, old;
 
@@ -217,7 +216,7 @@ static unsigned int expected_open(unsigned int first, unsigned int second)
 	return second == DAT_FRMR_VALID ? 1 : NONE;
 }
 
-static void the_newest_window_is_the_open_one(struct kunit *test)
+static void open_window_is_newest(struct kunit *test)
 {
 	unsigned int first, second;
 
@@ -231,7 +230,7 @@ static void the_newest_window_is_the_open_one(struct kunit *test)
 	}
 }
 
-static void only_an_idle_window_can_be_bound(struct kunit *test)
+static void bind_takes_idle_window(struct kunit *test)
 {
 	unsigned int first, second, expected;
 
@@ -248,13 +247,58 @@ static void only_an_idle_window_can_be_bound(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
 }
 
-static void a_broken_window_is_repaired_on_demand(struct kunit *test)
+static void broken_window_repair_queued(struct kunit *test)
 {
 	set_states(DAT_FRMR_BROKEN, DAT_FRMR_IDLE);
 	KUNIT_EXPECT_EQ(test, 1, dat_frmr_idle(&rmr.pair));
 	flush_work(&rmr.pair.repair_work);
 	KUNIT_EXPECT_EQ(test, 1, repairs);
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
+}
+
+static DAT_RETURN make_room(u64 iova, u32 length)
+{
+	return dat_window_make_room(&rmr, &rmr.windows[0], iova, length);
+}
+
+/* A list that is too short is charged for and replaced by one that has room. */
+static void long_bind_replaces_window(struct kunit *test)
+{
+	const DAT_RETURN busy = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+	struct dat_frmr *frmr = &rmr.windows[0].frmr;
+
+	rmr.pair.pd = &pd;
+	fake.list_page = 4096;
+	rmr.pair.list_len = 16;
+	frmr->list_len = 16;
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, make_room(ADDRESS, 1));
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, make_room(ADDRESS + 4095, 14 * 4096 + 2));
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, make_room(ADDRESS, 16 * 4096));
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_IDLE, frmr->state);
+	KUNIT_EXPECT_EQ(test, 16, rmr.pair.list_len);
+
+	fake.refuses = true;
+	KUNIT_EXPECT_EQ(test, DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY),
+			make_room(ADDRESS + 1, 16 * 4096));
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_IDLE, frmr->state);
+	KUNIT_EXPECT_EQ(test, 16, rmr.pair.list_len);
+	fake.refuses = false;
+
+	KUNIT_EXPECT_EQ(test, busy, make_room(ADDRESS + 1, 16 * 4096));
+	KUNIT_EXPECT_EQ(test, DAT_FRMR_BROKEN, frmr->state);
+	KUNIT_EXPECT_EQ(test, 32, rmr.pair.list_len);
+	KUNIT_EXPECT_EQ(test, 4 * 16 * DAT_BYTES_MR_PAGE, atomic_long_read(&rmr.obj.charged));
+	flush_work(&rmr.pair.repair_work);
+	KUNIT_EXPECT_EQ(test, 1, repairs);
+
+	/* The other MR of the pair is already paid for. */
+	KUNIT_EXPECT_EQ(test, busy, make_room(ADDRESS, 32 * 4096));
+	KUNIT_EXPECT_EQ(test, 32, rmr.pair.list_len);
+	/* No list is longer than the device permits: larger pages, or a failure of the map. */
+	KUNIT_EXPECT_EQ(test, busy, make_room(ADDRESS, U32_MAX));
+	KUNIT_EXPECT_EQ(test, DAT_MAX_FRWR_PAGES, rmr.pair.list_len);
+	frmr->list_len = DAT_MAX_FRWR_PAGES;
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, make_room(ADDRESS, U32_MAX));
 }
 
 /* Simulates a posted bind of a window that maps the LMR. */
@@ -278,7 +322,7 @@ static void bound(unsigned int new, unsigned int old, enum ib_wc_status status)
 	dat_rmr_bound(&rmr, DAT_BIND(new, old), status);
 }
 
-static void a_bind_opens_its_window(struct kunit *test)
+static void bind_completion_opens_window(struct kunit *test)
 {
 	posted(0, NONE);
 	KUNIT_EXPECT_EQ(test, 2, kref_read(&ep.obj.ref));
@@ -292,7 +336,7 @@ static void a_bind_opens_its_window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&lmr.obj.users));
 }
 
-static void the_next_bind_closes_the_one_before(struct kunit *test)
+static void rebind_closes_old_window(struct kunit *test)
 {
 	posted(0, NONE);
 	bound(0, NONE, IB_WC_SUCCESS);
@@ -308,7 +352,7 @@ static void the_next_bind_closes_the_one_before(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, kref_read(&lmr.obj.ref));
 }
 
-static void an_unbind_lets_go_of_the_lmr(struct kunit *test)
+static void unbind_releases_lmr(struct kunit *test)
 {
 	posted(0, NONE);
 	bound(0, NONE, IB_WC_SUCCESS);
@@ -320,7 +364,7 @@ static void an_unbind_lets_go_of_the_lmr(struct kunit *test)
 }
 
 /* The second bind is posted before the first completes. */
-static void binds_can_follow_each_other(struct kunit *test)
+static void second_bind_before_completion(struct kunit *test)
 {
 	posted(0, NONE);
 	posted(1, 0);
@@ -337,7 +381,7 @@ static void binds_can_follow_each_other(struct kunit *test)
 }
 
 /* The LMR stays in use, because the range that peers can reach is unknown. */
-static void a_failed_bind_breaks_both_windows(struct kunit *test)
+static void failed_rebind_breaks_both_windows(struct kunit *test)
 {
 	posted(0, NONE);
 	bound(0, NONE, IB_WC_SUCCESS);
@@ -353,7 +397,7 @@ static void a_failed_bind_breaks_both_windows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
 }
 
-static void two_failed_binds_break_each_window_once(struct kunit *test)
+static void two_failed_binds(struct kunit *test)
 {
 	posted(0, NONE);
 	posted(1, 0);
@@ -368,7 +412,7 @@ static void two_failed_binds_break_each_window_once(struct kunit *test)
 }
 
 /* The device has executed nothing, so the window stays bound. */
-static void a_bind_flushed_at_once_changes_nothing(struct kunit *test)
+static void flushed_bind_keeps_window(struct kunit *test)
 {
 	posted(0, NONE);
 	bound(0, NONE, IB_WC_SUCCESS);
@@ -381,7 +425,7 @@ static void a_bind_flushed_at_once_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, repairs);
 }
 
-static void a_peer_closes_the_open_window(struct kunit *test)
+static void peer_invalidates_window(struct kunit *test)
 {
 	posted(0, NONE);
 	bound(0, NONE, IB_WC_SUCCESS);
@@ -399,7 +443,7 @@ static void a_peer_closes_the_open_window(struct kunit *test)
 }
 
 /* The peer invalidates after the device has executed the bind, before its completion. */
-static void a_peer_may_be_faster_than_the_completion(struct kunit *test)
+static void peer_invalidate_before_bind_completion(struct kunit *test)
 {
 	posted(0, NONE);
 	rmr.windows[0].frmr.dead_key = KEY;
@@ -418,7 +462,7 @@ static void a_peer_may_be_faster_than_the_completion(struct kunit *test)
 }
 
 /* A window that the owner is closing stays in use until the owner's request completes. */
-static void a_peer_may_close_what_is_being_closed(struct kunit *test)
+static void peer_invalidate_during_rebind(struct kunit *test)
 {
 	posted(0, NONE);
 	bound(0, NONE, IB_WC_SUCCESS);
@@ -468,7 +512,7 @@ static void show_pages(void)
 	rmr.windows[0].frmr.mr = fake_alloc_mr(NULL, IB_MR_TYPE_MEM_REG, 2);
 }
 
-static void the_same_part_is_listed_once(struct kunit *test)
+static void map_same_range_keeps_list(struct kunit *test)
 {
 	show_pages();
 	fake.keeps_pages = true;
@@ -487,14 +531,14 @@ static void the_same_part_is_listed_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
 }
 
-static void it_is_listed_anew_if_the_device_has_changed_the_list(struct kunit *test)
+static void map_rewrites_list_not_kept(struct kunit *test)
 {
 	show_pages();
 	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
 	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
 }
 
-static void a_list_that_failed_is_no_list(struct kunit *test)
+static void map_rewrites_list_after_failure(struct kunit *test)
 {
 	const DAT_LMR_TRIPLET both = {
 		.virtual_address = ADDRESS,
@@ -514,28 +558,60 @@ static void a_list_that_failed_is_no_list(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, lists(test, ADDRESS, LENGTH, ADDRESS));
 }
 
+static unsigned int num_progress;
+
+static void no_progress(struct dat_object *obj, unsigned int waited)
+{
+	/* @waited counts the calls before this one. */
+	if (waited == num_progress)
+		num_progress++;
+}
+
+/* The device neither completes nor flushes a bind. */
+static void lost_bind_ends_the_wait(struct kunit *test)
+{
+	static const struct dat_object_ops ops = { .progress = no_progress };
+	static struct ib_device ibdev = { .name = "dead0" };
+
+	num_progress = 0;
+	pd.device = &ibdev;
+	rmr.pair.pd = &pd;
+	ep.obj.ops = &ops;
+	spin_lock_bh(&rmr.pair.lock);
+	dat_frmr_posted(&rmr.pair, &rmr.windows[0].frmr, &ep.obj);
+	spin_unlock_bh(&rmr.pair.lock);
+	dat_frmr_stop(&rmr.pair);
+	KUNIT_EXPECT_EQ(test, 7000, num_progress);
+	/* It may complete later. */
+	dat_rmr_bound(&rmr, DAT_BIND(NONE, NONE), IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&ep.obj.ref));
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&rmr.obj.ref));
+}
+
 static struct kunit_case rmr_bind_cases[] = {
-	KUNIT_CASE(the_same_part_is_listed_once),
-	KUNIT_CASE(it_is_listed_anew_if_the_device_has_changed_the_list),
-	KUNIT_CASE(a_list_that_failed_is_no_list),
-	KUNIT_CASE(a_window_opens_what_was_asked_for),
-	KUNIT_CASE(a_window_opens_no_more_than_the_lmr),
-	KUNIT_CASE(a_window_is_within_an_lmr),
-	KUNIT_CASE(unknown_bits_are_refused),
-	KUNIT_CASE(a_slot_remembers_both_windows),
-	KUNIT_CASE(the_newest_window_is_the_open_one),
-	KUNIT_CASE(only_an_idle_window_can_be_bound),
-	KUNIT_CASE(a_broken_window_is_repaired_on_demand),
-	KUNIT_CASE(a_bind_opens_its_window),
-	KUNIT_CASE(the_next_bind_closes_the_one_before),
-	KUNIT_CASE(an_unbind_lets_go_of_the_lmr),
-	KUNIT_CASE(binds_can_follow_each_other),
-	KUNIT_CASE(a_failed_bind_breaks_both_windows),
-	KUNIT_CASE(two_failed_binds_break_each_window_once),
-	KUNIT_CASE(a_bind_flushed_at_once_changes_nothing),
-	KUNIT_CASE(a_peer_closes_the_open_window),
-	KUNIT_CASE(a_peer_may_be_faster_than_the_completion),
-	KUNIT_CASE(a_peer_may_close_what_is_being_closed),
+	KUNIT_CASE(map_same_range_keeps_list),
+	KUNIT_CASE(map_rewrites_list_not_kept),
+	KUNIT_CASE(map_rewrites_list_after_failure),
+	KUNIT_CASE(window_access_from_privileges),
+	KUNIT_CASE(bind_privileges_exceed_lmr),
+	KUNIT_CASE(bind_range_outside_lmr),
+	KUNIT_CASE(bind_unknown_flags),
+	KUNIT_CASE(bind_encodes_both_windows),
+	KUNIT_CASE(open_window_is_newest),
+	KUNIT_CASE(bind_takes_idle_window),
+	KUNIT_CASE(broken_window_repair_queued),
+	KUNIT_CASE(long_bind_replaces_window),
+	KUNIT_CASE(bind_completion_opens_window),
+	KUNIT_CASE(rebind_closes_old_window),
+	KUNIT_CASE(unbind_releases_lmr),
+	KUNIT_CASE(second_bind_before_completion),
+	KUNIT_CASE(failed_rebind_breaks_both_windows),
+	KUNIT_CASE(two_failed_binds),
+	KUNIT_CASE(flushed_bind_keeps_window),
+	KUNIT_CASE(peer_invalidates_window),
+	KUNIT_CASE(peer_invalidate_before_bind_completion),
+	KUNIT_CASE(peer_invalidate_during_rebind),
+	KUNIT_CASE(lost_bind_ends_the_wait),
 	{}
 };
 

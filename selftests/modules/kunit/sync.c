@@ -154,7 +154,7 @@ static const DAT_LMR_TRIPLET across = {
 	.lmr_context = KEY,
 };
 
-static void what_peers_have_written_is_for_the_cpu(struct kunit *test)
+static void sync_write_for_cpu(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
 			kdapl_lmr_sync_rdma_write(&ia.obj, &across, 1));
@@ -169,7 +169,7 @@ static void what_peers_have_written_is_for_the_cpu(struct kunit *test)
  * write-back would overwrite the peer's data, and an invalidation would discard it
  * unread.
  */
-static void caches_are_written_back_before_peers_write(struct kunit *test)
+static void sync_write_noncoherent_cpu(struct kunit *test)
 {
 	says.coherent = false;
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
@@ -183,7 +183,7 @@ static void caches_are_written_back_before_peers_write(struct kunit *test)
 	expect_done(test, 5, CPU, 0x300000, 0x100, DMA_FROM_DEVICE);
 }
 
-static void what_peers_only_read_is_not_written_back(struct kunit *test)
+static void sync_write_read_only_lmr(struct kunit *test)
 {
 	says.coherent = false;
 	lmr.dma_dir = DMA_TO_DEVICE;
@@ -192,7 +192,7 @@ static void what_peers_only_read_is_not_written_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, num_done);
 }
 
-static void the_dma_api_says_what_is_needed(struct kunit *test)
+static void needs_sync_conditions(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, dat_dev_needs_sync(&fake.ibdev));
 	/* Non-coherent caches, or bounce buffers for all memory. */
@@ -213,7 +213,7 @@ static void the_dma_api_says_what_is_needed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, dat_dev_needs_sync(&fake.ibdev));
 }
 
-static void what_peers_will_read_is_for_the_device(struct kunit *test)
+static void sync_read_for_device(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS,
 			kdapl_lmr_sync_rdma_read(&ia.obj, &across, 1));
@@ -223,7 +223,7 @@ static void what_peers_will_read_is_for_the_device(struct kunit *test)
 	expect_done(test, 2, DEVICE, 0x300000, 0x100, DMA_TO_DEVICE);
 }
 
-static void every_segment_counts(struct kunit *test)
+static void sync_multiple_segments(struct kunit *test)
 {
 	const DAT_LMR_TRIPLET segs[] = {
 		{ .virtual_address = OTHER_ADDRESS + 5, .segment_length = 7,
@@ -248,7 +248,23 @@ static void every_segment_counts(struct kunit *test)
 	expect_done(test, 3, CPU, 0x300fff, 1, DMA_FROM_DEVICE);
 }
 
-static void nothing_is_done_if_a_segment_is_wrong(struct kunit *test)
+/* An IOMMU has joined pages that are no neighbours in memory. */
+static void sync_joined_pages(struct kunit *test)
+{
+	const DAT_LMR_TRIPLET joined = {
+		.virtual_address = OTHER_ADDRESS + 0x800,
+		.segment_length = 0x1900,
+		.lmr_context = OTHER_KEY,
+	};
+
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, kdapl_lmr_sync_rdma_write(&ia.obj, &joined, 1));
+	KUNIT_EXPECT_EQ(test, 3, num_done);
+	expect_done(test, 0, CPU, 0x900800, 0x800, DMA_FROM_DEVICE);
+	expect_done(test, 1, CPU, 0x901000, 0x1000, DMA_FROM_DEVICE);
+	expect_done(test, 2, CPU, 0x902000, 0x100, DMA_FROM_DEVICE);
+}
+
+static void sync_bad_segment_no_effect(struct kunit *test)
 {
 	const DAT_RETURN bad = DAT_ERROR(DAT_INVALID_PARAMETER,
 					 DAT_INVALID_ARG2);
@@ -264,18 +280,33 @@ static void nothing_is_done_if_a_segment_is_wrong(struct kunit *test)
 			kdapl_lmr_sync_rdma_write(&ia.obj, segs, 2));
 	KUNIT_EXPECT_EQ(test, bad, kdapl_lmr_sync_rdma_read(&ia.obj, segs, 2));
 	KUNIT_EXPECT_EQ(test, 0, num_done);
-	KUNIT_EXPECT_EQ(test, 0, atomic_read(&lmr.syncs));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&lmr.accesses));
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&lmr.obj.ref));
 }
 
+/* A removal of the device claims nothing, but ends the mapping. */
+static void access_after_shutdown(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, dat_lmr_access_get(&lmr));
+	dat_lmr_access_put(&lmr);
+	lmr.obj.is_down = 1;
+	KUNIT_EXPECT_FALSE(test, dat_lmr_access_get(&lmr));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&lmr.accesses));
+	KUNIT_EXPECT_EQ(test, DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+			kdapl_lmr_sync_rdma_read(&ia.obj, &across, 1));
+	lmr.obj.is_down = 0;
+}
+
 static struct kunit_case sync_cases[] = {
-	KUNIT_CASE(what_peers_have_written_is_for_the_cpu),
-	KUNIT_CASE(what_peers_will_read_is_for_the_device),
-	KUNIT_CASE(caches_are_written_back_before_peers_write),
-	KUNIT_CASE(what_peers_only_read_is_not_written_back),
-	KUNIT_CASE(the_dma_api_says_what_is_needed),
-	KUNIT_CASE(every_segment_counts),
-	KUNIT_CASE(nothing_is_done_if_a_segment_is_wrong),
+	KUNIT_CASE(sync_write_for_cpu),
+	KUNIT_CASE(sync_read_for_device),
+	KUNIT_CASE(sync_write_noncoherent_cpu),
+	KUNIT_CASE(sync_write_read_only_lmr),
+	KUNIT_CASE(needs_sync_conditions),
+	KUNIT_CASE(sync_multiple_segments),
+	KUNIT_CASE(sync_joined_pages),
+	KUNIT_CASE(sync_bad_segment_no_effect),
+	KUNIT_CASE(access_after_shutdown),
 	{}
 };
 

@@ -22,6 +22,12 @@ static void (*between_batches)(void);
 #include "../../../chardev/uevd_ioctl.c"
 #include "../../../chardev/uring.c"
 
+/* No test here posts before it waits. */
+int dat_ioctl_post(struct dat_file *f, void *arg)
+{
+	return 0;
+}
+
 #define RING_SIZE	4
 
 static struct dat_file file;
@@ -93,7 +99,7 @@ static u64 pop(struct dat_uevd *from)
 
 static const u32 starts[] = { 0, 1, 3, S32_MAX, U32_MAX - 3, U32_MAX };
 
-static void it_holds_as_many_as_it_has_entries(struct kunit *test)
+static void full_ring_rejects_push(struct kunit *test)
 {
 	unsigned int i, j;
 
@@ -113,7 +119,7 @@ static void it_holds_as_many_as_it_has_entries(struct kunit *test)
 	}
 }
 
-static void order_is_kept_while_counters_wrap(struct kunit *test)
+static void event_order_at_counter_wrap(struct kunit *test)
 {
 	unsigned int fill, in, out;
 
@@ -129,7 +135,7 @@ static void order_is_kept_while_counters_wrap(struct kunit *test)
 }
 
 /* The kernel must not write outside the ring, nor over an unread event. */
-static void a_head_that_lies_stops_the_ring(struct kunit *test)
+static void corrupt_head_stops_push(struct kunit *test)
 {
 	static const u32 heads[] = {
 		1, 2, RING_SIZE, 0x80000000, U32_MAX - RING_SIZE,
@@ -148,7 +154,7 @@ static void a_head_that_lies_stops_the_ring(struct kunit *test)
 }
 
 /* The kernel uses its own copy of the tail. */
-static void a_tail_that_lies_is_put_right(struct kunit *test)
+static void corrupt_tail_is_rewritten(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, push(1));
 	evd->ring->mem->tail = 0x12345678;
@@ -158,7 +164,7 @@ static void a_tail_that_lies_is_put_right(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, pop(evd));
 }
 
-static void an_overflow_is_reported_once(struct kunit *test)
+static void overflow_reported_once(struct kunit *test)
 {
 	struct dat_dev_event *event = &async_evd->ring->mem->events[0];
 	unsigned int i;
@@ -181,7 +187,7 @@ static void an_overflow_is_reported_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, fake.losses);
 }
 
-static void the_last_resort_does_not_report_itself(struct kunit *test)
+static void async_evd_overflow_not_reported(struct kunit *test)
 {
 	struct dat_dev_event event = {};
 	unsigned int i;
@@ -192,7 +198,7 @@ static void the_last_resort_does_not_report_itself(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, RING_SIZE, async_evd->tail);
 }
 
-static void a_ring_has_room_for_what_was_asked(struct kunit *test)
+static void ring_size_and_charge(struct kunit *test)
 {
 	static const u32 sizes[][2] = {
 		{ 1, 1 }, { 2, 2 }, { 3, 4 }, { 4, 4 }, { 5, 8 },
@@ -214,7 +220,7 @@ static void a_ring_has_room_for_what_was_asked(struct kunit *test)
 	}
 }
 
-static void rings_take_no_more_than_their_share(struct kunit *test)
+static void ring_over_limit_enospc(struct kunit *test)
 {
 	static const u32 sizes[] = {
 		1 << 20, (1 << 20) + 1, S32_MAX, 1U << 31, U32_MAX,
@@ -239,7 +245,7 @@ static void rings_take_no_more_than_their_share(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, before, fake.charged);
 }
 
-static void one_can_wait(struct kunit *test)
+static void second_waiter_rejected(struct kunit *test)
 {
 	/* The threshold must be at least 1 and at most the requested queue length. */
 	KUNIT_EXPECT_EQ(test, DAT_INVALID_PARAMETER,
@@ -259,7 +265,7 @@ static void one_can_wait(struct kunit *test)
 	end_wait(evd);
 }
 
-static void the_threshold_ends_a_wait(struct kunit *test)
+static void threshold_ends_wait(struct kunit *test)
 {
 	DAT_RETURN timeout = DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
 
@@ -278,7 +284,7 @@ static void the_threshold_ends_a_wait(struct kunit *test)
 			wait_result(evd, 3, -ERESTARTSYS));
 }
 
-static void death_ends_a_wait(struct kunit *test)
+static void kill_ends_wait(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, wait_is_over(evd, 1));
 	dat_uevd_kill(evd);
@@ -289,7 +295,7 @@ static void death_ends_a_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, wait_result(evd, 1, 0));
 }
 
-static void being_unwaitable_ends_a_wait(struct kunit *test)
+static void unwaitable_ends_wait(struct kunit *test)
 {
 	const DAT_RETURN unwaitable = DAT_ERROR(DAT_INVALID_STATE,
 					DAT_INVALID_STATE_EVD_UNWAITABLE);
@@ -309,7 +315,7 @@ static void being_unwaitable_ends_a_wait(struct kunit *test)
 /* Never dereferenced: fake.c only counts calls. */
 static struct dat_ucno *const cno = (struct dat_ucno *)1;
 
-static void each_event_triggers_the_cno(struct kunit *test)
+static void event_triggers_cno(struct kunit *test)
 {
 	dat_uevd_set_cno(evd, cno, false);
 	KUNIT_EXPECT_EQ(test, 0, fake.triggers);
@@ -332,7 +338,7 @@ static void each_event_triggers_the_cno(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, fake.detaches);
 }
 
-static void events_that_wait_trigger_a_cno_that_comes_late(struct kunit *test)
+static void set_cno_with_queued_events(struct kunit *test)
 {
 	push(1);
 	dat_uevd_set_cno(evd, cno, false);
@@ -369,7 +375,7 @@ static bool swap_to(struct kunit *test, u32 qlen)
 	return old != new;
 }
 
-static void events_move_to_another_ring(struct kunit *test)
+static void swap_ring_keeps_events(struct kunit *test)
 {
 	static const u32 sizes[] = { 3, 4, 8, 64, 5, 3 };
 	unsigned int i, j;
@@ -425,7 +431,7 @@ static void push_and_pop(void)
 		meanwhile.in_order &= pop(evd) == meanwhile.out++;
 }
 
-static void events_move_while_others_come_and_go(struct kunit *test)
+static void swap_ring_with_concurrent_events(struct kunit *test)
 {
 	unsigned int i;
 
@@ -449,22 +455,22 @@ static void events_move_while_others_come_and_go(struct kunit *test)
 }
 
 static struct kunit_case uevd_cases[] = {
-	KUNIT_CASE(events_move_while_others_come_and_go),
-	KUNIT_CASE(being_unwaitable_ends_a_wait),
-	KUNIT_CASE(each_event_triggers_the_cno),
-	KUNIT_CASE(events_that_wait_trigger_a_cno_that_comes_late),
-	KUNIT_CASE(events_move_to_another_ring),
-	KUNIT_CASE(it_holds_as_many_as_it_has_entries),
-	KUNIT_CASE(order_is_kept_while_counters_wrap),
-	KUNIT_CASE(a_head_that_lies_stops_the_ring),
-	KUNIT_CASE(a_tail_that_lies_is_put_right),
-	KUNIT_CASE(an_overflow_is_reported_once),
-	KUNIT_CASE(the_last_resort_does_not_report_itself),
-	KUNIT_CASE(a_ring_has_room_for_what_was_asked),
-	KUNIT_CASE(rings_take_no_more_than_their_share),
-	KUNIT_CASE(one_can_wait),
-	KUNIT_CASE(the_threshold_ends_a_wait),
-	KUNIT_CASE(death_ends_a_wait),
+	KUNIT_CASE(swap_ring_with_concurrent_events),
+	KUNIT_CASE(unwaitable_ends_wait),
+	KUNIT_CASE(event_triggers_cno),
+	KUNIT_CASE(set_cno_with_queued_events),
+	KUNIT_CASE(swap_ring_keeps_events),
+	KUNIT_CASE(full_ring_rejects_push),
+	KUNIT_CASE(event_order_at_counter_wrap),
+	KUNIT_CASE(corrupt_head_stops_push),
+	KUNIT_CASE(corrupt_tail_is_rewritten),
+	KUNIT_CASE(overflow_reported_once),
+	KUNIT_CASE(async_evd_overflow_not_reported),
+	KUNIT_CASE(ring_size_and_charge),
+	KUNIT_CASE(ring_over_limit_enospc),
+	KUNIT_CASE(second_waiter_rejected),
+	KUNIT_CASE(threshold_ends_wait),
+	KUNIT_CASE(kill_ends_wait),
 	{}
 };
 

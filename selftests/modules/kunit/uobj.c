@@ -76,7 +76,7 @@ static void take_away(struct dat_file *from, u32 handle)
 	dat_uobj_put(uobj);
 }
 
-static void a_handle_is_of_one_type_in_one_file(struct kunit *test)
+static void lookup_wrong_type_or_file(struct kunit *test)
 {
 	u32 handle = make(test, &file, DAT_HANDLE_TYPE_LMR);
 	unsigned int type;
@@ -93,7 +93,7 @@ static void a_handle_is_of_one_type_in_one_file(struct kunit *test)
 }
 
 /* Objects that share a slot of the lookup cache are all found. */
-static void handles_that_end_alike_are_told_apart(struct kunit *test)
+static void lookup_cache_collisions(struct kunit *test)
 {
 	u32 handles[3];
 	unsigned int i, j;
@@ -119,7 +119,7 @@ static void handles_that_end_alike_are_told_apart(struct kunit *test)
 	}
 }
 
-static void a_freed_handle_is_not_given_out_again(struct kunit *test)
+static void freed_handle_not_reused(struct kunit *test)
 {
 	u32 old = make(test, &file, DAT_HANDLE_TYPE_EP), new;
 	unsigned int i;
@@ -151,7 +151,7 @@ static int entries(struct xarray *xa)
 }
 
 /* The kept slot keeps the xarray nodes that the next handle needs. */
-static void the_slot_of_one_freed_handle_is_kept(struct kunit *test)
+static void freed_slot_kept(struct kunit *test)
 {
 	u32 first = make(test, &file, DAT_HANDLE_TYPE_EP);
 	unsigned int i;
@@ -170,7 +170,7 @@ static void the_slot_of_one_freed_handle_is_kept(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_found(&file, first, DAT_HANDLE_TYPE_EP));
 }
 
-static void handles_wrap_around_what_is_in_use(struct kunit *test)
+static void handle_wrap_skips_used(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 16, make(test, &file, DAT_HANDLE_TYPE_EP));
 	file.next_handle = INT_MAX;
@@ -179,7 +179,7 @@ static void handles_wrap_around_what_is_in_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, atomic_read(&file.num_objects));
 }
 
-static void a_reserved_handle_names_nothing(struct kunit *test)
+static void lookup_reserved_handle(struct kunit *test)
 {
 	struct dat_uobj *uobj;
 
@@ -192,7 +192,7 @@ static void a_reserved_handle_names_nothing(struct kunit *test)
 	dat_uobj_unreserve(uobj);
 }
 
-static void a_file_has_a_limit(struct kunit *test)
+static void reserve_over_object_limit(struct kunit *test)
 {
 	struct dat_uobj *uobj;
 
@@ -210,7 +210,7 @@ static void a_file_has_a_limit(struct kunit *test)
 	atomic_set(&file.num_objects, 0);
 }
 
-static void removing_works_once(struct kunit *test)
+static void remove_twice(struct kunit *test)
 {
 	u32 handle = make(test, &file, DAT_HANDLE_TYPE_EP);
 	struct dat_uobj *uobj = dat_uobj_get_any(&file, handle);
@@ -224,7 +224,7 @@ static void removing_works_once(struct kunit *test)
 	dat_uobj_put(uobj);
 }
 
-static void a_wrong_handle_is_no_null_handle(struct kunit *test)
+static void bad_khandle_not_null(struct kunit *test)
 {
 	u32 handle = make(test, &file, DAT_HANDLE_TYPE_EP);
 
@@ -244,15 +244,15 @@ static void a_wrong_handle_is_no_null_handle(struct kunit *test)
 }
 
 static struct kunit_case uobj_cases[] = {
-	KUNIT_CASE(a_handle_is_of_one_type_in_one_file),
-	KUNIT_CASE(handles_that_end_alike_are_told_apart),
-	KUNIT_CASE(a_freed_handle_is_not_given_out_again),
-	KUNIT_CASE(the_slot_of_one_freed_handle_is_kept),
-	KUNIT_CASE(handles_wrap_around_what_is_in_use),
-	KUNIT_CASE(a_reserved_handle_names_nothing),
-	KUNIT_CASE(a_file_has_a_limit),
-	KUNIT_CASE(removing_works_once),
-	KUNIT_CASE(a_wrong_handle_is_no_null_handle),
+	KUNIT_CASE(lookup_wrong_type_or_file),
+	KUNIT_CASE(lookup_cache_collisions),
+	KUNIT_CASE(freed_handle_not_reused),
+	KUNIT_CASE(freed_slot_kept),
+	KUNIT_CASE(handle_wrap_skips_used),
+	KUNIT_CASE(lookup_reserved_handle),
+	KUNIT_CASE(reserve_over_object_limit),
+	KUNIT_CASE(remove_twice),
+	KUNIT_CASE(bad_khandle_not_null),
 	{}
 };
 

@@ -12,9 +12,6 @@
 
 #include <dat2/udat.h>
 
-/* Programs send what they have registered for writing only. */
-#define LOCAL_READ_IS_IMPLIED	1
-
 /* libdat2 looks behind a handle, so that one that is none may cost the process. */
 #define HANDLES_ARE_POINTERS	1
 

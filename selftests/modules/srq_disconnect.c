@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * srq_ends.c - shared receive queues: end of EPs, connections and IAs
+ * srq_disconnect.c - shared receive queues: end of EPs, connections and IAs
  */
 #include <linux/delay.h>
 #include <linux/vmalloc.h>
@@ -9,7 +9,7 @@
 #include "srq_test.h"
 
 /* Buffers that an EP has not taken stay available to other EPs. */
-bool buffers_outlive_eps(void)
+bool ep_free_keeps_srq_buffers(void)
 {
 	u64 cookie;
 	u32 word;
@@ -105,7 +105,7 @@ static bool interrupt(unsigned int us, unsigned int *flushed)
 	return srq_counts(0, 0);
 }
 
-bool half_a_message_loses_no_buffer(void)
+bool srq_disconnect_mid_message(void)
 {
 	unsigned int i, flushed = 0;
 
@@ -206,7 +206,7 @@ static bool send_to_echo(struct kpair *p)
 	return echo_has_received(300);
 }
 
-bool upcalls_can_post(void)
+bool srq_post_in_upcall(void)
 {
 	static struct kpair p;
 	bool ok;
@@ -220,7 +220,7 @@ bool upcalls_can_post(void)
 }
 
 /* Last: closes everything while messages arrive. */
-bool abrupt_close_takes_all(void)
+bool ia_abrupt_close_frees_srq(void)
 {
 	DAT_DTO_COOKIE c = {};
 	int i;

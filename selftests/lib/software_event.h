@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * soft.h - software events, and threads that sleep, for tests
+ * software_event.h - software events, and threads that sleep, for tests
  */
-#ifndef SELFTESTS_SOFT_H
-#define SELFTESTS_SOFT_H
+#ifndef SELFTESTS_SOFTWARE_EVENT_H
+#define SELFTESTS_SOFTWARE_EVENT_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,6 +11,9 @@
 #include <stdint.h>
 
 #include <dat/udat.h>
+
+/* Events that an EVD can hold at most, if the limits of the file allow it */
+#define MAX_QLEN	(4 * 1024 * 1024)
 
 /**
  * struct sleeper - a thread that is about to sleep in a call
@@ -48,12 +51,12 @@ struct evd_waiter {
 	struct sleeper sleeper;
 };
 
-DAT_RETURN soft_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
-		       DAT_EVD_HANDLE *evd);
-DAT_RETURN soft_post(DAT_EVD_HANDLE evd, uintptr_t number);
-long soft_number(const DAT_EVENT *event);
+DAT_RETURN se_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
+		     DAT_EVD_HANDLE *evd);
+DAT_RETURN se_post(DAT_EVD_HANDLE evd, uintptr_t number);
+long se_number(const DAT_EVENT *event);
 DAT_EVD_HANDLE cno_take(DAT_CNO_HANDLE cno);
-long soft_take(DAT_EVD_HANDLE evd);
+long se_take(DAT_EVD_HANDLE evd);
 
 void sleeper_start(struct sleeper *s, void (*fn)(void *arg), void *arg);
 bool sleeper_sleeps(const struct sleeper *s);
@@ -64,4 +67,4 @@ void evd_waiter_end(struct evd_waiter *w);
 
 int count_threads(void);
 
-#endif /* SELFTESTS_SOFT_H */
+#endif /* SELFTESTS_SOFTWARE_EVENT_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * soft.c - software events, and threads that sleep, for tests
+ * software_event.c - software events, and threads that sleep, for tests
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -8,27 +8,27 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "soft.h"
+#include "software_event.h"
 
 /**
- * soft_create - make an EVD that takes software events
+ * se_create - make an EVD that takes software events
  * @ia: the IA
  * @qlen: how many
  * @cno: its CNO, or DAT_HANDLE_NULL
  * @evd: out
  */
-DAT_RETURN soft_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
-		       DAT_EVD_HANDLE *evd)
+DAT_RETURN se_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
+		     DAT_EVD_HANDLE *evd)
 {
 	return dat_evd_create(ia, qlen, cno, DAT_EVD_SOFTWARE_FLAG, evd);
 }
 
 /**
- * soft_post - post a software event that carries a number
+ * se_post - post a software event that carries a number
  * @evd: the EVD
  * @number: the number, in place of a pointer
  */
-DAT_RETURN soft_post(DAT_EVD_HANDLE evd, uintptr_t number)
+DAT_RETURN se_post(DAT_EVD_HANDLE evd, uintptr_t number)
 {
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
 
@@ -37,12 +37,12 @@ DAT_RETURN soft_post(DAT_EVD_HANDLE evd, uintptr_t number)
 }
 
 /**
- * soft_number - the number that a software event carries
+ * se_number - the number that a software event carries
  * @event: the event
  *
  * Return: the number, or -2 if it is another event.
  */
-long soft_number(const DAT_EVENT *event)
+long se_number(const DAT_EVENT *event)
 {
 	if (event->event_number != DAT_SOFTWARE_EVENT)
 		return -2;
@@ -50,18 +50,18 @@ long soft_number(const DAT_EVENT *event)
 }
 
 /**
- * soft_take - take a software event
+ * se_take - take a software event
  * @evd: the EVD
  *
  * Return: its number, -1 if there is none.
  */
-long soft_take(DAT_EVD_HANDLE evd)
+long se_take(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
 
 	if (dat_evd_dequeue(evd, &event))
 		return -1;
-	return soft_number(&event);
+	return se_number(&event);
 }
 
 static void *sleeper_main(void *arg)

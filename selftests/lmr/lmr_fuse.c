@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * lmr_fuse.c - registers pages of a file system that a process serves, and need not serve
+ *
+ * A process that waits for such a page cannot be killed. So nothing for which the removal of
+ * the device waits may wait for one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#include "link.h"
+#include "pair.h"
+
+/* More pages than one fast registration of a software device holds. */
+#define LEN		(1024 * PAGE)
+#define ALL		DAT_MEM_PRIV_ALL_FLAG
+#define FILE_ID		2
+#define CONTENT		0x5a
+/* In seconds, to end a test that hangs */
+#define LONGEST_HOLD	120
+
+/**
+ * struct server - what the daemon and the tests share
+ * @reads: number of requests for pages
+ * @fail: so many requests for pages fail
+ * @hold: requests for pages get no answer
+ * @held_too_long: LONGEST_HOLD is over; the daemon answers again
+ */
+struct server {
+	atomic_uint reads, fail;
+	atomic_bool hold, held_too_long;
+};
+
+static void reply(int fd, __u64 unique, int error, const void *data, size_t len)
+{
+	static char buf[sizeof(struct fuse_out_header) + (1 << 20)];
+	struct fuse_out_header out = {
+		.len = sizeof(out) + len,
+		.error = error,
+		.unique = unique,
+	};
+
+	memcpy(buf, &out, sizeof(out));
+	if (len)
+		memcpy(buf + sizeof(out), data, len);
+	/* The kernel may have given the request up. */
+	if (write(fd, buf, out.len) < 0)
+		return;
+}
+
+static struct fuse_attr attr_of(__u64 node)
+{
+	return (struct fuse_attr){
+		.ino = node,
+		.size = node == FILE_ID ? LEN : 0,
+		.mode = node == FILE_ID ? S_IFREG | 0600 : S_IFDIR | 0700,
+		.nlink = 1,
+		.blksize = PAGE,
+	};
+}
+
+/* Requests for pages that have no answer yet */
+static struct {
+	__u64 unique;
+	__u32 size;
+} waiting[64];
+static unsigned int num_waiting;
+
+static void answer_reads(struct server *server, int fd)
+{
+	static char content[1 << 20];
+
+	memset(content, CONTENT, sizeof(content));
+	while (num_waiting && !atomic_load(&server->hold)) {
+		num_waiting--;
+		reply(fd, waiting[num_waiting].unique, 0, content, waiting[num_waiting].size);
+	}
+}
+
+static void add_read(struct server *server, __u64 unique, __u32 size)
+{
+	if (num_waiting == ARRAY_SIZE(waiting))
+		abort();
+	waiting[num_waiting].unique = unique;
+	waiting[num_waiting].size = size;
+	num_waiting++;
+	atomic_fetch_add(&server->reads, 1);
+}
+
+static bool fail_read(struct server *server)
+{
+	unsigned int fail = atomic_load(&server->fail);
+
+	if (fail)
+		atomic_store(&server->fail, fail - 1);
+	return fail;
+}
+
+static void answer(struct server *server, int fd, const char *buf)
+{
+	const struct fuse_in_header *in = (const struct fuse_in_header *)buf;
+	const void *arg = buf + sizeof(*in);
+	struct fuse_init_out init = {
+		.major = FUSE_KERNEL_VERSION,
+		.minor = FUSE_KERNEL_MINOR_VERSION,
+		.max_write = PAGE,
+	};
+	struct fuse_attr_out attr = { .attr_valid = 1000, .attr = attr_of(in->nodeid) };
+	struct fuse_entry_out entry = {
+		.nodeid = FILE_ID,
+		.entry_valid = 1000,
+		.attr_valid = 1000,
+		.attr = attr_of(FILE_ID),
+	};
+	struct fuse_open_out opened = {};
+
+	switch (in->opcode) {
+	case FUSE_INIT:
+		init.max_readahead = ((const struct fuse_init_in *)arg)->max_readahead;
+		reply(fd, in->unique, 0, &init, sizeof(init));
+		break;
+	case FUSE_LOOKUP:
+		reply(fd, in->unique, 0, &entry, sizeof(entry));
+		break;
+	case FUSE_GETATTR:
+		reply(fd, in->unique, 0, &attr, sizeof(attr));
+		break;
+	case FUSE_OPEN:
+		reply(fd, in->unique, 0, &opened, sizeof(opened));
+		break;
+	case FUSE_READ:
+		if (fail_read(server))
+			reply(fd, in->unique, -EIO, NULL, 0);
+		else
+			add_read(server, in->unique, ((const struct fuse_read_in *)arg)->size);
+		break;
+	case FUSE_FLUSH:
+	case FUSE_RELEASE:
+		reply(fd, in->unique, 0, NULL, 0);
+		break;
+	case FUSE_FORGET:
+	case FUSE_BATCH_FORGET:
+	case FUSE_INTERRUPT:
+		break;
+	default:
+		reply(fd, in->unique, -EOPNOTSUPP, NULL, 0);
+	}
+}
+
+/* Ends with the file system, or with the test. */
+static void serve(struct server *server, int fd)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+	static __u64 buf[(1 << 17) + 512];
+	unsigned int held = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		poll(&pollfd, 1, 10);
+		if (pollfd.revents && read(fd, buf, sizeof(buf)) > 0)
+			answer(server, fd, (const char *)buf);
+		else if (pollfd.revents && errno != EINTR && errno != ENOENT)
+			_exit(0);
+		if (atomic_load(&server->hold) && !pollfd.revents &&
+		    held++ == LONGEST_HOLD * 100) {
+			atomic_store(&server->held_too_long, true);
+			atomic_store(&server->hold, false);
+		}
+		answer_reads(server, fd);
+	}
+}
+
+/* Touches every second page first, so that neighbours are none in memory. */
+static void touch_scattered(unsigned char *buf)
+{
+	size_t i;
+
+	madvise(buf, LEN, MADV_NOHUGEPAGE);
+	for (i = 0; i < LEN; i += 2 * PAGE)
+		buf[i] = 1;
+	for (i = PAGE; i < LEN; i += 2 * PAGE)
+		buf[i] = 1;
+}
+
+FIXTURE(fuse)
+{
+	struct server *server;
+	char dir[64];
+	unsigned char *buf;
+	pid_t daemon;
+	int file;
+};
+
+FIXTURE_SETUP(fuse)
+{
+	const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	char options[128], path[96];
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+	self->file = -1;
+	if (fd < 0)
+		SKIP(return, "no FUSE");
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &unlimited));
+	self->buf = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)self->buf);
+	touch_scattered(self->buf);
+	self->server = mmap(NULL, sizeof(*self->server), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)self->server);
+	snprintf(self->dir, sizeof(self->dir), "/tmp/lmr_fuse.XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->dir));
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
+	ASSERT_EQ(0, mount("lmr_fuse", self->dir, "fuse", MS_NOSUID | MS_NODEV, options));
+	self->daemon = fork();
+	ASSERT_GE(self->daemon, 0);
+	if (!self->daemon)
+		serve(self->server, fd);
+	/* The file system ends with the daemon. */
+	close(fd);
+	snprintf(path, sizeof(path), "%s/file", self->dir);
+	self->file = open(path, O_RDONLY | O_CLOEXEC);
+	ASSERT_GE(self->file, 0);
+}
+
+FIXTURE_TEARDOWN(fuse)
+{
+	if (self->file < 0)
+		return;
+	munmap(self->buf, LEN);
+	close(self->file);
+	kill(self->daemon, SIGKILL);
+	waitpid(self->daemon, NULL, 0);
+	umount2(self->dir, MNT_DETACH);
+	rmdir(self->dir);
+}
+
+static bool map_file(FIXTURE_DATA(fuse) *self)
+{
+	return mmap(self->buf, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+		    self->file, 0) == self->buf;
+}
+
+static DAT_RETURN create(struct pair *pair, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION desc,
+			 struct region *r)
+{
+	DAT_VADDR address;
+	DAT_VLEN size;
+
+	return dat_lmr_create(pair->ia, type, desc, LEN, pair->b.pz, ALL, &r->lmr,
+			      &r->lmr_context, &r->rmr_context, &size, &address);
+}
+
+static DAT_RETURN create_base(struct pair *pair, void *buf, struct region *r)
+{
+	return create(pair, DAT_MEM_TYPE_VIRTUAL, (DAT_REGION_DESCRIPTION){ .for_va = buf }, r);
+}
+
+static DAT_RETURN create_over(struct pair *pair, const struct region *base, struct region *r)
+{
+	return create(pair, DAT_MEM_TYPE_LMR,
+		      (DAT_REGION_DESCRIPTION){ .for_lmr_handle = base->lmr }, r);
+}
+
+/* The device looks the pages up while the IA cannot be closed. */
+TEST_F(fuse, lmr_over_lmr_reads_no_file)
+{
+	struct region base, over;
+	struct pair pair = {};
+	unsigned int reads;
+
+	ASSERT_DAT(pair_open(&pair));
+	ASSERT_DAT(create_base(&pair, self->buf, &base));
+	ASSERT_TRUE(map_file(self));
+	reads = atomic_load(&self->server->reads);
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE, create_over(&pair, &base, &over));
+	EXPECT_EQ(reads, atomic_load(&self->server->reads));
+	pair_close(&pair);
+}
+
+/* Pages of the file that are there are as good as others. */
+TEST_F(fuse, lmr_over_lmr_of_file)
+{
+	struct region base, over;
+	struct pair pair = {};
+	unsigned int reads;
+
+	ASSERT_DAT(pair_open(&pair));
+	ASSERT_TRUE(map_file(self));
+	touch_scattered(self->buf);
+	ASSERT_DAT(create_base(&pair, self->buf, &base));
+	reads = atomic_load(&self->server->reads);
+	EXPECT_LT(0, reads);
+	EXPECT_EQ(CONTENT, self->buf[LEN / 2 + 1]);
+	EXPECT_DAT(create_over(&pair, &base, &over));
+	EXPECT_EQ(reads, atomic_load(&self->server->reads));
+	pair_close(&pair);
+}
+
+/* Registers the file, whose pages do not come. */
+static int register_file(FIXTURE_DATA(fuse) *self)
+{
+	struct pair pair = {};
+	struct region base;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (pair_open(&pair) || !map_file(self))
+		return 1;
+	atomic_store(&self->server->hold, true);
+	return create_base(&pair, self->buf, &base) == DAT_SUCCESS;
+}
+
+TEST_F(fuse, removal_with_read_pending)
+{
+	struct server *server = self->server;
+	int status;
+	pid_t child;
+
+	if (!link_is_there())
+		SKIP(return, "not a software device, which could be taken away");
+	child = fork();
+	ASSERT_GE(child, 0);
+	if (!child)
+		_exit(register_file(self));
+	while (!atomic_load(&server->reads) && !waitpid(child, &status, WNOHANG))
+		usleep(1000);
+	ASSERT_LT(0, atomic_load(&server->reads));
+	EXPECT_EQ(0, link_delete());
+	EXPECT_FALSE(atomic_load(&server->held_too_long));
+	atomic_store(&server->hold, false);
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : !status);
+	ASSERT_EQ(0, link_add());
+}
+
+/* Reads a page of the file. After an error it waits with the lock of the address space. */
+static void *touch_file(void *arg)
+{
+	unsigned char *file = arg;
+
+	__atomic_load_n(&file[LEN / 2], __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* Registers other memory meanwhile. */
+static int register_beside(FIXTURE_DATA(fuse) *self)
+{
+	unsigned char *file;
+	struct pair pair = {};
+	struct region base;
+	pthread_t thread;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	file = mmap(NULL, LEN, PROT_READ, MAP_PRIVATE, self->file, 0);
+	if (pair_open(&pair) || file == MAP_FAILED || madvise(file, LEN, MADV_RANDOM))
+		return 1;
+	atomic_store(&self->server->fail, 1);
+	atomic_store(&self->server->hold, true);
+	if (pthread_create(&thread, NULL, touch_file, file))
+		return 1;
+	while (!atomic_load(&self->server->reads))
+		usleep(1000);
+	/* It succeeds once the daemon answers. */
+	return create_base(&pair, self->buf, &base) != DAT_SUCCESS;
+}
+
+/* The state of a process, as in /proc; 'Z' if it cannot be read */
+static char state_of(pid_t pid)
+{
+	char path[64], line[256] = "", *name_end = NULL;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "r");
+	if (file) {
+		if (fgets(line, sizeof(line), file))
+			name_end = strrchr(line, ')');
+		fclose(file);
+	}
+	return name_end && name_end[1] ? name_end[2] : 'Z';
+}
+
+/* The removal must not wait for the call, nor the call for the lock. */
+TEST_F(fuse, removal_with_mmap_lock_held)
+{
+	struct server *server = self->server;
+	int status;
+	pid_t child;
+
+	if (!link_is_there())
+		SKIP(return, "not a software device, which could be taken away");
+	child = fork();
+	ASSERT_GE(child, 0);
+	if (!child)
+		_exit(register_beside(self));
+	while (!atomic_load(&server->reads) && !waitpid(child, &status, WNOHANG))
+		usleep(1000);
+	ASSERT_LT(0, atomic_load(&server->reads));
+	/* Until the call waits for the lock, or needs none and has ended */
+	while (!strchr("DZ", state_of(child)))
+		usleep(1000);
+	EXPECT_EQ(0, link_delete());
+	EXPECT_FALSE(atomic_load(&server->held_too_long));
+	atomic_store(&server->hold, false);
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : WEXITSTATUS(status) <= 1);
+	ASSERT_EQ(0, link_add());
+}
+
+TEST_HARNESS_MAIN
