@@ -24,9 +24,9 @@ ifneq ($(KDAPL_CCACHE),)
 kbuild_cc := CC="$(KDAPL_CCACHE) $(CROSS_COMPILE)gcc"
 endif
 
-.PHONY: all modules tools demo-programs selftests selftest-modules demo test check bench
-.PHONY: selftest-forms test-debug test-debug-all
-.PHONY: install modules_install html clean mirror
+.PHONY: all modules tools demo-programs selftests selftest-modules storage demo test check bench
+.PHONY: selftest-variants test-debug test-debug-all test-kcsan fuzz soak
+.PHONY: install modules_install html deb dist test-packages clean mirror
 
 all: modules tools
 
@@ -51,6 +51,14 @@ selftest-modules: modules
 	done
 	$(MAKE) -C $(KDIR) M=$(out)/selftests/modules $(kbuild_cc) \
 		KBUILD_EXTRA_SYMBOLS=$(out)/Module.symvers modules
+	$(if $(filter tests bench,$(or $(KDAPL_WANTED),tests)),$(build_storage) modules)
+
+# A storage driver on kDAPL: selftests/storage/
+build_storage = $(MAKE) -C $(KDIR) M=$(out)/selftests/storage $(kbuild_cc) \
+	KBUILD_EXTRA_SYMBOLS=$(out)/Module.symvers
+
+storage: modules
+	$(build_storage) modules
 
 # The provider needs the headers of Debian's libdapl-dev.
 has_dat2 := $(wildcard $(SYSROOT)/usr/include/dat2/udat.h)
@@ -59,10 +67,11 @@ tools:
 	$(MAKE) -C tools/libdat O=$(BUILD_DIR)/libdat
 	$(if $(has_dat2),$(MAKE) -C tools/libdaplkdat O=$(BUILD_DIR)/libdaplkdat)
 	$(MAKE) -C tools/dat-info O=$(BUILD_DIR)/dat-info LIBDAT=$(BUILD_DIR)/libdat
+	$(MAKE) -C tools/dat-perf O=$(BUILD_DIR)/dat-perf LIBDAT=$(BUILD_DIR)/libdat
 
 selftests: goal := all
-selftest-forms: goal := all forms
-selftests selftest-forms: tools
+selftest-variants: goal := all variants
+selftests selftest-variants: tools
 	kselftest=$${KSELFTEST:-$$(tools/vm/borrow.sh)} && \
 	$(MAKE) -C selftests O=$(BUILD_DIR)/selftests LIBDAT=$(BUILD_DIR)/libdat \
 		LIBDAPLKDAT=$(BUILD_DIR)/libdaplkdat KSELFTEST=$$kselftest $(goal)
@@ -84,6 +93,23 @@ test-debug-all:
 	tools/vm/run-tests.sh --debug --rdma rxe
 	tools/vm/run-tests.sh --debug --rdma siw
 
+# Data races
+test-kcsan:
+	tools/vm/run-tests.sh --kcsan --rdma rxe 6.12
+	tools/vm/run-tests.sh --kcsan --rdma siw 6.12
+
+# Seconds that the fuzzer runs, and further arguments of fuzz.sh.
+TIME ?= 600
+FUZZ ?=
+fuzz:
+	tools/vm/fuzz.sh --time $(TIME) $(FUZZ)
+
+# Hours of hundreds of consumers, and further arguments of soak.sh.
+HOURS ?= 1
+SOAK ?=
+soak:
+	tools/vm/soak.sh --hours $(HOURS) $(SOAK)
+
 check:
 	@tools/check/check.sh
 
@@ -95,22 +121,38 @@ html:
 	sphinx-build -q -n -b html -d $(BUILD_DIR)/doctrees Documentation $(BUILD_DIR)/html
 	@echo "html: $(BUILD_DIR)/html/index.html"
 
+# Debian packages, and a tarball of the sources that builds, below build/.
+deb:
+	@tools/deb.sh
+dist:
+	@tools/dist.sh
+test-packages:
+	@tools/vm/packages.sh
+
 install: tools
 	$(MAKE) -C tools/libdat O=$(BUILD_DIR)/libdat DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
 	$(if $(has_dat2),$(MAKE) -C tools/libdaplkdat O=$(BUILD_DIR)/libdaplkdat \
 		DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install)
 	$(MAKE) -C tools/dat-info O=$(BUILD_DIR)/dat-info LIBDAT=$(BUILD_DIR)/libdat \
 		DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
+	$(MAKE) -C tools/dat-perf O=$(BUILD_DIR)/dat-perf LIBDAT=$(BUILD_DIR)/libdat \
+		DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
 	install -D -m 644 tools/udev/70-kdapl.rules \
 		$(DESTDIR)$(PREFIX)/lib/udev/rules.d/70-kdapl.rules
+	install -D -m 644 tools/limits.d/kdapl.conf.example \
+		$(DESTDIR)$(PREFIX)/share/doc/kdapl/limits.conf.example
 	install -d $(DESTDIR)$(PREFIX)/src/kdapl/include/dat
 	install -m 644 $(wildcard kdapl/include/dat/*.h kdapl/include/dat/*.def) \
 		$(DESTDIR)$(PREFIX)/src/kdapl/include/dat
+	install -d $(DESTDIR)$(PREFIX)/src/kdapl/include/dat2
+	install -m 644 kdapl/include/dat2/kdat.h $(DESTDIR)$(PREFIX)/src/kdapl/include/dat2
 
 # What drivers need to be built against the module goes beside its headers.
 # Into somebody else's tree, a package for instance, depmod comes later.
-modules_install: modules
+# STORAGE=1 also installs kdapl_srp.ko.
+modules_install: modules $(if $(STORAGE),storage)
 	$(MAKE) -C $(KDIR) M=$(out) INSTALL_MOD_DIR=extra modules_install
+	$(if $(STORAGE),$(build_storage) INSTALL_MOD_DIR=extra modules_install)
 	install -D -m 644 $(out)/Module.symvers \
 		$(INSTALL_MOD_PATH)$(PREFIX)/src/kdapl/$(release)/Module.symvers
 	$(if $(INSTALL_MOD_PATH),,depmod $(release))

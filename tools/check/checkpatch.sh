@@ -6,10 +6,12 @@ set -euo pipefail
 
 checkpatch=$("$vm_dir/borrow.sh")/checkpatch.pl
 exceptions=$check_dir/checkpatch.ignore
-# A file that passed has a stamp here and is checked again after a change.
-passed=$state_dir/checkpatch
+work=$state_dir/checkpatch
 typedefs=$state_dir/typedefs
-export top_dir checkpatch exceptions passed typedefs
+# A file that passed has a stamp here, named after all that the result depends on. So a new
+# clone need not check it again.
+passed=${checkpatch%/*}/passed
+export top_dir checkpatch exceptions passed typedefs work
 
 # ignored FILE: prints the message types that do not apply to FILE, separated by commas
 ignored() {
@@ -20,30 +22,36 @@ ignored() {
 	done
 }
 
+# stamp_of FILE: prints the name of the stamp
+stamp_of() {
+	local sum
+	sum=$({ echo "$common $1" && cat "$1"; } | sha256sum)
+	printf '%s/%s' "$passed" "${sum%% *}"
+}
+
 check_file() {
-	local stamp=$passed/$1 ignore
-	if [ "$stamp" -nt "$1" ] && [ "$stamp" -nt "$exceptions" ] &&
-		[ "$stamp" -nt "$checkpatch" ]; then
-		return
-	fi
+	local stamp ignore
+	stamp=$(stamp_of "$1")
+	[ ! -e "$stamp" ] || return 0
 	ignore=$(ignored "$1")
-	mkdir -p "$(dirname "$stamp")"
-	# A file that changes during the check counts as changed after it.
-	touch "$stamp.started"
 	# checkpatch writes a file to its directory and searches include there.
-	(cd "$passed" && perl "$checkpatch" --no-tree --root=. --strict --quiet --terse \
+	(cd "$work" && perl "$checkpatch" --no-tree --root=. --strict --quiet --terse \
 		--show-types --color=never --no-summary --max-line-length=100 \
 		--typedefsfile="$typedefs" ${ignore:+--ignore="$ignore"} --file "$top_dir/$1") |
-		sed "s|^$top_dir/||" && mv "$stamp.started" "$stamp"
+		sed "s|^$top_dir/||" || return
+	# Not if the file has changed meanwhile.
+	[ "$stamp" != "$(stamp_of "$1")" ] || touch "$stamp"
 }
-export -f ignored check_file
-mkdir -p "$passed/include"
+export -f ignored stamp_of check_file
+mkdir -p "$passed" "$work/include"
 
 # Without a list of types, checkpatch takes `DAT_EVENT *event` for a multiplication. It
 # uses the first name that fits, so DAT_EVENT comes after DAT_EVENT_DATA.
 our_files '*.h' | xargs -r cat | sed -nE '
 	s/^(typedef .*[ \t*]|\} *)([A-Z][A-Z0-9_]+);.*/\2/p
 	s/^typedef .*\(\*([A-Z0-9_]+)\)\(.*/\1/p' | sort -ru >"$typedefs"
+common=$(cat "$checkpatch" "$exceptions" "$typedefs" | sha256sum)
+export common
 
 # shellcheck disable=SC2016 # the inner shell expands it
 our_files '*.c' '*.h' '*.sh' 'Kbuild' '*/Kbuild' 'Makefile' '*/Makefile' |

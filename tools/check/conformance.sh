@@ -12,7 +12,8 @@ tests=$state_dir/tests.list
 # TEST_F(fixture, t), ...
 programs() {
 	local file
-	for file in selftests/{admin,cm,ep,evd,exit,fail_nth,ia,lmr,registry,rmr,srq,uapi}/*.c; do
+	local folders=(admin cm ep evd exit fail_nth ia lmr registry rmr srq uapi uring)
+	for file in $(printf 'selftests/%s/*.c ' "${folders[@]}"); do
 		sed -En 's/^TEST[_A-Z]*\(([a-z0-9_]+, *)?([a-z0-9_]+).*/\2 program/p' "$file" |
 			sed "s/^/$(basename "$file" .c) /"
 	done

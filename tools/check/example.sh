@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Prints an example of README.md, or the module of Documentation/kdapl.rst, so that the
-# tests compile the published text.
+# Prints an example of README.md, the module of Documentation/kdapl.rst, or the commands of
+# Documentation/storage.rst, so that the tests compile or run the published text.
 set -eu
 
 usage() {
-	echo "usage: example.sh udapl|kdapl|guide" >&2
+	echo "usage: example.sh udapl|kdapl|guide|storage" >&2
 	exit 2
 }
 
@@ -23,12 +23,12 @@ from_readme() {
 	' "$top/README.md"
 }
 
-# Prints all C blocks after comments that name them, in order. A block is the text
+# Prints all blocks after comments that name them, in order. A block is the text
 # indented by a tab, with the empty lines in it.
 from_rst() {
 	awk -v name="$1" '
 		$0 == ".. example: " name { wanted = 1; next }
-		wanted && $0 == ".. code-block:: c" { wanted = 0; inside = 1; next }
+		wanted && /^\.\. code-block:: / { wanted = 0; inside = 1; next }
 		/^[^\t]/ { inside = 0 }
 		inside && $0 == "" { empty++; next }
 		inside {
@@ -45,5 +45,6 @@ from_rst() {
 case $1 in
 udapl | kdapl) from_readme "$1" ;;
 guide) from_rst guide "$top/Documentation/kdapl.rst" ;;
+storage) from_rst storage "$top/Documentation/storage.rst" ;;
 *) usage ;;
 esac

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Compares the tested kernels in version.h and README.md with tools/vm/kernels.
+# Compares the tested kernels in version.h and README.md with tools/vm/kernels, and the
+# version with that of the packages.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 . "$vm_dir/lib.sh"
@@ -36,4 +37,8 @@ while read -r name; do
 	grep -qF "| ${name%%-*} | $arch | $((page / 1024)) KiB |" README.md ||
 		complain "README.md has no line for $name"
 done < <(kernels TEST full short)
+# The packages have the version of the module.
+version=$(sed -n 's/#define DAT_KDAPL_VERSION[^"]*"\(.*\)"/\1/p' kdapl/include/dat/version.h)
+head -n 1 debian/changelog | grep -qF "kdapl ($version" ||
+	complain "debian/changelog does not begin with version $version"
 exit $status

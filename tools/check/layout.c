@@ -92,7 +92,9 @@ AT(dat_dev_ia_query, ep_recv_info_supported, 732);
 AT(dat_dev_ia_query, dto_async_return_guaranteed, 736);
 AT(dat_dev_ia_query, rdma_write_for_rdma_read_req, 740);
 AT(dat_dev_ia_query, extensions, 744);
-SIZE(dat_dev_ia_query, 752);
+AT(dat_dev_ia_query, named_attrs, 752);
+AT(dat_dev_ia_query, named_attrs_size, 760);
+SIZE(dat_dev_ia_query, 768);
 
 AT(dat_dev_ia_info, name, 0);
 AT(dat_dev_ia_info, dat_major, 256);
@@ -221,7 +223,12 @@ AT(dat_dev_evd_wait, evd, 8);
 AT(dat_dev_evd_wait, timeout, 12);
 AT(dat_dev_evd_wait, threshold, 16);
 AT(dat_dev_evd_wait, __reserved, 20);
-SIZE(dat_dev_evd_wait, 24);
+AT(dat_dev_evd_wait, dtos, 24);
+AT(dat_dev_evd_wait, num_dtos, 32);
+AT(dat_dev_evd_wait, dto_size, 36);
+AT(dat_dev_evd_wait, posted, 40);
+AT(dat_dev_evd_wait, __reserved2, 44);
+SIZE(dat_dev_evd_wait, 48);
 
 AT(dat_dev_psp_create, size, 0);
 AT(dat_dev_psp_create, result, 4);

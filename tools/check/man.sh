@@ -30,7 +30,7 @@ volume() {
 
 # Pages of other packages that ours refer to.
 system_pages='dlopen\.3|epoll\.7|fork\.2|memfd_create\.2|mlock\.2|modinfo\.8'
-system_pages+='|perror\.3|poll\.2|select\.2|shmget\.2|udev\.7'
+system_pages+='|io_uring\.7|io_uring_enter\.2|perror\.3|poll\.2|select\.2|shmget\.2|udev\.7'
 
 references() {
 	local page
@@ -91,5 +91,5 @@ while IFS= read -r file; do
 	lint "$file"
 	volume "$file"
 	references "$file"
-done < <(our_files 'Documentation/man[58]/*')
+done < <(our_files 'Documentation/man[158]/*')
 exit $bad

@@ -8,10 +8,14 @@ usage() {
 	cat >&2 <<-EOT
 	usage: boot.sh --kernel NAME [OPTION]... -- GUEST_SCRIPT [ARGUMENT]...
 	  --debug                     the kernel with sanitizers
+	  --kcsan                     the kernel that finds data races
+	  --fuzz                      the kernel of datfuzz
 	  --rdma rxe|siw              the software device on eth0: rxe0, or siw0, which
-	                              only debug kernels have; default rxe
+	                              only these three kernels have; default rxe
 	  --insmod FILE.ko            load this module before the script, repeatable
 	  --add HOSTPATH:GUESTPATH    a file or directory for the guest, repeatable
+	  --module NAME               a module of the kernel that the script loads, repeatable
+	  --tool NAME                 a program of this machine for the guest, repeatable
 	  --lib DIR                   where shared libraries of our own are, repeatable
 	  --env NAME=VALUE            for the script's environment, repeatable
 	  --coverage FILE             what the profiled modules counted, as .tar.gz
@@ -19,30 +23,33 @@ usage() {
 	  --log FILE                  everything that kernel and script say;
 	                              default build/vm/KERNEL.log
 	  --dmesg                     show the kernel's messages from then on, too
-	  --mem SIZE                  default 1024M, with --debug 2048M
+	  --mem SIZE                  default 1024M, with one of these kernels 2048M
 	  --smp NUMBER                default 2
 	  --icount                    a clock that counts instructions, one processor
 	  --append PARAMETERS         for the kernel's command line
-	  --wire listen:PORT|connect:PORT
-	                              eth0 is a wire to another guest, by way of this
-	                              TCP port of the loopback; connect waits for listen
+	  --link listen:PORT|connect:PORT|udp:PORT:PEER
+	                              eth0 is a link to another guest, by way of this
+	                              TCP port of the loopback; connect waits for listen;
+	                              udp: of its own UDP port and that of its peer, which
+	                              may go and come back
 	  --address A.B.C.D           of eth0, default 10.0.2.15
+	  --disk FILE                 an ext4 image; its systemd runs the script
 	  --pidfile FILE              where QEMU's process id goes
 	  --monitor SOCKET            where QEMU's monitor listens
-	exit status: the script's own; 123 with --wire, the kernel did not come up: its
-	peer has to be booted again, too; 124 out of time; 125 the kernel complained or
-	something was left behind; 126 the harness itself failed
+	exit status: the script's own; 123 with a link by TCP, the kernel did not come up, or
+	QEMU broke it: its peer has to be booted again, too; 124 out of time; 125 the kernel
+	complained or something was left behind; 126 the harness itself failed
 	EOT
 	exit 126
 }
 
 die_status=126
 kernel='' debug='' insmod=() add=() libs='' limit=600 log='' dmesg=''
-mem='' smp=2 icount='' append='' rdma=rxe wire='' address=10.0.2.15 pidfile='' monitor=''
-coverage='' settings=()
+mem='' smp=2 icount='' append='' rdma=rxe link='' address=10.0.2.15 pidfile='' monitor=''
+coverage='' disk='' settings=() modules='' tools=''
 while [ $# -gt 0 ]; do
 	case $1 in
-	--debug) debug=debug ;;
+	--debug | --kcsan | --fuzz) debug=${1#--} ;;
 	--dmesg) dmesg=yes ;;
 	--icount) icount=yes ;;
 	--)
@@ -56,6 +63,8 @@ while [ $# -gt 0 ]; do
 		--rdma) rdma=$2 ;;
 		--insmod) insmod+=("$2") ;;
 		--add) add+=("$2") ;;
+		--module) modules+=" $2" ;;
+		--tool) tools+=" $2" ;;
 		--lib) libs=$libs${libs:+:}$2 ;;
 		--env) settings+=("$2") ;;
 		--coverage) coverage=$2 ;;
@@ -64,8 +73,9 @@ while [ $# -gt 0 ]; do
 		--mem) mem=$2 ;;
 		--smp) smp=$2 ;;
 		--append) append=$2 ;;
-		--wire) wire=$2 ;;
+		--link) link=$2 ;;
 		--address) address=$2 ;;
+		--disk) disk=$2 ;;
 		--pidfile) pidfile=$2 ;;
 		--monitor) monitor=$2 ;;
 		*) usage ;;
@@ -79,8 +89,8 @@ done
 if [ -z "$kernel" ] || [ $# -eq 0 ]; then
 	usage
 fi
-case $wire in
-'' | listen:* | connect:*) ;;
+case $link in
+'' | listen:* | connect:* | udp:*:*) ;;
 *) usage ;;
 esac
 where=$("$vm_dir/kernel.sh" "$kernel" ${debug:+"$debug"}) || die "no $kernel kernel"
@@ -101,7 +111,7 @@ arm64)
 esac
 command -v "$qemu" >/dev/null || die "$qemu is missing: run tools/vm/deps.sh test"
 
-log=${log:-$top_dir/build/vm/$kernel${debug:+-debug}.log}
+log=${log:-$top_dir/build/vm/$kernel${debug:+-$debug}.log}
 mkdir -p "$(dirname "$log")"
 tmp=$(mktemp -d)
 qemu_pid=
@@ -125,13 +135,16 @@ make_initramfs() {
 	done
 	printf 'export KDAPL_MARK=%s KDAPL_LIMIT=%s KDAPL_INSMOD="%s" KDAPL_RDMA=%s' \
 		"$mark" "$limit" "${names[*]}" "$rdma" >"$tmp/settings"
-	printf ' KDAPL_ADDRESS=%s KDAPL_PORT=%s\n' "$address" "$port" >>"$tmp/settings"
+	printf ' KDAPL_ADDRESS=%s KDAPL_PORT=%s KDAPL_DISK=%s\n' "$address" "$port" \
+		"${disk:+yes}" >>"$tmp/settings"
 	[ ${#settings[@]} -eq 0 ] ||
 		printf 'export %s\n' "${settings[*]@Q}" >>"$tmp/settings"
 	printf '#!/bin/sh\nexec %s\n' "/kdapl/script ${*@Q}" >"$tmp/run.sh"
 	chmod +x "$tmp/run.sh"
 	guest=$(field guest <<<"$where")
-	LD_LIBRARY_PATH=$libs "$vm_dir/initramfs.sh" ${guest:+--guest "$guest"} "$tmp/initramfs" \
+	[ -z "$disk" ] || modules+=' virtio_blk ext4'
+	LD_LIBRARY_PATH=$libs "$vm_dir/initramfs.sh" ${guest:+--guest "$guest"} \
+		--modules "$modules" --tools "$tools" "$tmp/initramfs" \
 		"$(field release <<<"$where")" "$(field modules <<<"$where")" "$triplet" \
 		"$tmp/settings:/kdapl/settings" "$tmp/run.sh:/kdapl/run.sh" \
 		"$script:/kdapl/script" "${list[@]}" "${add[@]}"
@@ -159,13 +172,14 @@ is_listening() {
 }
 
 nic=virtio-net-pci,netdev=net0,romfile=
-case $wire in
+case $link in
 '')
 	# restrict=on: the guest cannot reach any host.
 	netdev=user,id=net0,restrict=on,ipv6=off
 	;;
 *)
-	netdev=socket,id=net0,${wire%%:*}=127.0.0.1:${wire#*:}
+	IFS=: read -r kind own peer <<<"$link"
+	netdev=socket,id=net0,$kind=127.0.0.1:${peer:-$own}${peer:+,localaddr=127.0.0.1:$own}
 	# Without mac= every QEMU uses the same MAC. The MTU allows rxe's largest packets,
 	# which are the fastest.
 	nic=$nic,host_mtu=9000,mac=$(printf '52:54:00:12:34:%02x' "${address##*.}")
@@ -209,7 +223,7 @@ run_qemu() {
 		-append "${parameters[*]} $append" \
 		-chardev "file,id=console,path=$tmp/console" -serial chardev:console \
 		-chardev "file,id=script,path=$tmp/script" "${script_port[@]}" \
-		"${ports[@]}" \
+		"${ports[@]}" ${disk:+-drive "file=$disk,format=raw,if=virtio"} \
 		-netdev "$netdev" -device "$nic" ${pidfile:+-pidfile "$pidfile"} \
 		${monitor:+-monitor "unix:$monitor,server=on,wait=off"} \
 		</dev/null >"$tmp/qemu" 2>&1 &
@@ -223,20 +237,24 @@ run_qemu() {
 	wait "${readers[@]}" || :
 }
 
-if [ "${wire%%:*}" = connect ]; then
+if [ "${link%%:*}" = connect ]; then
 	for ((tries = 600; tries > 0; tries--)); do
-		! is_listening "${wire#*:}" || break
+		! is_listening "${link#*:}" || break
 		sleep 0.1
 	done
-	[ "$tries" -gt 0 ] || die "the other guest does not listen on the wire"
+	[ "$tries" -gt 0 ] || die "the other guest does not listen on the link"
 fi
 
 # About one in a hundred boots of 6.12 without KVM panics early, and more on a busy
-# machine: a processor takes an interrupt before it is ready, or a breakpoint that was
-# just removed. kdapl has not run by then.
+# machine: a processor takes an interrupt before it is ready, or as in is_emulators().
+# kdapl has not run by then.
 is_stillborn() {
 	[ "$status" -eq 0 ] && grep -qa 'Kernel panic' "$log" &&
 		! grep -qa 'Run /init as init process' "$log"
+}
+
+is_by_tcp() {
+	[ -n "$link" ] && [ "${link%%:*}" != udp ]
 }
 
 for try in 1 2 3 4; do
@@ -245,10 +263,14 @@ for try in 1 2 3 4; do
 		break
 	fi
 	mv "$log" "$log.panic"
-	[ -z "$wire" ] || exit 123
+	! is_by_tcp || exit 123
 	say "boot.sh: the kernel panicked before init, see $log.panic; starting it again"
 done
 
+if is_by_tcp && is_emulators "$log"; then
+	mv "$log" "$log.panic"
+	exit 123
+fi
 splat=0
 "$vm_dir/splat.sh" "$log" >&2 || splat=1
 guest_status=$(sed -n "s/^.*$mark exit //p" "$log")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Installs the Debian packages that the named tasks (demo, test, check, debug, bench)
+# Installs the Debian packages that the named tasks (demo, test, check, debug, bench, deb)
 # need.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
@@ -14,18 +14,19 @@ mapfile -t headers < <(awk '$4 == "host" && !/^#/ { print $5 }' "$vm_dir/kernels
 
 packages() {
 	case $1 in
-	demo) printf '%s\n' "${build[@]}" "${vm[@]}" libssl-dev ;;
+	demo) printf '%s\n' "${build[@]}" "${vm[@]}" libssl-dev e2fsprogs ;;
 	test)
 		packages demo
 		# The source package has the kselftest headers. Some tests are also
-		# built for 32 bits, some for libdat2.
+		# built for 32 bits, some for libdat2, some use verbs.
 		printf '%s\n' "${headers[@]}" "${foreign[@]}" qemu-system-arm \
 			linux-source-6.12 gcc-multilib \
-			libdapl-dev libdapl2 dapl2-utils ibverbs-providers
+			libdapl-dev libdapl2 dapl2-utils ibverbs-providers \
+			libibverbs-dev librdmacm-dev liburing-dev sg3-utils fio xfsprogs
 		;;
 	bench)
 		packages test
-		printf '%s\n' libibverbs-dev bsdextrautils socat
+		printf '%s\n' bsdextrautils socat
 		;;
 	debug)
 		packages test
@@ -34,9 +35,13 @@ packages() {
 	check)
 		# The source package has checkpatch.
 		printf '%s\n' "${build[@]}" "${headers[@]}" "${foreign[@]}" linux-source-6.12 \
-			sparse codespell shellcheck mandoc python3-sphinx git xz-utils perl
+			sparse codespell shellcheck mandoc python3-sphinx git xz-utils perl spin
 		;;
-	*) die "unknown task '$1': demo, test, check, debug or bench" ;;
+	deb)
+		printf '%s\n' build-essential debhelper dh-dkms fakeroot lintian \
+			libdapl-dev python3-sphinx git xz-utils
+		;;
+	*) die "unknown task '$1': demo, test, check, debug, bench or deb" ;;
 	esac
 }
 
@@ -44,7 +49,7 @@ installed() {
 	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-[ $# -gt 0 ] || die "usage: deps.sh demo|test|check|debug|bench..."
+[ $# -gt 0 ] || die "usage: deps.sh demo|test|check|debug|bench|deb..."
 command -v dpkg-query >/dev/null || die "this is not Debian: dpkg-query is missing"
 
 wanted=$(for task in "$@"; do packages "$task"; done | sort -u)

@@ -4,23 +4,35 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-usage="usage: initramfs.sh [--guest DIR] OUTPUT RELEASE MODULES_DIR TRIPLET [HOST:GUEST]..."
+usage="usage: initramfs.sh [--guest DIR] [--modules NAMES] [--tools NAMES] OUTPUT RELEASE \
+MODULES_DIR TRIPLET [HOST:GUEST]..."
 # The directory with the guest's programs and libraries; empty: this machine
 guest=
 if [ "${1-}" = --guest ]; then
 	guest=${2:?$usage}
 	shift 2
 fi
+# Further modules and programs for the guest
+modules_too=() tools_too=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--modules) read -ra modules_too <<<"${2?$usage}" ;;
+	--tools) read -ra tools_too <<<"${2?$usage}" ;;
+	*) break ;;
+	esac
+	shift 2
+done
 [ $# -ge 4 ] || die "$usage"
 output=$1 release=$2 modules=$3 triplet=$4
 shift 4
 
 # Modules to load, packed with their dependencies. Debug kernels have all of them built
 # in, and siw, which Debian's kernels lack.
-wanted_modules=(virtio_pci virtio_net rdma_rxe ib_uverbs rdma_ucm veth dummy sch_netem)
-# Modules of old kernels only
-if_there=(crc32_generic crc32c_generic)
-tools=(ip rdma tc)
+wanted_modules=(virtio_pci virtio_net rdma_rxe ib_uverbs rdma_ucm veth dummy sch_netem
+	"${modules_too[@]}")
+# Modules of old kernels only, and one that a test uses
+if_there=(crc32_generic crc32c_generic fuse)
+tools=(ip rdma tc "${tools_too[@]}")
 
 PATH=$PATH:/usr/sbin:/sbin
 stage=$(mktemp -d)

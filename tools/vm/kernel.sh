@@ -11,7 +11,7 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-usage="usage: kernel.sh [--headers] NAME [debug], with a NAME of $vm_dir/kernels"
+usage="usage: kernel.sh [--headers] NAME [debug|kcsan|fuzz], with a NAME of $vm_dir/kernels"
 headers=''
 if [ "${1-}" = --headers ]; then
 	headers=$1
@@ -20,6 +20,6 @@ fi
 row "${1-}" >/dev/null || die "$usage"
 case ${2-} in
 '') exec "$vm_dir/kernel-stock.sh" ${headers:+"$headers"} "$1" ;;
-debug) exec "$vm_dir/kernel-debug.sh" "$1" ;;
+debug | kcsan | fuzz) exec "$vm_dir/kernel-debug.sh" "$1" "$2" ;;
 *) die "$usage" ;;
 esac

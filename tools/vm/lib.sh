@@ -39,6 +39,22 @@ with_lock() {
 	) 9>"$cache_dir/.lock-$what_is_locked"
 }
 
+# free_port tcp|udp: prints an unused port of the loopback
+free_port() {
+	local port
+	for ((port = 20000 + RANDOM % 10000; ; port++)); do
+		grep -q ":$(printf '%04X' "$port") " "/proc/net/$1" || break
+	done
+	echo "$port"
+}
+
+# is_emulators LOG: did the guest panic because of a bug of QEMU? On a busy machine an emulated
+# processor may execute a breakpoint of the kernel itself, which is changing a static key,
+# after it was removed. The bytes in the log no longer show a breakpoint, cc.
+is_emulators() {
+	grep -qa 'Oops: int3: ' "$1" && ! grep -qaE 'Code: .*\bcc <' "$1"
+}
+
 # progress LABEL LOG COMMAND...: runs a long command with its output in a file. Reports
 # progress every ten seconds and prints the end of the file if the command fails.
 progress() {

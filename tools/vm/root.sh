@@ -6,10 +6,11 @@ set -euo pipefail
 
 usage() {
 	cat >&2 <<-EOT
-	usage: root.sh build SUITE | guest SUITE ARCH
+	usage: root.sh build SUITE | guest SUITE ARCH | packages SUITE
 	  build   compilers for modules and kernels, for all architectures
 	  guest   programs, libraries and headers of that architecture, for guests and for
 	          cross builds; this machine runs none of them
+	  packages  what the packages of kdapl depend on
 	EOT
 	exit 2
 }
@@ -25,6 +26,11 @@ build)
 guest)
 	variant=extract
 	packages=(base-files busybox-static dash iproute2 libc6-dev libssl-dev)
+	;;
+packages)
+	variant=apt
+	packages=(dkms adduser udev kmod libc6-dev libelf1 pahole libdapl2 dapl2-utils
+		systemd-sysv iproute2)
 	;;
 *) usage ;;
 esac

@@ -54,9 +54,14 @@ program == "" { next }
 	}
 }
 
-# Lines of kselftest itself are not messages of a test. RUN begins a test.
+# Lines of kselftest itself are not messages of a test. RUN begins a test. The last messages
+# tell why it failed.
 /^#  +RUN / { said = "" }
-/^# [^ ]/ && length(said) < 400 { said = said (said == "" ? "" : "; ") substr($0, 3) }
+/^# [^ ]/ {
+	said = said (said == "" ? "" : "; ") substr($0, 3)
+	if (length(said) > 600)
+		said = "..." substr(said, length(said) - 596)
+}
 
 /^ok / {
 	said = ""

@@ -9,15 +9,8 @@ complain() {
 	status=1
 }
 
-# await: retries for ten seconds, because cleanup may be asynchronous.
-await() {
-	tries=100
-	until "$@"; do
-		tries=$((tries - 1))
-		[ "$tries" -gt 0 ] || return 1
-		sleep 0.1
-	done
-}
+# shellcheck source-path=SCRIPTDIR source=await.sh
+. /kdapl/await.sh
 
 # Kills processes that the script has left running.
 kill_leftovers() {
@@ -40,7 +33,7 @@ unload_modules() {
 	done
 	for file in $reversed; do
 		name=$(basename "$file" .ko | tr - _)
-		await unloaded "$name" ||
+		await 10 unloaded "$name" ||
 			complain "$name cannot be unloaded: $(grep "^$name " /proc/modules)"
 	done
 }
@@ -114,6 +107,6 @@ check_kmemleak() {
 kill_leftovers
 unload_modules
 delete_links
-await nothing_pinned || complain "pages still pinned: $(pinned_pages)"
+await 10 nothing_pinned || complain "pages still pinned: $(pinned_pages)"
 check_kmemleak
 exit $status

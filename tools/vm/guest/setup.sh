@@ -6,15 +6,8 @@ fail() {
 	exit 1
 }
 
-# await: waits up to five seconds for an asynchronous change in the kernel.
-await() {
-	tries=50
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries - 1))
-		[ "$tries" -gt 0 ] || return 1
-		sleep 0.1
-	done
-}
+# shellcheck source-path=SCRIPTDIR source=await.sh
+. /kdapl/await.sh
 
 has_ipv6() {
 	ip -6 addr show dev eth0 | grep -q 'inet6 fe80'
@@ -38,6 +31,8 @@ is_active() {
 # Old kernels have checksums as modules. rxe of Linux 6.1 requests "crc32" by name and has
 # no dependency on the module.
 modprobe crc32_generic 2>/dev/null
+# For lmr_fuse, which is skipped without it
+modprobe fuse 2>/dev/null
 for name in virtio_pci virtio_net ib_uverbs rdma_ucm rdma_rxe; do
 	[ ! -d "/lib/modules/$(uname -r)" ] || modprobe "$name" || fail "cannot load $name"
 done
@@ -46,7 +41,7 @@ done
 echo 0 >/proc/sys/net/ipv6/conf/all/accept_dad
 echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
 ip link set lo up
-await ip link show eth0 || fail "no eth0"
+await 60 ip link show eth0 || fail "no eth0"
 echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad
 ip addr add "$KDAPL_ADDRESS/24" dev eth0
 echo "$KDAPL_ADDRESS guest" >>/etc/hosts
@@ -56,12 +51,12 @@ echo "$KDAPL_ADDRESS guest" >>/etc/hosts
 [ -z "${KDAPL_QDISC-}" ] || tc qdisc add dev eth0 root $KDAPL_QDISC ||
 	fail "eth0 gets no queue"
 ip link set eth0 up
-await has_ipv6 || fail "eth0 gets no IPv6 address"
+await 60 has_ipv6 || fail "eth0 gets no IPv6 address"
 
 rdma link add "${KDAPL_RDMA}0" type "$KDAPL_RDMA" netdev eth0 ||
 	fail "cannot create ${KDAPL_RDMA}0"
-await is_active || fail "${KDAPL_RDMA}0 does not become active"
-await has_gids || fail "${KDAPL_RDMA}0 has no GIDs for its addresses"
+await 60 is_active || fail "${KDAPL_RDMA}0 does not become active"
+await 60 has_gids || fail "${KDAPL_RDMA}0 has no GIDs for its addresses"
 rm -f /tmp/gids
 
 # Injected failures must not print messages or call traces.
