@@ -235,7 +235,7 @@ static int show_as(uid_t uid, const char *name)
 	int status;
 
 	if (!child) {
-		if (setgid(uid) || setuid(uid) || !freopen("/dev/null", "we", stdout) ||
+		if (setgid(uid) || setuid(uid) || !freopen("/dev/null", "w", stdout) ||
 		    dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
 			_exit(100);
 		execl(SET_UID, "dat-info", name, NULL);
