@@ -290,7 +290,7 @@ TEST_F(post_wait, signal_after_post)
 
 	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
 	sleeper_start(&w.sleeper, post_and_wait, &w);
-	sleeper_await(&w.sleeper);
+	sleeper_await(&w.sleeper, SLEEP_EVD_WAIT);
 	/* Again and again: it may not have been asleep the first time. */
 	do {
 		pthread_kill(w.sleeper.thread, SIGUSR1);

@@ -89,7 +89,7 @@ static void waiter_start(struct waiter *w, DAT_CNO_HANDLE cno)
 	w->evd = w;
 	atomic_store(&w->returned, false);
 	sleeper_start(&w->sleeper, waiter_main, w);
-	sleeper_await(&w->sleeper);
+	sleeper_await(&w->sleeper, SLEEP_CNO_WAIT);
 }
 
 static void waiter_end(struct waiter *w)

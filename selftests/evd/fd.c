@@ -127,11 +127,11 @@ static void epoll_main(void *arg)
 	p->result = epoll_for(p->fd, -1);
 }
 
-static void poller_start(struct poller *p, void (*fn)(void *arg), int fd)
+static void poller_start(struct poller *p, void (*fn)(void *arg), enum sleep_call call, int fd)
 {
 	p->fd = fd;
 	sleeper_start(&p->sleeper, fn, p);
-	sleeper_await(&p->sleeper);
+	sleeper_await(&p->sleeper, call);
 }
 
 static int poller_end(struct poller *p)
@@ -404,7 +404,7 @@ TEST_F(kind, poll_sleeps_until_event)
 {
 	struct poller p;
 
-	poller_start(&p, poll_main, self->fd);
+	poller_start(&p, poll_main, SLEEP_POLL, self->fd);
 	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(READABLE, poller_end(&p));
 }
@@ -418,7 +418,7 @@ TEST_F(kind, select_sleeps_until_event)
 	FD_ZERO(&set);
 	FD_SET(self->fd, &set);
 	EXPECT_EQ(0, select(self->fd + 1, &set, NULL, NULL, &silence));
-	poller_start(&p, select_main, self->fd);
+	poller_start(&p, select_main, SLEEP_SELECT, self->fd);
 	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(1, poller_end(&p));
 	/* Neither can be written to, nor is there anything exceptional. */
@@ -437,7 +437,7 @@ TEST_F(kind, level_epoll_repeats_while_readable)
 	ASSERT_LE(0, epfd);
 	EXPECT_EQ(0, epoll_for(epfd, SILENCE));
 	for (i = 0; i < 3; i++) {
-		poller_start(&p, epoll_main, epfd);
+		poller_start(&p, epoll_main, SLEEP_EPOLL, epfd);
 		ASSERT_DAT(se_post(self->evd, 1));
 		EXPECT_EQ(EPOLLIN, poller_end(&p));
 		EXPECT_EQ(EPOLLIN, epoll_for(epfd, 0));
@@ -456,7 +456,7 @@ TEST_F(kind, edge_epoll_once_per_event)
 	EXPECT_EQ(0, epoll_for(epfd, SILENCE));
 	for (i = 0; i < 3; i++) {
 		/* Whether or not the one before has been taken. */
-		poller_start(&p, epoll_main, epfd);
+		poller_start(&p, epoll_main, SLEEP_EPOLL, epfd);
 		ASSERT_DAT(se_post(self->evd, 1));
 		EXPECT_EQ(EPOLLIN, poller_end(&p));
 		EXPECT_EQ(0, epoll_for(epfd, SILENCE));
@@ -492,8 +492,8 @@ TEST_F(kind, get_fd_returns_new_fd)
 	ASSERT_NE(self->fd, other);
 	copy = dup(other);
 	ASSERT_LE(0, copy);
-	poller_start(&p, poll_main, self->fd);
-	poller_start(&q, poll_main, copy);
+	poller_start(&p, poll_main, SLEEP_POLL, self->fd);
+	poller_start(&q, poll_main, SLEEP_POLL, copy);
 	EXPECT_EQ(0, close(other));
 	ASSERT_DAT(se_post(self->evd, 1));
 	EXPECT_EQ(READABLE, poller_end(&p));
@@ -510,8 +510,8 @@ TEST_F(kind, object_free_hangs_up)
 	struct poller p, q;
 
 	ASSERT_LE(0, epfd);
-	poller_start(&p, poll_main, self->fd);
-	poller_start(&q, epoll_main, epfd);
+	poller_start(&p, poll_main, SLEEP_POLL, self->fd);
+	poller_start(&q, epoll_main, SLEEP_EPOLL, epfd);
 	ASSERT_DAT(free_it(self, variant->is_cno));
 	EXPECT_EQ(POLLHUP, poller_end(&p));
 	EXPECT_EQ(EPOLLHUP, poller_end(&q));
@@ -529,8 +529,8 @@ TEST_F(kind, ia_close_hangs_up)
 	struct poller p, q;
 
 	ASSERT_LE(0, epfd);
-	poller_start(&p, poll_main, self->fd);
-	poller_start(&q, epoll_main, epfd);
+	poller_start(&p, poll_main, SLEEP_POLL, self->fd);
+	poller_start(&q, epoll_main, SLEEP_EPOLL, epfd);
 	ASSERT_DAT(dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 	self->ia = DAT_HANDLE_NULL;
 	/* A CNO may be told first that its last EVD has gone. */

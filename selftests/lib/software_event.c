@@ -6,7 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/dat.h>
 
 #include "software_event.h"
 
@@ -90,7 +94,7 @@ DAT_EVD_HANDLE cno_take(DAT_CNO_HANDLE cno)
 /**
  * sleeper_start - start a thread that will sleep
  * @s: the thread
- * @fn: what it does: nothing that sleeps but the call that is meant to
+ * @fn: what it does: the call in which it is to sleep, once
  * @arg: for @fn
  */
 void sleeper_start(struct sleeper *s, void (*fn)(void *arg), void *arg)
@@ -103,38 +107,115 @@ void sleeper_start(struct sleeper *s, void (*fn)(void *arg), void *arg)
 		abort();
 }
 
-/**
- * sleeper_sleeps - does a thread sleep in its call?
- * @s: the thread
+/*
+ * The system calls of each enum sleep_call. A request of 0 stands for any second argument.
+ * uring/ioctl_by_uring.c turns waits into requests of io_uring, for which a thread sleeps in
+ * io_uring_enter(). Which call poll() and its like make depends on architecture and C library.
  */
-bool sleeper_sleeps(const struct sleeper *s)
-{
-	char path[64], stat[512], *name_end;
-	size_t len;
-	FILE *file;
-	int tid;
+static const struct {
+	enum sleep_call call;
+	long nr;
+	unsigned int request;
+} system_calls[] = {
+	{ SLEEP_EVD_WAIT, __NR_ioctl, DAT_DEV_EVD_WAIT },
+	{ SLEEP_EVD_WAIT, __NR_io_uring_enter },
+	{ SLEEP_CNO_WAIT, __NR_ioctl, DAT_DEV_CNO_WAIT },
+	{ SLEEP_CNO_WAIT, __NR_io_uring_enter },
+#ifdef __NR_poll
+	{ SLEEP_POLL, __NR_poll },
+#endif
+	{ SLEEP_POLL, __NR_ppoll },
+#ifdef __NR_ppoll_time64
+	{ SLEEP_POLL, __NR_ppoll_time64 },
+#endif
+#ifdef __NR_select
+	{ SLEEP_SELECT, __NR_select },
+#endif
+#ifdef __NR__newselect
+	{ SLEEP_SELECT, __NR__newselect },
+#endif
+	{ SLEEP_SELECT, __NR_pselect6 },
+#ifdef __NR_pselect6_time64
+	{ SLEEP_SELECT, __NR_pselect6_time64 },
+#endif
+#ifdef __NR_epoll_wait
+	{ SLEEP_EPOLL, __NR_epoll_wait },
+#endif
+	{ SLEEP_EPOLL, __NR_epoll_pwait },
+};
 
-	tid = atomic_load(&s->tid);
-	if (!tid)
-		return false;
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+/* Reads a file of a thread in /proc as text. Empty if the thread has ended. */
+static void read_task(int tid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	FILE *file;
+	size_t len;
+
+	text[0] = '\0';
+	snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, name);
 	file = fopen(path, "r");
 	if (!file)
-		return false;
-	len = fread(stat, 1, sizeof(stat) - 1, file);
+		return;
+	len = fread(text, 1, size - 1, file);
 	fclose(file);
-	stat[len] = '\0';
-	name_end = strrchr(stat, ')');
+	text[len] = '\0';
+}
+
+/* Is a thread blocked in one of the system calls of @call? */
+static bool is_in_call(int tid, enum sleep_call call)
+{
+	unsigned long args[2];
+	char text[256];
+	size_t i;
+	long nr;
+
+	read_task(tid, "syscall", text, sizeof(text));
+	/* "running" if the thread is not blocked */
+	if (sscanf(text, "%ld %lx %lx", &nr, &args[0], &args[1]) != 3)
+		return false;
+	for (i = 0; i < sizeof(system_calls) / sizeof(system_calls[0]); i++)
+		if (system_calls[i].call == call && system_calls[i].nr == nr &&
+		    (!system_calls[i].request ||
+		     system_calls[i].request == (unsigned int)args[1]))
+			return true;
+	return false;
+}
+
+static bool is_interruptible(int tid)
+{
+	char text[512], *name_end;
+
+	read_task(tid, "stat", text, sizeof(text));
+	name_end = strrchr(text, ')');
 	return name_end && !strncmp(name_end, ") S", 3);
 }
 
-/**
- * sleeper_await - return when a thread sleeps in its call, or the call has returned
- * @s: the thread
+/*
+ * In this order: a lock in the call, or a page of its argument, may block the thread before it
+ * waits, but not interruptibly.
  */
-void sleeper_await(const struct sleeper *s)
+static bool sleeper_sleeps(const struct sleeper *s, enum sleep_call call)
 {
-	while (!sleeper_sleeps(s) && !atomic_load(&s->returned))
+	int tid = atomic_load(&s->tid);
+
+	return tid && is_in_call(tid, call) && is_interruptible(tid);
+}
+
+/**
+ * sleeper_await - return when a thread sleeps in a call, or the call has returned
+ * @s: the thread
+ * @call: the call
+ *
+ * A thread may also sleep on its way to the call: on a mutex, or in another ioctl of the same
+ * function of libdat. dat_evd_wait() takes an event that arrives there, and does not wait.
+ */
+void sleeper_await(const struct sleeper *s, enum sleep_call call)
+{
+	if (access("/proc/self/syscall", R_OK)) {
+		perror("/proc/self/syscall");
+		abort();
+	}
+	while (!sleeper_sleeps(s, call) && !atomic_load(&s->returned))
 		usleep(1000);
 }
 
@@ -155,7 +236,7 @@ static void evd_waiter_main(void *arg)
 void evd_waiter_start(struct evd_waiter *w)
 {
 	sleeper_start(&w->sleeper, evd_waiter_main, w);
-	sleeper_await(&w->sleeper);
+	sleeper_await(&w->sleeper, SLEEP_EVD_WAIT);
 }
 
 /**

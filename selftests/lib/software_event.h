@@ -16,6 +16,22 @@
 #define MAX_QLEN	(4 * 1024 * 1024)
 
 /**
+ * enum sleep_call - the system call in which a thread is to sleep
+ * @SLEEP_EVD_WAIT: DAT_DEV_EVD_WAIT
+ * @SLEEP_CNO_WAIT: DAT_DEV_CNO_WAIT
+ * @SLEEP_POLL: poll()
+ * @SLEEP_SELECT: select()
+ * @SLEEP_EPOLL: epoll_wait()
+ */
+enum sleep_call {
+	SLEEP_EVD_WAIT,
+	SLEEP_CNO_WAIT,
+	SLEEP_POLL,
+	SLEEP_SELECT,
+	SLEEP_EPOLL,
+};
+
+/**
  * struct sleeper - a thread that is about to sleep in a call
  * @thread: the thread
  * @tid: its number, once it does nothing but the call any more
@@ -59,8 +75,7 @@ DAT_EVD_HANDLE cno_take(DAT_CNO_HANDLE cno);
 long se_take(DAT_EVD_HANDLE evd);
 
 void sleeper_start(struct sleeper *s, void (*fn)(void *arg), void *arg);
-bool sleeper_sleeps(const struct sleeper *s);
-void sleeper_await(const struct sleeper *s);
+void sleeper_await(const struct sleeper *s, enum sleep_call call);
 
 void evd_waiter_start(struct evd_waiter *w);
 void evd_waiter_end(struct evd_waiter *w);
