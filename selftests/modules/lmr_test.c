@@ -48,6 +48,13 @@ static bool moves_data(struct kregion *to)
 	CHECK_EQ(DAT_DTO_SUCCESS,
 		 kread(&pair, &a, 0, len, to->rmr_context, to->buf));
 	CHECK(!memcmp(a.buf, to->buf, len));
+	/*
+	 * After a timeout rxe repeats the Read, also if the first answer is only late. The
+	 * peer executes the repeated Read before this Write. Without the Write the caller
+	 * could free the LMR first, which breaks the connection.
+	 */
+	CHECK_EQ(DAT_DTO_SUCCESS,
+		 kwrite(&pair, &a, 0, 1, to->rmr_context, to->buf));
 	return true;
 }
 
