@@ -27,12 +27,14 @@
 
 static struct pair pair;
 static struct region from, to;
+/* The case that runs, for messages */
+static const char *current = "setup";
 
 static void must(DAT_RETURN ret, const char *what)
 {
 	if (ret == DAT_SUCCESS)
 		return;
-	fprintf(stderr, "batch: %s: %s\n", what, dat_str(ret));
+	fprintf(stderr, "batch: %s: %s: %s\n", current, what, dat_str(ret));
 	exit(1);
 }
 
@@ -192,12 +194,14 @@ static void measure(const char *name, void (*one)(void), int writes)
 	unsigned long long start;
 	int i;
 
+	current = name;
 	for (i = 0; i < COUNT / 10; i++)
 		one();
 	start = now();
 	for (i = 0; i < COUNT; i++)
 		one();
 	printf("%s %llu\n", name, (now() - start) / COUNT / writes);
+	fflush(stdout);
 }
 
 static void make_ring(unsigned int flags)
@@ -232,6 +236,8 @@ int main(void)
 		make_ring(IORING_SETUP_SQPOLL);
 		measure("u-uring-sqpoll-64", write_polled, 1);
 		io_uring_queue_exit(&ring);
+	} else {
+		printf("u-uring-sqpoll-64 -\n");
 	}
 	must(post_recv(pair.a.ep, &from, 0, LEN, 0), "dat_ep_post_recv");
 	must(post_recv(pair.b.ep, &to, 0, LEN, 0), "dat_ep_post_recv");

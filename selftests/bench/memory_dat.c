@@ -20,6 +20,8 @@ static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
 static DAT_EVD_HANDLE dto_evd, conn_evd;
 static void *mem;
+/* The case that runs, for messages */
+static const char *current = "setup";
 
 static void must(DAT_RETURN ret, const char *what)
 {
@@ -28,7 +30,7 @@ static void must(DAT_RETURN ret, const char *what)
 	if (ret == DAT_SUCCESS)
 		return;
 	dat_strerror(ret, &major, &minor);
-	fprintf(stderr, "memory_dat: %s: %s %s\n", what, major, minor);
+	fprintf(stderr, "memory_dat: %s: %s: %s %s\n", current, what, major, minor);
 	exit(1);
 }
 
@@ -96,6 +98,7 @@ static void make_rmr(void)
 /* The first of its kind may bring along what all of them share. */
 static void make(const char *name, void (*one)(void))
 {
+	current = name;
 	one();
 	dprintf(3, "begin %s\n", name);
 	one();

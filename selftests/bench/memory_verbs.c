@@ -24,12 +24,14 @@ static struct ibv_context *context;
 static struct ibv_pd *pd;
 static struct ibv_cq *dto_cq;
 static void *mem;
+/* The case that runs, for messages */
+static const char *current = "setup";
 
 static void must(bool is_so, const char *what)
 {
 	if (is_so)
 		return;
-	fprintf(stderr, "memory_verbs: %s has failed\n", what);
+	fprintf(stderr, "memory_verbs: %s: %s has failed\n", current, what);
 	exit(1);
 }
 
@@ -73,6 +75,7 @@ static void make_mw(void)
 /* As in memory_dat.c. */
 static void make(const char *name, void (*one)(void))
 {
+	current = name;
 	one();
 	dprintf(3, "begin %s\n", name);
 	one();

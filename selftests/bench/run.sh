@@ -3,7 +3,9 @@
 # Runs in the guest of tools/vm/bench.sh: each case on each side, so many times.
 #
 # run.sh TIMES: prints lines "CASE SIDE NANOSECONDS"; the sides are ours, other (which
-# is libdaplofa) and raw (verbs).
+# is libdaplofa) and raw (verbs). A line "# failed: COMMAND: MESSAGE" names a failure.
+# BENCH_MEMORY=1 adds the memory of objects, BENCH_DISK=1 the cases of srp.sh.
+# BENCH_SMOKE=1 shortens the cases.
 
 times=${1:-1}
 here=/selftests/dat2
@@ -13,22 +15,31 @@ sh /selftests/dat2/conf.sh >/tmp/dat.conf
 export DAT_OVERRIDE=/tmp/dat.conf
 rc=0
 
+# try COMMAND...: reports a failure with the last message of the command
+try() {
+	status=0
+	"$@" 2>/tmp/errors || status=$?
+	sed 's/^/# /' /tmp/errors
+	[ $status -ne 0 ] || return 0
+	echo "# failed: $*: status $status, $(tail -n 1 /tmp/errors)"
+	rc=1
+}
+
 # of SIDE COMMAND...: the cases of one program
 of() {
 	side=$1
 	shift
-	"$@" >/tmp/results || {
-		echo "# $side: $1 has failed"
-		rc=1
-	}
-	sed "s/ / $side /" /tmp/results
+	try "$@" >/tmp/results
+	sed "/^#/!s/ / $side /" /tmp/results
 }
 
 in_kernel() {
-	insmod /selftests/modules/kdapl_testlib.ko ia="$DAT_TEST_IA" &&
-		insmod /selftests/modules/kdapl_bench.ko &&
-		cat /sys/kernel/debug/kdapl_bench/results || rc=1
-	rmmod kdapl_bench kdapl_testlib
+	try insmod /selftests/modules/kdapl_testlib.ko ia="$DAT_TEST_IA"
+	try insmod /selftests/modules/kdapl_bench.ko
+	try cat /sys/kernel/debug/kdapl_bench/results >/tmp/results
+	cat /tmp/results
+	! grep -q '^# failed: ' /tmp/results || rc=1
+	try rmmod kdapl_bench kdapl_testlib
 }
 
 setup_verbs
@@ -47,8 +58,8 @@ for limit in file user; do
 done
 # Memory is not a matter of time.
 if [ -n "${BENCH_MEMORY-}" ]; then
-	sh /selftests/bench/memory.sh ours /selftests/bench/memory_dat "$ours" || rc=1
-	sh /selftests/bench/memory.sh raw /selftests/bench/memory_verbs "$DAT_TEST_IA" || rc=1
+	try sh /selftests/bench/memory.sh ours /selftests/bench/memory_dat "$ours"
+	try sh /selftests/bench/memory.sh raw /selftests/bench/memory_verbs "$DAT_TEST_IA"
 fi
 for _ in $(seq "$times"); do
 	in_kernel
@@ -66,4 +77,7 @@ for _ in $(seq "$times"); do
 		of ours $bench "$ours" $scale
 	}
 done
+if [ -n "${BENCH_DISK-}" ]; then
+	sh /selftests/bench/srp.sh "$times" || rc=1
+fi
 exit $rc

@@ -5,6 +5,7 @@
  * verbs DEVICE CASE...: prints lines as bench.c does. Two queue pairs of this process
  * are connected to each other by hand.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,12 +31,14 @@ static struct ibv_qp *qp[2];
 static struct ibv_mr *mr;
 static struct ibv_mw *mw;
 static unsigned char *mem;
+/* The case that runs, for messages */
+static const char *current = "setup";
 
 static void must(bool is_so, const char *what)
 {
 	if (is_so)
 		return;
-	perror(what);
+	fprintf(stderr, "verbs: %s: %s: %s\n", current, what, strerror(errno));
 	exit(1);
 }
 
@@ -152,6 +155,7 @@ static void measure(const struct bench_case *c)
 	unsigned int warm = c->count / 10 + 1, i;
 	unsigned long long start;
 
+	current = c->name;
 	for (i = 0; i < warm; i++)
 		c->run();
 	start = now();

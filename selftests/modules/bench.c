@@ -56,17 +56,24 @@ static bool measure_once(const struct bench *b, const char *name,
 	return true;
 }
 
-static bool measure(const struct bench *b, const char *name, bool (*fn)(void),
+static void fail(const struct bench *b, const char *what)
+{
+	report("# failed: %s: %s\n", b->name, what);
+}
+
+static void measure(const struct bench *b, const char *name, bool (*fn)(void),
 		    unsigned int num, unsigned int per_call)
 {
 	unsigned int i;
 
 	if (!is_wanted(name, only_case))
-		return true;
-	for (i = 0; i < times; i++)
-		if (!measure_once(b, name, fn, num, per_call))
-			return false;
-	return true;
+		return;
+	for (i = 0; i < times; i++) {
+		if (!measure_once(b, name, fn, num, per_call)) {
+			fail(b, name);
+			break;
+		}
+	}
 }
 
 static const struct bench *pingpong;
@@ -76,28 +83,31 @@ static bool pingpong_rounds(void)
 	return pingpong->pingpong(BENCH_ROUNDS);
 }
 
-static bool measure_pingpong(const struct bench *b)
+static void measure_pingpong(const struct bench *b)
 {
 	pingpong = b;
-	return measure(b, "k-pingpong-64", pingpong_rounds, 1, BENCH_ROUNDS);
+	measure(b, "k-pingpong-64", pingpong_rounds, 1, BENCH_ROUNDS);
 }
 
-static bool measure_writes(const struct bench *b)
+static void measure_writes(const struct bench *b)
 {
-	return measure(b, "k-write-64", b->write_one, BENCH_WRITES, 1) &&
-	       measure(b, "k-write-64-x32", b->write_many, BENCH_BATCHES,
-		       BENCH_MANY);
+	measure(b, "k-write-64", b->write_one, BENCH_WRITES, 1);
+	measure(b, "k-write-64-x32", b->write_many, BENCH_BATCHES, BENCH_MANY);
 }
 
 static void run(const struct bench *b)
 {
 	if (!is_wanted(b->name, only_side))
 		return;
-	if (!b->open(false) || !measure_writes(b))
-		report("# %s: writes have failed\n", b->name);
+	if (b->open(false))
+		measure_writes(b);
+	else
+		fail(b, "k-write-64 k-write-64-x32: no connection");
 	b->close();
-	if (!b->open(true) || !measure_pingpong(b))
-		report("# %s: ping-pong has failed\n", b->name);
+	if (b->open(true))
+		measure_pingpong(b);
+	else
+		fail(b, "k-pingpong-64: no connection");
 	b->close();
 }
 

@@ -6,12 +6,13 @@
 # build_bench VERSION LOG
 build_bench() {
 	local where release
-	where=$("$vm_dir/kernel.sh" "$1")
+	where=$("$vm_dir/kernel.sh" "$1") || return
 	release=$(field release <<<"$where")
 	printf '%s\n' "$where" >"$tmp/$1.kernel"
 	progress "building for $1" "$2" \
-		make_for "$where" selftest-modules KDAPL_WANTED=bench "${for_guests[@]}"
-	progress "building programs for $1" "$2.programs" programs_for "$where" selftests
+		make_for "$where" selftest-modules KDAPL_WANTED=bench "${for_guests[@]}" || return
+	progress "building programs for $1" "$2.programs" \
+		programs_for "$where" selftests || return
 	mkdir "$tmp/$1"
 	cp "$top_dir/build/$release/selftests/modules/kdapl_testlib.ko" \
 		"$top_dir/build/$release/selftests/modules/kdapl_bench.ko" "$tmp/$1"

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # From bench.goals and "CASE SIDE NUMBER" lines: a line for each case, of the medians,
-# with the 10th and the 90th percentile of the ratios of the runs.
+# with the 10th and the 90th percentile of the ratios of the runs. With form=cases TAP
+# instead: a test for each case, which passes if both sides have a figure, and a test that
+# fails if there is a line "# failed: ...".
+# NUMBER is - if the machine cannot run the case.
 
 function sort(values, n,	i, j, t) {
 	for (i = 2; i <= n; i++)
@@ -30,6 +33,44 @@ function spread(name, other, side,	n, m, i, ours, others, ratios) {
 	high = ratios[int(0.9 * (n - 1) + 0.5) + 1]
 }
 
+# Prints the failures that name the case, or else all failures.
+function explain(name,	i, found) {
+	for (i = 1; i <= num_failures; i++)
+		if (index(words[i], " " name " ")) {
+			print failures[i]
+			found = 1
+		}
+	for (i = 1; !found && i <= num_failures; i++)
+		print failures[i]
+}
+
+function result(is_ok, text) {
+	printf "%sok %d bench.%s\n", is_ok ? "" : "not ", ++num_results, text
+}
+
+function tap_case(name, ours, other,	missing) {
+	missing = ours ? "its peer" : "ours"
+	if (ours && other) {
+		result(1, sprintf("%s: ours %d, peer %d %s", name, ours, other, unit_of(name)))
+	} else if (!ours && (name in impossible)) {
+		printf "ok %d # SKIP bench.%s: not on this machine\n", ++num_results, name
+	} else {
+		explain(name)
+		result(0, name ": no figure for " missing)
+	}
+}
+
+function unit_of(name) {
+	return name ~ /^mem-/ ? "bytes" : unit
+}
+
+/^# failed: / && !($0 in told) {
+	told[$0]
+	failures[++num_failures] = $0
+	words[num_failures] = $0 " "
+	gsub(/:/, " ", words[num_failures])
+}
+
 /^#/ {
 	next
 }
@@ -41,11 +82,18 @@ FILENAME ~ /\.goals$/ {
 	next
 }
 
+$3 == "-" {
+	impossible[$1]
+	next
+}
+
 {
 	seen[$1, $2] = seen[$1, $2] " " $3
 }
 
 END {
+	if (form == "cases")
+		print "1.." num + 1
 	for (i = 1; i <= num; i++) {
 		name = names[i]
 		ours = median(name, "ours")
@@ -56,11 +104,17 @@ END {
 			other = median(name, peer[name])
 			spread(name, name, peer[name])
 		}
-		if (ours == "" || other == "" || !other)
+		if (form == "cases")
+			tap_case(name, ours, other)
+		if (form != "" || ours == "" || other == "" || !other)
 			continue
 		printf "bench: %s ours=%d peer=%d ratio=%.3f unit=%s kernel=%s goal=%s ",
 			name, ours, other, ours / other,
-			name ~ /^mem-/ ? "bytes" : unit, version, goal[name]
+			unit_of(name), version, goal[name]
 		printf "low=%.3f high=%.3f\n", low, high
+	}
+	if (form == "cases") {
+		explain("")
+		result(!num_failures, "no_failure")
 	}
 }
