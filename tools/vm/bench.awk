@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # From bench.goals and "CASE SIDE NUMBER" lines: a line for each case, of the medians,
-# with the 10th and the 90th percentile of the ratios of the runs. With form=cases TAP
-# instead: a test for each case, which passes if both sides have a figure, and a test that
-# fails if there is a line "# failed: ...".
+# with the 10th and the 90th percentile of the ratios of the runs. Instead of that, TAP:
+# with form=cases a test for each case, which passes if both sides have a figure; with
+# form=goals a test for each case with a goal, which passes up to 3 % above the goal. A line
+# "# failed: ..." fails form=cases, even if each case has its figures.
 # NUMBER is - if the machine cannot run the case.
 
 function sort(values, n,	i, j, t) {
@@ -60,6 +61,16 @@ function tap_case(name, ours, other,	missing) {
 	}
 }
 
+function tap_goal(name, ours, other,	text) {
+	if (!ours || !other) {
+		explain(name)
+		result(0, name ": no figure")
+		return
+	}
+	text = sprintf("%s: ratio %.3f, goal %s", name, ours / other, goal[name])
+	result(ours / other <= goal[name] * 1.03, text)
+}
+
 function unit_of(name) {
 	return name ~ /^mem-/ ? "bytes" : unit
 }
@@ -92,8 +103,10 @@ $3 == "-" {
 }
 
 END {
-	if (form == "cases")
-		print "1.." num + 1
+	for (i = 1; i <= num; i++)
+		plan += form == "cases" || goal[names[i]] != "-"
+	if (form != "")
+		print "1.." plan + (form == "cases")
 	for (i = 1; i <= num; i++) {
 		name = names[i]
 		ours = median(name, "ours")
@@ -106,6 +119,8 @@ END {
 		}
 		if (form == "cases")
 			tap_case(name, ours, other)
+		else if (form == "goals" && goal[name] != "-")
+			tap_goal(name, ours, other)
 		if (form != "" || ours == "" || other == "" || !other)
 			continue
 		printf "bench: %s ours=%d peer=%d ratio=%.3f unit=%s kernel=%s goal=%s ",

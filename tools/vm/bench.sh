@@ -9,10 +9,12 @@ set -euo pipefail
 
 usage() {
 	cat >&2 <<-EOT
-	usage: bench.sh [--times NUMBER] VERSION...
+	usage: bench.sh [--times NUMBER] [--goals] VERSION...
 	       bench.sh --smoke [--log FILE] [--timeout SECONDS] VERSION
 	  --times NUMBER     so often without the counting clock, on two processors;
 	                     default 5, 0 for not at all
+	  --goals            also print TAP: a test for each goal of bench.goals, which
+	                     passes up to 3 % above the goal; the status is 1 if one fails
 	  --smoke            only run each case once, in one guest on two processors, and
 	                     print TAP: a test for each case of bench.goals, which passes
 	                     if both sides have a figure
@@ -25,9 +27,10 @@ usage() {
 	exit 2
 }
 
-times=5 smoke='' log='' limit=600 versions=()
+times=5 goals='' smoke='' log='' limit=600 versions=()
 while [ $# -gt 0 ]; do
 	case $1 in
+	--goals) goals=yes ;;
 	--smoke) smoke=yes ;;
 	--times | --log | --timeout)
 		[ $# -ge 2 ] || usage
@@ -160,5 +163,11 @@ for version in "${versions[@]}"; do
 		grep -v '^ok \|^1\.\.' "$tmp/cases" >&2
 		failed=1
 	}
+	[ -n "$goals" ] || continue
+	echo "# BEGIN bench-goals-$version"
+	rc=0
+	judge goals insn/op "$version" "$out/$version-insn.txt" | tee "$tmp/goals"
+	! grep -q '^not ok ' "$tmp/goals" || rc=1 failed=1
+	echo "# END bench-goals-$version rc=$rc"
 done
 exit "$failed"
