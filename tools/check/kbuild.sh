@@ -29,6 +29,7 @@ make_for "$where" -k "$goal" BUILD_DIR="$out" W=1 C=1 CF="${sparse[*]}" \
 	"${for_guests[@]}" KCFLAGS="-Werror -g0" >"$log" 2>&1 || rc=$?
 if said=$(grep -vE "$harmless" "$log") || [ "$rc" -ne 0 ]; then
 	find "$out" -name Module.symvers -exec rm {} +
-	printf '%s\n' "$said" | sed "/not remade because\|Deleting file/d; s|$out/[^/]*/||g"
+	printf '%s\n' "$said" |
+		sed "/not remade because\|Deleting file/d; s|[^ ]*/kbuild-$name/[^/]*/||g"
 	exit 1
 fi

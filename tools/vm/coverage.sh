@@ -33,6 +33,7 @@ lines() {
 	tar -C "$dir" -xzf "$archive" || die "$archive is not complete"
 	while IFS= read -r -d '' file; do
 		object=/${file#"$dir"/}
+		object=${object/#"$build_tree"/"$top_dir"}
 		cp "${object%.gcda}.gcno" "${file%.gcda}.gcno"
 	done < <(find "$dir" -name '*.gcda' -print0)
 	in_root "$root" bash -O extglob -c "$(declare -f all_gcov); all_gcov '$dir'" \

@@ -96,36 +96,28 @@ row() {
 		"$vm_dir/kernels" <(echo "${KDAPL_NEW-}")
 }
 
-# kernels COLUMN VALUE...: prints the names of the rows whose COLUMN (TEST or DEBUG) is
-# one of the values
+# kernels SET...: prints the names of the rows whose TEST is one of the sets
 kernels() {
-	local column=$1
-	shift
-	awk -v column="$column" -v wanted=" $* " '
-		$2 == "NAME" || /^# [A-Z]+ / { next }
-		/^#/ || NF < 7 { next }
-		{
-			value = column == "TEST" ? $6 : $7
-			if (index(wanted, " " value " "))
-				print $1
-		}' "$vm_dir/kernels"
+	awk -v wanted=" $* " '!/^#/ && NF >= 6 && index(wanted, " " $6 " ") { print $1 }' \
+		"$vm_dir/kernels"
 }
 
-# ccache reuses objects and warnings of earlier builds, across clones.
+# ccache reuses objects and warnings of earlier builds, across clones. It compares paths, and
+# kbuild uses absolute ones, so every clone is built at this path, in a mount namespace.
+build_tree=$cache_dir/tree
 compiler_cache=("CCACHE_DIR=$cache_dir/ccache" "CCACHE_BASEDIR=$top_dir" CCACHE_NOHASHDIR=1
 	CCACHE_MAXSIZE=2G)
 
 # in_root ROOT COMMAND...: runs COMMAND in that root directory, or in this one if ROOT is
-# empty. The tree, the cache and /tmp have the same paths in both.
+# empty. The tree, the cache and /tmp have the same paths in both, and the tree is also at
+# build_tree.
 in_root() {
 	local root=$1
 	shift
-	if [ -z "$root" ]; then
+	mkdir -p "$build_tree"
+	as_root unshare -m "$vm_dir/enter.sh" "${root:-/}" "$(id -u):$(id -g)" \
+		"$top_dir:$cache_dir:/tmp" "$top_dir" "$build_tree" \
 		env "${compiler_cache[@]}" "$@"
-	else
-		as_root unshare -m "$vm_dir/enter.sh" "$root" "$(id -u):$(id -g)" \
-			"$top_dir:$cache_dir:/tmp" env "${compiler_cache[@]}" "$@"
-	fi
 }
 
 # make_for WHERE ARGUMENT...: runs our Makefile for a kernel; WHERE is kernel.sh's output
@@ -134,17 +126,20 @@ make_for() {
 	shift
 	read -ra settings < <(field make <<<"$where") || :
 	! command -v ccache >/dev/null || settings+=(KDAPL_CCACHE=ccache)
-	in_root "$(field root <<<"$where")" make -s -j"$(nproc)" -C "$top_dir" \
-		KDIR="$(field kdir <<<"$where")" "${settings[@]}" "$@"
+	settings+=("$@")
+	in_root "$(field root <<<"$where")" make -s -j"$(nproc)" -C "$build_tree" \
+		KDIR="$(field kdir <<<"$where")" "${settings[@]//"$top_dir"/"$build_tree"}"
 }
 
 # programs_for WHERE ARGUMENT...: as make_for, for programs. Programs of this machine's
 # architecture are built in this root directory, for all kernels.
 programs_for() {
-	local where=$1
+	local where=$1 settings=()
 	shift
 	if [ -z "$(field guest <<<"$where")" ]; then
-		make -s -j"$(nproc)" -C "$top_dir" "$@"
+		! command -v ccache >/dev/null || settings=(KDAPL_CCACHE=ccache)
+		env "${compiler_cache[@]}" make -s -j"$(nproc)" -C "$top_dir" \
+			"${settings[@]}" "$@"
 	else
 		make_for "$where" KSELFTEST="$("$vm_dir/borrow.sh")" "$@"
 	fi
