@@ -21,7 +21,7 @@ step() {
 
 "$vm_dir/deps.sh" check || exit
 # The test modules are checked on the newest kernel only, to save time.
-mapfile -t names < <(kernels TEST full short build)
+mapfile -t names < <(kernels full short build)
 for name in "${names[@]}"; do
 	goal=modules
 	[ "$name" != "${names[-1]}" ] || goal=selftest-modules
@@ -39,6 +39,7 @@ step 'conformance' "$check_dir/conformance.sh"
 step 'failure points' "$check_dir/failpoints.sh"
 step 'fuzzed calls' "$check_dir/kapi.sh"
 step 'list of mutations' "$check_dir/mutation.sh"
+step 'verdicts of the gate' "$check_dir/gate.sh"
 step 'models' "$check_dir/models.sh"
 step 'codespell' "$check_dir/spelling.sh"
 step 'shellcheck' "$check_dir/shell.sh"

@@ -257,9 +257,9 @@ is_by_tcp() {
 	[ -n "$link" ] && [ "${link%%:*}" != udp ]
 }
 
-for try in 1 2 3 4; do
+for try in 1 2; do
 	run_qemu
-	if [ "$try" -eq 4 ] || ! is_stillborn; then
+	if [ "$try" -eq 2 ] || ! is_stillborn; then
 		break
 	fi
 	mv "$log" "$log.panic"

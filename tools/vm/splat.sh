@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Searches a console log for kernel complaints. Prints the first one (one line, then its
-# context) and exits with 1 if there is any. A data race in which no function of kdapl.ko
-# takes part is none: see races.sh.
+# Searches console logs for kernel complaints. Prints one, a line and then its context: the
+# first with a function of ours in its call trace, or else the first. A data race in which no
+# function of kdapl.ko takes part is no complaint: see races.sh.
+# exit status: 0 no complaint; 1 one of ours; 3 complaints without a function of ours
 set -euo pipefail
 
-log=${1:?usage: splat.sh LOG}
+[ $# -gt 0 ] || {
+	echo "usage: splat.sh LOG..." >&2
+	exit 2
+}
 
 # Extended regular expressions, matched against the text behind the time stamp.
 patterns=(
@@ -41,36 +45,86 @@ harmless=(
 	'trace_printk\(\) being used'
 )
 
-# end-checks.sh has checked each of these leaks and reported it.
-! grep -qa '^guest: siw has lost' "$log" || harmless+=('new suspected memory leaks')
-
 join() {
 	local IFS='|'
 	printf '%s' "$*"
 }
 
-# Line numbers stay the same without what is expected:
+# One pass over a log. Line numbers stay the same without what is expected:
 # - vmalloc() reports a failed allocation with a trace; other allocators do not. Tests inject
 #   failures.
 # - rxe, siw and the core of RDMA race with themselves.
-without_expected() {
-	awk '/^# BEGIN / { injecting = /fail_nth|fuzz/ }
-		/BUG: KCSAN: / && !/\[kdapl\]/ { sub(/BUG: KCSAN: /, "race: ") }
-		/vmalloc error: size/ { quiet = injecting }
-		quiet && sub(/Call Trace:/, "trace:") { quiet = 0 }
-		{ print }' "$1"
+# - end-checks.sh has checked and reported each leak of siw.
+#
+# A complaint extends to the line that ends its trace, at most 150 lines of the kernel. A line
+# is ours if a frame of the trace names one of our modules. The list of modules is no frame,
+# and the unwinder does not vouch for a frame behind `?`.
+search() {
+	local leaks=''
+	! grep -qa '^guest: siw has lost' "$1" || leaks='|new suspected memory leaks'
+	PATTERNS=$(join "${patterns[@]}") HARMLESS=$(join "${harmless[@]}")$leaks \
+		awk -v log_name="$1" '
+	function show(at, whose,	i)
+	{
+		found = whose
+		# Behind the line "cut here" stands one with the place.
+		said = text[text[at] ~ /cut here/ && at < NR ? at + 1 : at]
+		sub(/^\[[^]]*\] */, "", said)
+		printf "%s:%d: %s%s\n", log_name, at, said, in_test[at]
+		for (i = at > 3 ? at - 3 : 1; i <= NR && i <= at + 30; i++)
+			print text[i]
+	}
+
+	{ text[NR] = $0 }
+	/^# BEGIN / { injecting = /fail_nth|fuzz/ }
+	/^# (BEGIN| RUN) / { test = $0; sub(/^# (BEGIN| RUN) +/, "", test); sub(/ .*/, "", test) }
+	!/^\[ *[0-9]+\.[0-9]+\]/ { next }
+	{ line = $0 }
+	line ~ /BUG: KCSAN: / && line !~ /\[kdapl\]/ { sub(/BUG: KCSAN: /, "race: ", line) }
+	line ~ /vmalloc error: size/ { quiet = injecting }
+	quiet && sub(/Call Trace:/, "trace:", line) { quiet = 0 }
+	line ~ ENVIRON["PATTERNS"] && line !~ ENVIRON["HARMLESS"] {
+		if (!first)
+			first = NR
+		if (!left)
+			start = NR
+		left = 150
+		in_test[NR] = test == "" ? "" : ", in " test
+	}
+	left {
+		left--
+		if (line ~ /\[kdapl[_a-z0-9]*[] ]/ && line !~ /Modules linked in:/ &&
+		    line !~ /^\[[^]]*\] +\? / && !ours)
+			ours = start
+		if (line ~ /---\[ end trace/)
+			left = 0
+	}
+	END {
+		if (ours)
+			show(ours, 1)
+		else if (first)
+			show(first, 3)
+		exit found
+	}' "$1"
 }
 
-# Kernel lines have a time stamp. Lines of tests do not and are ignored.
-stamp='^\[ *[0-9]+\.[0-9]+\]'
-first=$(without_expected "$log" | grep -naE "$stamp.*($(join "${patterns[@]}"))" |
-	grep -vE "$(join "${harmless[@]}")" | head -n 1 | cut -d : -f 1) || first=
-[ -n "$first" ] || exit 0
-
-# Behind the line 'cut here' stands one with the place. Each of these reads to the end: what
-# is cut off by `head` would fail.
-said=$(sed -n "${first},\$s/^\[[^]]*\] *//p" "$log" | awk '!/cut here/ && !n++')
-test=$(head -n "$first" "$log" | sed -nE 's/^# (BEGIN| RUN) +([^ ]+).*/\2/p' | tail -n 1)
-printf '%s:%s: %s%s\n' "$log" "$first" "$said" "${test:+, in $test}"
-sed -n "$((first > 3 ? first - 3 : 1)),$((first + 30))p" "$log"
-exit 1
+# The complaint of ours, in whichever log it is
+said='' status=0
+for log; do
+	rc=0
+	found=$(search "$log") || rc=$?
+	case $rc in
+	0) ;;
+	1)
+		printf '%s\n' "$found"
+		exit 1
+		;;
+	3)
+		[ "$status" -ne 0 ] || said=$found
+		status=3
+		;;
+	*) exit "$rc" ;;
+	esac
+done
+[ -z "$said" ] || printf '%s\n' "$said"
+exit "$status"

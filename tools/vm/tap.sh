@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Reads the output of selftests/run.sh. Prints each failure with the messages of its test,
-# then `PASSED FAILED SKIPPED`.
+# tap.sh [FILE]: reads the output of selftests/run.sh. Prints each failure with the messages of
+# its test, and a line for each program, `program: NAME PASSED FAILED SKIPPED`.
 
 # The output of a program is between `# BEGIN name` and `# END name rc=N`, which is
 # followed by the duration. Only lines that start at the left margin count: indented lines
@@ -10,7 +10,6 @@ exec awk '
 function fail(what)
 {
 	print "failed: " program ": " what
-	failed++
 	complaints++
 }
 
@@ -24,6 +23,7 @@ function finish(rc)
 		;	# how kselftest reports a skipped program
 	else if (rc != 0 && !complaints)
 		fail("exit status " rc " though no test failed")
+	print "program: " program, passes, complaints, skips
 	program = ""
 }
 
@@ -32,7 +32,7 @@ function finish(rc)
 		finish("unknown")
 	program = $3
 	plan = said = ""
-	results = complaints = skips = 0
+	results = complaints = skips = passes = 0
 	next
 }
 
@@ -48,10 +48,8 @@ program == "" { next }
 /^1\.\.[0-9]+/ {
 	plan = $1
 	sub(/^1\.\./, "", plan)
-	if (plan == 0 && /# SKIP/) {
-		skipped++
+	if (plan == 0 && /# SKIP/)
 		skips++
-	}
 }
 
 # Lines of kselftest itself are not messages of a test. RUN begins a test. The last messages
@@ -66,12 +64,10 @@ program == "" { next }
 /^ok / {
 	said = ""
 	results++
-	if (/# SKIP/) {
-		skipped++
+	if (/# SKIP/)
 		skips++
-	} else {
-		passed++
-	}
+	else
+		passes++
 }
 
 /^not ok / {
@@ -83,6 +79,5 @@ program == "" { next }
 END {
 	if (program != "")
 		finish("unknown")
-	print passed + 0, failed + 0, skipped + 0
 }
-'
+' "$@"
