@@ -6,7 +6,8 @@
 #   programs   all programs, as root
 #   users      programs that also run as a user
 #   modules    all test modules, and the examples
-#   brief      the same without those that take minutes with sanitizers
+#   slow       programs and modules that take longest, which those groups leave out
+#   replay     the corpora of the fuzzer, on a kernel with sanitizers
 #   dat2       the programs for libdat2 alone
 #   variants   programs again: for 32 bits, with ThreadSanitizer, linked with libdat2, with
 #              posts and waits by io_uring
@@ -39,6 +40,14 @@ end() {
 time_is_up() {
 	[ -n "${KDAPL_SECONDS-}" ] &&
 		[ "$(cut -d. -f1 /proc/uptime)" -ge "$KDAPL_SECONDS" ]
+}
+
+# unload MODULE: a module that remains is reported as what end-checks.sh reports
+unload() {
+	rmmod "$1" || {
+		echo "guest: $1 cannot be unloaded"
+		return 1
+	}
 }
 
 skip() {
@@ -100,9 +109,9 @@ run_module() {
 		else
 			echo "# $1 left no results"
 		fi
-		rmmod "$1" || rc=1
+		unload "$1" || rc=1
 	fi
-	rmmod kdapl_testlib || rc=1
+	unload kdapl_testlib || rc=1
 	end "$1" $rc
 }
 
@@ -182,7 +191,7 @@ run_kunit() {
 	rc=1
 	if insmod /selftests/modules/kdapl_kunit.ko; then
 		flatten_ktap /sys/kernel/debug/kunit/kdapl_*/results && rc=0
-		rmmod kdapl_kunit || rc=1
+		unload kdapl_kunit || rc=1
 	fi
 	end kunit $rc
 }
@@ -217,8 +226,8 @@ use_model() {
 	echo "1..1"
 	rc=0
 	case $1 in
-	hns | ocrdma | hfi1) { rmmod kdapl && load_as "$1" && is_refused; } || rc=1 ;;
-	*) { rmmod kdapl && set_profile "$1" && load_as "$1" && is_offered; } || rc=1 ;;
+	hns | ocrdma | hfi1) { unload kdapl && load_as "$1" && is_refused; } || rc=1 ;;
+	*) { unload kdapl && set_profile "$1" && load_as "$1" && is_offered; } || rc=1 ;;
 	esac
 	[ "$rc" -eq 0 ] && echo "ok 1 model.$1" || echo "not ok 1 model.$1"
 	end "model/$1" "$rc"
@@ -347,7 +356,7 @@ groups=
 for name; do
 	shift
 	case $name in
-	programs | users | variants | dat2 | modules | brief) groups="$groups $name" ;;
+	programs | users | variants | dat2 | modules | slow | replay) groups="$groups $name" ;;
 	uapi | exit)
 		# shellcheck disable=SC2046 # no program has a space in its name
 		set -- "$@" $(programs_of "$name")
@@ -360,9 +369,9 @@ for name; do
 	short)
 		# shellcheck disable=SC2046 # likewise
 		set -- "$@" dto lmr_create lmr_free lmr_fuse lmr_pages lmr_types mem_rules memlock \
-			post rmr_bind rmr_flags rmr_free rmr_state rmr_window \
+			post rmr_bind rmr_flags rmr_free rmr_state \
 			$(programs_of uapi) info kdapl_fmr_test \
-			kdapl_lmr_test kdapl_mem_test kdapl_rmr_test demo
+			kdapl_lmr_test kdapl_rmr_test demo
 		;;
 	models)
 		# Kernels before 6.18 have no ionic.
@@ -388,11 +397,10 @@ done
 # other variants, and the debug kernels have no futex() for a process of 32 bits.
 users=' batch dto handles rmr_bind rmr_state ' variants=yes
 [ ! -e /sys/kernel/debug/kmemleak ] || users='' variants=''
-# With sanitizers these take minutes on siw.
-slow=
-if [ -e /sys/kernel/debug/kmemleak ] && [ "$KDAPL_RDMA" = siw ]; then
-	slow=' hostile_connect hostile_flood hostile_rdma '
-fi
+# `make test-all` runs these. They take more than 20 seconds on an idle machine.
+slow_programs='exit_rounds hostile_connect hostile_flood hostile_rdma rmr_window'
+slow_modules='kdapl_conn_test kdapl_mem_test'
+left_out=" $slow_programs $slow_modules "
 # Debian's programs run on one kernel only: run-tests.sh sets KDAPL_ONCE there.
 once=${KDAPL_ONCE-}
 
@@ -407,7 +415,7 @@ has() {
 if has programs; then
 	for f in /selftests/*; do
 		is_program "$f" || continue
-		case $users$slow in
+		case $users$left_out in
 		*" ${f##*/} "*) ;;
 		*) set -- "$@" "${f##*/}" ;;
 		esac
@@ -416,8 +424,7 @@ fi
 if has programs && [ -z "$variants" ] && [ -e /selftests/perf/perf.sh ]; then
 	set -- "$@" perf/perf.sh
 fi
-# Faults and complaints are what the corpus of the fuzzer is for.
-if has programs && [ -z "$variants" ] && [ -e /selftests/fuzz/replay.sh ]; then
+if has replay; then
 	set -- "$@" fuzz/replay.sh
 	[ ! -e /selftests/modules/kdapl_fuzz.ko ] || set -- "$@" fuzz/kreplay.sh
 fi
@@ -447,17 +454,28 @@ if [ -e /selftests/uring/uring ]; then
 		done
 	fi
 fi
-if has modules || has brief; then
+if has modules; then
 	for f in /selftests/modules/*_test.ko; do
 		[ -f "$f" ] || continue
 		f=${f##*/}
-		case $f in
-		kdapl_conn_test.ko | kdapl_fail_nth_test.ko) has modules || continue ;;
+		f=${f%.ko}
+		case $left_out in
+		*" $f "*) ;;
+		*) set -- "$@" "$f" ;;
 		esac
-		set -- "$@" "${f%.ko}"
 	done
 	set -- "$@" kunit
+	# They name rxe0.
+	[ "${DAT_TEST_IA:-rxe0}" != rxe0 ] || set -- "$@" examples
 fi
+
+for name in $slow_programs $slow_modules; do
+	# With sanitizers the hostile programs take minutes on siw.
+	case $name in
+	hostile_*) [ -n "$variants" ] || [ "$KDAPL_RDMA" != siw ] || continue ;;
+	esac
+	! has slow || set -- "$@" "$name"
+done
 
 [ ! -e /selftests/dat2/conf.sh ] || sh /selftests/dat2/conf.sh >/tmp/dat.conf
 [ ! -e /tmp/dat.conf ] ||
@@ -467,6 +485,8 @@ run_one() {
 		run_kunit
 	elif [ "$1" = demo ]; then
 		run_demo
+	elif [ "$1" = examples ]; then
+		run_examples
 	elif [ "${1%%/*}" = storage ]; then
 		run_storage "$1"
 	elif [ "${1%/*}" = user ]; then
@@ -491,14 +511,9 @@ for name; do
 done
 adapter=
 
-# They name rxe0.
-if { has modules || has brief; } && [ "${DAT_TEST_IA:-rxe0}" = rxe0 ]; then
-	run_examples
-fi
-
 # Nothing may be in use after the tests. The demo has already unloaded the module.
 begin unload
-if [ ! -d /sys/module/kdapl ] || rmmod kdapl; then
+if [ ! -d /sys/module/kdapl ] || unload kdapl; then
 	echo "1..1"
 	echo "ok 1 kdapl.unload"
 	end unload 0
