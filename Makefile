@@ -14,18 +14,18 @@ BUILD_DIR := $(top)/build
 release := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 out := $(BUILD_DIR)/$(release)
 
-# CROSS_COMPILE applies to programs as it does to the module.
-ifneq ($(CROSS_COMPILE),)
-export CC := $(CROSS_COMPILE)gcc $(SYSROOT:%=--sysroot=%)
+# CROSS_COMPILE applies to programs as it does to the module. The scripts of tools/vm set
+# KDAPL_CCACHE.
+ifneq ($(CROSS_COMPILE)$(KDAPL_CCACHE),)
+export CC := $(strip $(KDAPL_CCACHE) $(CROSS_COMPILE)gcc $(SYSROOT:%=--sysroot=%))
 endif
 
-# The scripts of tools/vm set KDAPL_CCACHE.
 ifneq ($(KDAPL_CCACHE),)
 kbuild_cc := CC="$(KDAPL_CCACHE) $(CROSS_COMPILE)gcc"
 endif
 
 .PHONY: all modules tools demo-programs selftests selftest-modules storage demo test check bench
-.PHONY: selftest-variants test-debug test-debug-all test-kcsan fuzz soak
+.PHONY: selftest-variants test-all test-status flaky fuzz soak
 .PHONY: install modules_install html deb dist test-packages clean mirror
 
 all: modules tools
@@ -85,24 +85,23 @@ demo:
 test:
 	tools/vm/run-tests.sh
 
-test-debug:
-	tools/vm/run-tests.sh --debug
+# Sanitizers, models of adapters, loss and load, in parts: tools/vm/parts. TIME in seconds
+# begins no part that would end later; without it all parts run.
+PART ?=
+test-all:
+	tools/vm/test-all.sh $(PART:%=--part %) $(if $(PART),,$(TIME:%=--time %))
 
-# The above has each device once, and not the newest kernel.
-test-debug-all:
-	tools/vm/run-tests.sh --debug --rdma rxe
-	tools/vm/run-tests.sh --debug --rdma siw
+test-status:
+	@tools/vm/test-all.sh --status
 
-# Data races
-test-kcsan:
-	tools/vm/run-tests.sh --kcsan --rdma rxe 6.12
-	tools/vm/run-tests.sh --kcsan --rdma siw 6.12
+# What was flaky on this machine, and how often
+flaky:
+	@tools/vm/flaky.sh
 
 # Seconds that the fuzzer runs, and further arguments of fuzz.sh.
-TIME ?= 600
 FUZZ ?=
 fuzz:
-	tools/vm/fuzz.sh --time $(TIME) $(FUZZ)
+	tools/vm/fuzz.sh --time $(or $(TIME),600) $(FUZZ)
 
 # Hours of hundreds of consumers, and further arguments of soak.sh.
 HOURS ?= 1
@@ -127,7 +126,7 @@ deb:
 dist:
 	@tools/dist.sh
 test-packages:
-	@tools/vm/packages.sh
+	tools/vm/run-tests.sh 6.1 -- packages
 
 install: tools
 	$(MAKE) -C tools/libdat O=$(BUILD_DIR)/libdat DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install

@@ -13,7 +13,7 @@ complain() {
 }
 
 # The list in the form of version.h: grouped by architecture and page size.
-tested=$(for name in $(kernels TEST full short); do
+tested=$(for name in $(kernels full short); do
 	read -r arch page _ < <(row "$name")
 	case $arch in amd64) arch=x86-64 ;; esac
 	case $name in *-rt) arch="$arch, PREEMPT_RT" ;; esac
@@ -36,7 +36,7 @@ while read -r name; do
 	case $name in *-rt) arch="$arch, PREEMPT_RT" ;; esac
 	grep -qF "| ${name%%-*} | $arch | $((page / 1024)) KiB |" README.md ||
 		complain "README.md has no line for $name"
-done < <(kernels TEST full short)
+done < <(kernels full short)
 # The packages have the version of the module.
 version=$(sed -n 's/#define DAT_KDAPL_VERSION[^"]*"\(.*\)"/\1/p' kdapl/include/dat/version.h)
 head -n 1 debian/changelog | grep -qF "kdapl ($version" ||

@@ -70,7 +70,7 @@ judge() {
 # smoke VERSION: prints TAP and exits
 smoke() {
 	local version=$1 began=$SECONDS rc=0 status=0
-	build_bench "$version" "$out/build-$version.log" || exit 126
+	build_bench "$version" "$out/build-$version.log" || exit 1
 	(boot_bench "$version" --timeout "$limit" --log "${log:-$out/$version-smoke.log}" \
 		--add "$top_dir/selftests/bench/srp.sh:/selftests/bench/srp.sh" \
 		--env BENCH_SMOKE=1 --env BENCH_MEMORY=1 --env BENCH_DISK=1 "${storage[@]}" \

@@ -95,7 +95,7 @@ chmod 755 "$tmp" "$tree"
 git -C "$top_dir" ls-files -z | (cd "$top_dir" && xargs -0 cp --parents -t "$tree")
 
 num=0
-for version in $(kernels TEST full short); do
+for version in $(kernels full short); do
 	built=''
 	# Not on stdin, which the commands started in the loop would read.
 	while IFS= read -r line <&3; do

@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Installs the packages of `make deb` in a small Debian over older ones, builds the module
 # there with DKMS for each kernel of this machine's suite, boots that Debian, and removes
-# the packages again. Prints TAP, and the total as run-tests.sh does. Later than 15 minutes
-# before the second of the epoch that KDAPL_DEADLINE names it does not begin.
+# the packages again. Prints TAP in the format of selftests/run.sh.
+# packages.sh [--log FILE]: FILE is the guest's log, default build/vm/packages.log
+# exit status: boot.sh's if the guest has failed, or else 1 if a test has
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-if [ -n "${KDAPL_DEADLINE-}" ] && [ $((KDAPL_DEADLINE - $(date +%s))) -lt 900 ]; then
-	echo "no time for the packages"
-	echo "0 passed, 0 failed, 1 skipped"
-	exit
-fi
+log=$top_dir/build/vm/packages.log
+[ "${1-}" != --log ] || log=$2
 "$vm_dir/deps.sh" deb test
 older=0.9
 "$top_dir/tools/deb.sh" >&2
@@ -131,7 +129,7 @@ boot_it() {
 	as_root chown "$(id -u)" "$tmp/disk"
 	boot_status=0
 	"$vm_dir/boot.sh" --kernel "$booted" --disk "$tmp/disk" --timeout 900 \
-		--log "$top_dir/build/test/installed.log" -- \
+		--log "$log" -- \
 		"$top_dir/selftests/packages/installed.sh" || boot_status=$?
 }
 
@@ -191,14 +189,7 @@ run() {
 	echo "# END removed rc=$((failed > 0)) 0 s"
 }
 
-results=$top_dir/build/test/packages.tap
-mkdir -p "${results%/*}"
-run | tee "$results"
-while read -r line; do
-	case $line in
-	failed:*) echo "$line" ;;
-	*) read -r passed failed skipped <<<"$line" ;;
-	esac
-done < <("$vm_dir/tap.sh" <"$results")
-echo "$passed passed, $failed failed, $skipped skipped"
+boot_status=126
+run
+[ "$boot_status" -eq 0 ] || exit "$boot_status"
 [ "$failed" -eq 0 ]
