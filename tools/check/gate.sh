@@ -59,13 +59,22 @@ take() {
 	mv "$tmp/tries/$1/$number" "$2"
 }
 
-# expect CASE STATUS REPORT: judges all units and compares
+# kept_tries: prints the folders below flaky/ in which a try was kept
+kept_tries() {
+	(cd "$tmp/results/flaky" && find . -name rc -printf '%P\n') | sed 's|/rc$||' | sort |
+		paste -sd ' '
+}
+
+# expect CASE STATUS REPORT [FOLDER...]: judges all units and compares. With FOLDER, compares
+# also the folders below flaky/ in which a try was kept.
 expect() {
-	local title=$1 wanted=$2 report=$3 got rc
+	local title=$1 wanted=$2 report=$3 got rc kept
+	shift 3
 	# As in run-tests.sh, a command that fails ends the shell. It would not behind `||`.
 	set +e
 	# shellcheck disable=SC2317 # judge.sh calls the functions
 	got=$(
+		exec 2>"$tmp/stderr"
 		set -e
 		# shellcheck source-path=SCRIPTDIR source=../vm/judge.sh
 		. "$vm_dir/judge.sh"
@@ -83,13 +92,16 @@ expect() {
 		done
 		judge "${units[@]}"
 		report
-	) 2>"$tmp/stderr"
+	)
 	rc=$?
 	set -e
 	if [ "$rc" -ne "$wanted" ] || [ "$got" != "$report" ]; then
 		printf '%s: status %s, wanted %s\n%s\nwanted:\n%s\n' "$title" "$rc" "$wanted" \
 			"$got" "$report"
 		cat "$tmp/stderr"
+		status=1
+	elif [ $# -gt 0 ] && kept=$(kept_tries) && [ "$kept" != "$*" ]; then
+		echo "$title: kept $kept, wanted $*"
 		status=1
 	elif [ -n "$(find "$tmp/tries" -mindepth 2 -maxdepth 2)" ]; then
 		echo "$title: a prepared try did not run"
@@ -185,7 +197,7 @@ try a~post 0 post=pp
 try a~post 0 post=pp
 expect foreign_complaint_in_a_repeat 0 "foreign: a post: flaky/a/post/2/log:2: $rxe
 flaky: a post: post.test1
-2 passed, 0 failed, 0 skipped"
+2 passed, 0 failed, 0 skipped" a/post/1 a/post/2 a/post/2-foreign a/post/3
 
 try a 1 post=pf
 try a~post 125 post=pp -- "${ours[@]}"
@@ -215,7 +227,7 @@ try a 126
 try a 124 post=p
 expect guest_dies_twice 1 'flaky: a: the guest died, or did not boot
 failed: a: out of time, twice
-1 passed, 1 failed, 0 skipped'
+1 passed, 1 failed, 0 skipped' a/1 a/2
 
 try a 124 post=p
 try a 1 post=pf

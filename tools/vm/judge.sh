@@ -178,7 +178,7 @@ try_again() {
 		pass) return 0 ;;
 		foreign)
 			foreign+=("$unit $program: $reason")
-			keep "$dir" "$dir-foreign"
+			keep "$dir" "${dir#"$results/flaky/"}-foreign"
 			;;
 		dead) ;;
 		*) return 1 ;;
