@@ -161,10 +161,10 @@ settle_unit() {
 		fi
 		;;
 	esac
-	# boot.sh starts a guest again that panicked before init.
+	# boot.sh starts a guest again that panicked or hung before init.
 	for name in "$dir"/log*.panic; do
 		[ ! -f "$name" ] ||
-			foreign+=("$unit: the kernel panicked before init, ${name#"$results/"}")
+			foreign+=("$unit: the kernel died before init, ${name#"$results/"}")
 	done
 }
 
