@@ -110,10 +110,15 @@ compiler_cache=("CCACHE_DIR=$cache_dir/ccache" "CCACHE_BASEDIR=$top_dir" CCACHE_
 
 # in_root ROOT COMMAND...: runs COMMAND in that root directory, or in this one if ROOT is
 # empty. The tree, the cache and /tmp have the same paths in both, and the tree is also at
-# build_tree.
+# build_tree. Only root can do that: without root, and in this root directory, COMMAND works on
+# the tree itself.
 in_root() {
 	local root=$1
 	shift
+	if [ -z "$root" ] && ! as_root true 2>/dev/null; then
+		env "${compiler_cache[@]}" "${@//"$build_tree"/"$top_dir"}"
+		return
+	fi
 	mkdir -p "$build_tree"
 	as_root unshare -m "$vm_dir/enter.sh" "${root:-/}" "$(id -u):$(id -g)" \
 		"$top_dir:$cache_dir:/tmp" "$top_dir" "$build_tree" \
