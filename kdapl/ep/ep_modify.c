@@ -114,12 +114,12 @@ static DAT_RETURN check_specific(DAT_EP_PARAM_MASK mask,
 	return DAT_SUCCESS;
 }
 
-static bool needs_new_qp(const struct dat_ep *ep, const struct dat_ep_parts *p)
+static bool needs_new_qp(const struct dat_ep_parts *old, const struct dat_ep_parts *new)
 {
-	const DAT_EP_ATTR *a = &ep->attr, *b = &p->attr;
+	const DAT_EP_ATTR *a = &old->attr, *b = &new->attr;
 
-	return p->pz != ep->pz || p->recv_evd != ep->recv_evd ||
-	       p->request_evd != ep->request_evd ||
+	return new->pz != old->pz || new->recv_evd != old->recv_evd ||
+	       new->request_evd != old->request_evd ||
 	       b->max_recv_dtos != a->max_recv_dtos ||
 	       b->max_request_dtos != a->max_request_dtos ||
 	       b->max_recv_iov != a->max_recv_iov ||
@@ -150,10 +150,10 @@ static bool is_another(const struct dat_evd *evd, DAT_EVD_HANDLE handle)
 	return !evd || evd->obj.handle != handle;
 }
 
-static DAT_RETURN get_evds(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
-			   const DAT_EP_PARAM *param, struct dat_ep_parts *p)
+static DAT_RETURN get_evds(struct dat_ia *ia, DAT_EP_PARAM_MASK mask,
+			   const DAT_EP_PARAM *param, const DAT_EP_ATTR *old,
+			   struct dat_ep_parts *p)
 {
-	struct dat_ia *ia = ep->obj.ia;
 	DAT_EVD_HANDLE recv = DAT_HANDLE_NULL, request = DAT_HANDLE_NULL;
 	bool new_recv = p->pz && !p->recv_evd;
 	bool new_request = p->pz && !p->request_evd;
@@ -166,7 +166,7 @@ static DAT_RETURN get_evds(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 	}
 	/* A private EVD is sized for one EP, so other limits need another EVD. */
 	if (p->recv_evd_is_private &&
-	    p->attr.max_recv_dtos != ep->attr.max_recv_dtos)
+	    p->attr.max_recv_dtos != old->max_recv_dtos)
 		new_recv = true;
 	if (mask & FIELD(RECV_EVD_HANDLE)) {
 		recv = param->recv_evd_handle;
@@ -177,7 +177,7 @@ static DAT_RETURN get_evds(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 		ret = dat_ep_get_recv_evd(ia, p, recv);
 	}
 	if (p->request_evd_is_private &&
-	    p->attr.max_request_dtos != ep->attr.max_request_dtos)
+	    p->attr.max_request_dtos != old->max_request_dtos)
 		new_request = true;
 	if (mask & FIELD(REQUEST_EVD_HANDLE)) {
 		request = param->request_evd_handle;
@@ -190,38 +190,42 @@ static DAT_RETURN get_evds(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 	return ret;
 }
 
-/* Gets the objects that @param names; unchanged objects are not referenced again. */
-static DAT_RETURN get_parts(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
-			    const DAT_EP_PARAM *param, struct dat_ep_parts *p)
+/*
+ * Gets the objects that @param names; unchanged objects are not referenced again. @old are the
+ * attributes before the change.
+ */
+static DAT_RETURN get_parts(struct dat_ia *ia, DAT_EP_PARAM_MASK mask,
+			    const DAT_EP_PARAM *param, const DAT_EP_ATTR *old,
+			    struct dat_ep_parts *p)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
 
 	if (mask & FIELD(PZ_HANDLE) &&
 	    !(p->pz && p->pz->obj.handle == param->pz_handle)) {
 		p->pz = NULL;
-		ret = dat_ep_get_pz(ep->obj.ia, param->pz_handle, &p->pz);
+		ret = dat_ep_get_pz(ia, param->pz_handle, &p->pz);
 	}
 	if (!ret && p->srq && !dat_ep_srq_suits(p->srq, p->pz))
 		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	return ret ?: get_evds(ep, mask, param, p);
+	return ret ?: get_evds(ia, mask, param, old, p);
 }
 
 /* No device can move receives from one queue to another. */
-static DAT_RETURN remake_qp(struct dat_ep *ep, const struct dat_ep_parts *new)
+static DAT_RETURN remake_qp(struct dat_ep *ep, const struct dat_ep_parts *old,
+			    const struct dat_ep_parts *new)
 {
-	struct dat_ep_parts old = dat_ep_parts(ep);
 	DAT_RETURN ret;
 
 	if (!dat_workq_is_idle(&ep->rq))
 		return dat_ep_state_error(dat_ep_state(ep));
-	ret = dat_ep_expect(new, &old);
+	ret = dat_ep_expect(new, old);
 	if (ret)
 		return ret;
 	ret = dat_ep_qp_create(ep, new);
 	if (ret)
-		dat_ep_unexpect(new, &old);
+		dat_ep_unexpect(new, old);
 	else
-		dat_ep_unexpect(&old, new);
+		dat_ep_unexpect(old, new);
 	return ret;
 }
 
@@ -249,8 +253,8 @@ static DAT_RETURN modify(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 			 const DAT_EP_PARAM *param)
 {
 	struct dat_ep_parts new = dat_ep_parts(ep), old = new;
-	bool new_qp = false;
 	DAT_RETURN ret;
+	bool new_qp;
 
 	ret = check_state(ep, mask);
 	if (!ret && mask & FIELD(COMM))
@@ -261,21 +265,19 @@ static DAT_RETURN modify(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 		ret = merge_attr(ep, mask, &param->ep_attr, &new.attr);
 	if (ret)
 		return ret;
-	ret = get_parts(ep, mask, param, &new);
-	if (!ret && new.pz && needs_new_qp(ep, &new)) {
-		new_qp = true;
-		ret = remake_qp(ep, &new);
-	}
+	ret = get_parts(ep->obj.ia, mask, param, &old.attr, &new);
+	new_qp = new.pz && needs_new_qp(&old, &new);
+	if (!ret && new_qp)
+		ret = remake_qp(ep, &old, &new);
 	if (ret) {
 		unget_parts(&new, &old);
 		return ret;
 	}
 
-	if (new_qp)
-		dat_watermarks_stop(ep);
 	dat_ep_add_streams(&new);
 	dat_ep_remove_streams(&old);
-	dat_ep_set_parts(ep, &new);
+	if (!new_qp)
+		dat_ep_set_parts(ep, &new);
 	if (mask & FIELD(COMM))
 		ep->comm = param->comm;
 	if (new.pz)

@@ -34,6 +34,26 @@
  */
 #define FLUSH_INTERVAL		msecs_to_jiffies(8)
 
+/**
+ * struct new_qp - a QP that no EP uses yet
+ * @qp: the QP, in INIT; its context is the EP
+ * @sq: slots of the send queue
+ * @rq: slots of the receive queue
+ * @wrs: work requests that fit into the send queue of the device
+ * @max_inline: bytes of data in a request
+ * @qp_bytes: charged for @qp and its queues
+ * @slot_bytes: charged for @sq and @rq
+ */
+struct new_qp {
+	struct ib_qp *qp;
+	struct dat_dto *sq;
+	struct dat_dto *rq;
+	u32 wrs;
+	u32 max_inline;
+	size_t qp_bytes;
+	size_t slot_bytes;
+};
+
 static void qp_event(struct ib_event *event, void *context)
 {
 	struct dat_ep *ep = context;
@@ -62,11 +82,11 @@ static void qp_event(struct ib_event *event, void *context)
 }
 
 /* Consumers may post receives before the connection is established; INIT allows this. */
-static int qp_to_init(struct dat_ep *ep, struct ib_qp *qp)
+static int qp_to_init(struct ib_qp *qp, u32 port)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT,
-		.port_num = ep->obj.ia->port,
+		.port_num = port,
 		.qp_access_flags = IB_ACCESS_REMOTE_READ |
 				   IB_ACCESS_REMOTE_WRITE,
 	};
@@ -75,29 +95,11 @@ static int qp_to_init(struct dat_ep *ep, struct ib_qp *qp)
 		attr.qp_access_flags |= IB_ACCESS_REMOTE_ATOMIC;
 
 	/* iWARP QPs accept receives in every state, and have no partitions. */
-	if (ep->iwarp)
+	if (rdma_protocol_iwarp(qp->device, port))
 		return ib_modify_qp(qp, &attr,
 				    IB_QP_STATE | IB_QP_ACCESS_FLAGS);
 	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
 				       IB_QP_PORT | IB_QP_ACCESS_FLAGS);
-}
-
-/*
- * Caches the properties of the device that posts depend on. A consumer may post after the
- * removal of the device, so a post must not follow a pointer to the device.
- */
-static void cache_caps(struct dat_ep *ep, const struct ib_qp *qp, u32 max_inline)
-{
-	ep->max_inline = max_inline;
-	ep->iwarp = rdma_protocol_iwarp(qp->device, ep->obj.ia->port);
-	ep->has_atomics = dat_dev_has_atomics(qp->device);
-	ep->requests_atomics = dat_dev_requests_atomics(qp->device);
-	ep->fences_reads = !(dat_dev_quirks(qp->device) &
-			     DAT_QUIRK_NO_READ_FENCE);
-	ep->reads_one_sge = ep->iwarp || dat_dev_quirks(qp->device) &
-					 DAT_QUIRK_READ_ONE_SEGMENT;
-	ep->no_fence = dat_dev_no_fence(qp->device);
-	ep->all_memory_lkey = qp->pd->local_dma_lkey;
 }
 
 static u32 max_send_sge(const DAT_EP_ATTR *attr)
@@ -116,52 +118,50 @@ static u32 qp_max_inline(const struct dat_ep_parts *p)
 	return dat_dev_max_inline(p->pz->pd->device, max_send_sge(&p->attr));
 }
 
+static enum ib_sig_type sig_type(const struct ib_device *ibdev)
+{
+	return dat_dev_quirks(ibdev) & (DAT_QUIRK_SIGNAL_ALL | DAT_QUIRK_NO_LATE_POSTS) ?
+		       IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
+}
+
 /*
  * A device may report more work requests than it has room for, depending on their segments.
- * If all requests as binds do not fit in a long queue, the least number may. @wrs is the
- * number that fit.
+ * If all requests as binds do not fit in a long queue, the least number may.
  */
-static struct ib_qp *qp_make(struct dat_ep *ep, const struct dat_ep_parts *p, u32 *wrs)
+static struct ib_qp *create_qp(void *context, const struct dat_ep_parts *p,
+			       struct new_qp *new)
 {
 	u32 least = dat_ep_min_wrs(p->pz->pd->device, &p->attr);
 	const DAT_EP_ATTR *attr = &p->attr;
-	u32 max_inline = qp_max_inline(p);
 	struct ib_qp_init_attr init = {
 		.event_handler = qp_event,
-		.qp_context = ep,
+		.qp_context = context,
 		.send_cq = p->request_evd->cq,
 		.recv_cq = p->recv_evd->cq,
+		.srq = p->srq ? p->srq->srq : NULL,
 		.cap = {
-			.max_recv_wr = attr->max_recv_dtos,
+			.max_send_wr = dat_ep_max_wrs(p),
+			.max_recv_wr = p->srq ? 0 : attr->max_recv_dtos,
 			.max_send_sge = max_send_sge(attr),
-			.max_recv_sge = attr->max_recv_iov,
-			.max_inline_data = max_inline,
+			.max_recv_sge = p->srq ? 0 : attr->max_recv_iov,
+			.max_inline_data = qp_max_inline(p),
 		},
-		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.sq_sig_type = sig_type(p->pz->pd->device),
 		.qp_type = IB_QPT_RC,
 	};
 	struct ib_qp *qp;
 
-	if (dat_dev_quirks(p->pz->pd->device) &
-	    (DAT_QUIRK_SIGNAL_ALL | DAT_QUIRK_NO_LATE_POSTS))
-		init.sq_sig_type = IB_SIGNAL_ALL_WR;
-	if (p->srq) {
-		init.cap.max_recv_wr = 0;
-		init.cap.max_recv_sge = 0;
-		init.srq = p->srq->srq;
-	}
-	*wrs = dat_ep_max_wrs(p);
-	init.cap.max_send_wr = *wrs;
+	new->max_inline = init.cap.max_inline_data;
+	new->wrs = init.cap.max_send_wr;
 	qp = ib_create_qp(p->pz->pd, &init);
-	if (IS_ERR(qp) && *wrs > max(least, LONG_QUEUE)) {
-		*wrs = least;
-		init.cap.max_send_wr = *wrs;
+	if (IS_ERR(qp) && new->wrs > max(least, LONG_QUEUE)) {
+		new->wrs = least;
+		init.cap.max_send_wr = least;
 		qp = ib_create_qp(p->pz->pd, &init);
 	}
 	if (IS_ERR(qp))
 		return NULL;
-	cache_caps(ep, qp, max_inline);
-	if (qp_to_init(ep, qp)) {
+	if (qp_to_init(qp, p->pz->obj.ia->port)) {
 		ib_destroy_qp(qp);
 		return NULL;
 	}
@@ -181,75 +181,118 @@ static size_t qp_bytes(const struct dat_ep_parts *p)
 			       DAT_BYTES_RECV_WQE);
 }
 
+/*
+ * Everything that a QP consists of comes from the parts. The EP, which may still have others, is
+ * only the context of the QP, and the object to charge.
+ */
+static DAT_RETURN new_qp_make(struct dat_object *obj, void *context,
+			      const struct dat_ep_parts *p, struct new_qp *new)
+{
+	u32 max_send = p->attr.max_request_dtos;
+	u32 max_recv = p->srq ? 1 : p->attr.max_recv_dtos;
+	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				   DAT_RESOURCE_MEMORY);
+
+	*new = (struct new_qp){
+		.qp_bytes = qp_bytes(p),
+		.slot_bytes = (roundup_pow_of_two(max_send + 1) +
+			       roundup_pow_of_two(max_recv)) * sizeof(struct dat_dto),
+	};
+	if (!dat_object_charge(obj, new->qp_bytes + new->slot_bytes))
+		return ret;
+	new->sq = dat_workq_alloc(max_send + 1);
+	new->rq = dat_workq_alloc(max_recv);
+	if (!new->sq || !new->rq)
+		goto free;
+	new->qp = create_qp(context, p, new);
+	if (new->qp)
+		return DAT_SUCCESS;
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+free:
+	kvfree(new->sq);
+	kvfree(new->rq);
+	dat_object_uncharge(obj, new->qp_bytes + new->slot_bytes);
+	return ret;
+}
+
+/*
+ * Caches the properties of the device that posts depend on. A consumer may post after the
+ * removal of the device, so a post must not follow a pointer to the device.
+ */
+static void cache_caps(struct dat_ep *ep, const struct ib_qp *qp)
+{
+	ep->iwarp = rdma_protocol_iwarp(qp->device, ep->obj.ia->port);
+	ep->has_atomics = dat_dev_has_atomics(qp->device);
+	ep->requests_atomics = dat_dev_requests_atomics(qp->device);
+	ep->fences_reads = !(dat_dev_quirks(qp->device) &
+			     DAT_QUIRK_NO_READ_FENCE);
+	ep->reads_one_sge = ep->iwarp || dat_dev_quirks(qp->device) &
+					 DAT_QUIRK_READ_ONE_SEGMENT;
+	ep->no_fence = dat_dev_no_fence(qp->device);
+	ep->all_memory_lkey = qp->pd->local_dma_lkey;
+	ep->late_answers = dat_dev_quirks(qp->device) & DAT_QUIRK_LATE_ANSWERS;
+	ep->no_late_posts = dat_dev_quirks(qp->device) & DAT_QUIRK_NO_LATE_POSTS;
+	ep->sq.unordered = dat_dev_quirks(qp->device) & DAT_QUIRK_UNORDERED;
+	ep->rq.unordered = ep->sq.unordered;
+}
+
+/* The EP has no QP, and has the parts of @new. */
+static void use_qp(struct dat_ep *ep, const struct new_qp *new)
+{
+	u32 max_send = ep->attr.max_request_dtos;
+
+	ep->qp = new->qp;
+	ep->qp_bytes = new->qp_bytes;
+	ep->slot_bytes = new->slot_bytes;
+	ep->max_inline = new->max_inline;
+	cache_caps(ep, new->qp);
+	WRITE_ONCE(ep->qp_failed, false);
+	ep->sq.waited = false;
+	ep->rq.waited = false;
+	ep->srq_ep.may_receive = false;
+	ep->srq_ep.last_wqe = false;
+	if (ep->srq)
+		dat_srq_attach(&ep->srq_ep, ep->srq, &ep->rq, ep->recv_evd,
+			       ep->qp);
+	dat_workq_set(&ep->sq, new->sq, max_send + 1);
+	dat_workq_set(&ep->rq, new->rq, ep->srq ? 1 : ep->attr.max_recv_dtos);
+	/* The last slot of the send queue is reserved for dat_post_drain(). */
+	ep->sq.max = max_send;
+	ep->sq.max_extra = new->wrs - (max_send + 1);
+}
+
 /**
- * dat_ep_qp_create - create the QP of an EP, and the slots of its queues
+ * dat_ep_qp_create - create the QP of an EP, with the slots of its queues, and set its parts
  * @ep: the EP; it has no connection. An existing QP is flushed and destroyed.
- * @p: PZ, EVDs and attributes of the new QP
+ * @p: PZ, EVDs, SRQ and attributes of the new QP; their references pass to the EP, which
+ *	keeps those that it has already
  *
  * Nothing can be posted until dat_ep_qp_start().
  *
- * Context: process, may sleep.
+ * Context: process, may sleep; the mutex of the EP is held, or it has no handle yet.
  * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES, and then nothing has
  * changed.
  */
 DAT_RETURN dat_ep_qp_create(struct dat_ep *ep, const struct dat_ep_parts *p)
 {
-	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				   DAT_RESOURCE_MEMORY);
-	u32 max_send = p->attr.max_request_dtos;
-	u32 max_recv = p->srq ? 1 : p->attr.max_recv_dtos;
-	size_t slots = (roundup_pow_of_two(max_send + 1) +
-			roundup_pow_of_two(max_recv)) * sizeof(struct dat_dto);
-	struct dat_dto *sq = NULL, *rq = NULL;
-	size_t bytes = qp_bytes(p);
-	struct ib_qp *qp;
-	u32 wrs;
+	struct new_qp new;
+	DAT_RETURN ret;
 
-	if (!dat_object_charge(&ep->obj, bytes + slots))
-		return ret;
-	sq = dat_workq_alloc(max_send + 1);
-	rq = dat_workq_alloc(max_recv);
-	if (!sq || !rq)
-		goto free;
-	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 	/* A QP that replaces another keeps the charge of the old one. */
 	if (!ep->qp && !dat_object_charge_hca(&ep->obj, DAT_HCA_OBJECT, 1))
-		goto free;
-	qp = qp_make(ep, p, &wrs);
-	if (!qp)
-		goto uncharge;
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	ret = new_qp_make(&ep->obj, ep, p, &new);
+	if (ret) {
+		if (!ep->qp)
+			dat_object_uncharge_hca(&ep->obj);
+		return ret;
+	}
 	dat_ep_qp_destroy(ep);
 	dat_object_uncharge(&ep->obj, ep->qp_bytes + ep->slot_bytes);
-	ep->qp_bytes = bytes;
-	ep->slot_bytes = slots;
-	ep->qp = qp;
-	WRITE_ONCE(ep->qp_failed, false);
-	ep->late_answers = dat_dev_quirks(qp->device) & DAT_QUIRK_LATE_ANSWERS;
-	ep->no_late_posts = dat_dev_quirks(qp->device) & DAT_QUIRK_NO_LATE_POSTS;
-	ep->sq.waited = false;
-	ep->rq.waited = false;
-	ep->srq_ep.may_receive = false;
-	ep->srq_ep.last_wqe = false;
-	if (p->srq)
-		dat_srq_attach(&ep->srq_ep, ep->srq, &ep->rq, ep->recv_evd,
-			       ep->qp);
-	dat_workq_set(&ep->sq, sq, max_send + 1);
-	dat_workq_set(&ep->rq, rq, max_recv);
-	/* The last slot of the send queue is reserved for dat_post_drain(). */
-	ep->sq.max = max_send;
-	ep->sq.max_extra = wrs - (max_send + 1);
-	ep->sq.unordered = dat_dev_quirks(qp->device) & DAT_QUIRK_UNORDERED;
-	ep->rq.unordered = ep->sq.unordered;
+	dat_watermarks_stop(ep);
+	dat_ep_set_parts(ep, p);
+	use_qp(ep, &new);
 	return DAT_SUCCESS;
-
-uncharge:
-	if (!ep->qp)
-		dat_object_uncharge_hca(&ep->obj);
-free:
-	kvfree(sq);
-	kvfree(rq);
-	dat_object_uncharge(&ep->obj, bytes + slots);
-	return ret;
 }
 
 static void workq_use(struct dat_workq *wq, struct ib_qp *qp)

@@ -139,7 +139,7 @@ struct dat_srq {
  * @node: in srq->eps, by @qp
  * @srq: the SRQ, used; NULL if the EP was never attached
  * @wq: receive queue of the EP, which names the EP and its functions
- * @evd: receive EVD of the EP
+ * @evd: EVD that @qp reports receives to, referenced while attached
  * @qp: the QP; NULL while it has no completions
  * @number: the next buffer that the QP takes has at least this number
  * @ringed: receives of the EP that wait in the ring of @evd

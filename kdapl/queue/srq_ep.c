@@ -97,7 +97,7 @@ static struct hlist_head *qp_bucket(struct dat_srq *srq,
  * @at: the attachment, zeroed or detached
  * @srq: the SRQ of the EP
  * @wq: receive queue of the EP
- * @evd: receive EVD of the EP
+ * @evd: receive EVD of the EP, which the attachment references
  * @qp: the QP
  *
  * Context: process.
@@ -105,6 +105,7 @@ static struct hlist_head *qp_bucket(struct dat_srq *srq,
 void dat_srq_attach(struct dat_srq_ep *at, struct dat_srq *srq,
 		    struct dat_workq *wq, struct dat_evd *evd, struct ib_qp *qp)
 {
+	kref_get(&evd->obj.ref);
 	spin_lock_bh(&srq->wq.lock);
 	at->srq = srq;
 	at->wq = wq;
@@ -134,6 +135,8 @@ void dat_srq_detach(struct dat_srq_ep *at)
 	spin_unlock_bh(&srq->wq.lock);
 	if (srq->forgetful)
 		dat_srq_ep_ended(at);
+	dat_object_put(&at->evd->obj);
+	at->evd = NULL;
 }
 
 /**
