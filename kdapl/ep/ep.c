@@ -7,6 +7,7 @@
  * in softirq. The removal of a device shuts EPs down.
  */
 #include <linux/kernel.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "base/account.h"
@@ -22,30 +23,71 @@
 /* The other side of a comparison when an EP is created or freed: see dat_ep_expect(). */
 static const struct dat_ep_parts no_parts;
 
+/* dat_ep_modify() replaces EVDs. A caller without the mutex may have found the old one. */
+static void drain_evd(struct dat_evd *const *evdp)
+{
+	struct dat_evd *evd;
+
+	rcu_read_lock();
+	evd = READ_ONCE(*evdp);
+	if (!kref_get_unless_zero(&evd->obj.ref))
+		evd = NULL;
+	rcu_read_unlock();
+	if (!evd)
+		return;
+	dat_evd_drain(evd);
+	dat_object_put(&evd->obj);
+}
+
 /**
  * dat_ep_drain - process all completions of an EP, even if events are lost
- * @ep: the EP
+ * @ep: the EP, which has EVDs of DTOs
  *
  * Context: process, may sleep.
  */
 void dat_ep_drain(struct dat_ep *ep)
 {
-	dat_evd_drain(ep->request_evd);
-	if (ep->recv_evd != ep->request_evd)
-		dat_evd_drain(ep->recv_evd);
+	drain_evd(&ep->request_evd);
+	if (READ_ONCE(ep->recv_evd) != READ_ONCE(ep->request_evd))
+		drain_evd(&ep->recv_evd);
 }
 
 /**
  * dat_ep_collect - process the completions of an EP that are in its CQs
- * @ep: the EP
+ * @ep: the EP, which has EVDs of DTOs
  *
  * Context: process.
  */
 void dat_ep_collect(struct dat_ep *ep)
 {
-	dat_evd_collect(ep->request_evd);
-	if (ep->recv_evd != ep->request_evd)
-		dat_evd_collect(ep->recv_evd);
+	struct dat_evd *request, *recv;
+
+	/* As in drain_evd(). The memory of an EVD is freed after an RCU grace period. */
+	rcu_read_lock();
+	request = READ_ONCE(ep->request_evd);
+	recv = READ_ONCE(ep->recv_evd);
+	dat_evd_collect(request);
+	if (recv != request)
+		dat_evd_collect(recv);
+	rcu_read_unlock();
+}
+
+/**
+ * dat_ep_is_full - has one of the EVDs of DTOs no room for another event?
+ * @ep: the EP, which has EVDs of DTOs
+ *
+ * Context: process or softirq.
+ * Return: true if so.
+ */
+bool dat_ep_is_full(struct dat_ep *ep)
+{
+	bool full;
+
+	rcu_read_lock();
+	full = dat_evd_is_full(READ_ONCE(ep->request_evd)) ||
+	       dat_evd_is_full(READ_ONCE(ep->recv_evd));
+	rcu_read_unlock();
+	return full;
 }
 
 static void ep_shutdown(struct dat_object *obj)

@@ -250,6 +250,7 @@ DAT_RETURN dat_ep_make(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		       DAT_EP_HANDLE *ep_handle);
 void dat_ep_collect(struct dat_ep *ep);
 void dat_ep_drain(struct dat_ep *ep);
+bool dat_ep_is_full(struct dat_ep *ep);
 struct dat_ep *dat_ep_new(struct dat_ia *ia);
 DAT_RETURN dat_ep_get_pz(struct dat_ia *ia, DAT_PZ_HANDLE handle,
 			 struct dat_pz **pzp);

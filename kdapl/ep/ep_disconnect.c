@@ -164,8 +164,7 @@ static bool is_ending(const struct dat_ep *ep)
 /* Have all requests completed, or can no more complete? */
 static bool has_settled(struct dat_ep *ep)
 {
-	return dat_ep_is_idle(ep) || dat_evd_is_full(ep->request_evd) ||
-	       dat_evd_is_full(ep->recv_evd) ||
+	return dat_ep_is_idle(ep) || dat_ep_is_full(ep) ||
 	       time_after(jiffies, ep->settle_deadline);
 }
 

@@ -308,7 +308,7 @@ DAT_RETURN dat_post_dto(struct dat_ep *ep, const struct dat_post *post,
 	if (likely(ret != queue_full()))
 		return ret;
 	/* With all completions suppressed the consumer does not dequeue: process them. */
-	dat_evd_collect(ep->request_evd);
+	dat_evd_collect(READ_ONCE(ep->request_evd));
 	return post_send_queue(ep, post, wr, wr);
 }
 

@@ -341,10 +341,15 @@ static bool drain_some(struct dat_evd *evd, u32 max)
  */
 void dat_evd_drain(struct dat_evd *evd)
 {
-	struct ib_cq *cq = READ_ONCE(evd->cq);
-	u32 left = cq ? cq->cqe + DAT_EVD_BATCH : 0;
+	struct ib_cq *cq;
+	u32 left;
 
 	might_sleep();
+	/* The CQ is destroyed an RCU grace period after it was withdrawn. */
+	rcu_read_lock();
+	cq = READ_ONCE(evd->cq);
+	left = cq ? cq->cqe + DAT_EVD_BATCH : 0;
+	rcu_read_unlock();
 	while (left && drain_some(evd, min(left, SWAP_BATCH))) {
 		left -= min(left, SWAP_BATCH);
 		cond_resched();
