@@ -87,38 +87,47 @@ void dat_srq_note_completion(struct dat_srq *srq, struct dat_srq_ep *at, u32 num
 		dat_srq_raise(srq, DAT_SRQ_MISSING);
 }
 
-/* Can no QP complete the buffer any more? @owner: the ended EP that may have had it. */
-static bool is_lost(struct dat_srq *srq, u32 number,
-		    struct dat_srq_ep **owner)
+/*
+ * Looks up the EP that can complete the oldest buffer, and the ended EP that may have had the
+ * oldest; NULL for none.
+ */
+static void find_oldest(struct dat_srq *srq, struct dat_srq_ep **live,
+			struct dat_srq_ep **ended)
 {
-	struct dat_srq_ep *at;
+	struct dat_srq_ep *at, **oldest;
 	size_t i;
 
-	*owner = NULL;
+	*live = NULL;
+	*ended = NULL;
 	for (i = 0; i < ARRAY_SIZE(srq->eps); i++) {
 		hlist_for_each_entry(at, &srq->eps[i], node) {
-			if (!READ_ONCE(at->may_receive) ||
-			    is_before(number, at->number))
+			if (!READ_ONCE(at->may_receive))
 				continue;
-			if (!READ_ONCE(at->last_wqe))
-				return false;
-			*owner = at;
+			oldest = READ_ONCE(at->last_wqe) ? ended : live;
+			if (!*oldest || is_before(at->number, (*oldest)->number))
+				*oldest = at;
 		}
 	}
-	return *owner || srq->lost_evd;
 }
 
-/* Removes a lost buffer. Returns the EVD, and in @data the event, that report it. */
+/*
+ * Removes a lost buffer: no QP can complete it any more. Returns the EVD, and in @data the
+ * event, that report it. The lock is held for one pass over the EPs and one over the buffers,
+ * which are in the order of their numbers.
+ */
 static struct dat_evd *take_lost(struct dat_srq *srq, DAT_EVENT_DATA *data)
 {
+	struct dat_srq_ep *live, *ended, *at;
 	struct dat_srq_slot *slot;
-	struct dat_srq_ep *at;
 	struct dat_evd *evd;
 
+	find_oldest(srq, &live, &ended);
 	list_for_each_entry(slot, &srq->posted, node) {
-		if (!is_before(slot->number, srq->num_taken))
+		if (!is_before(slot->number, srq->num_taken) ||
+		    (live && !is_before(slot->number, live->number)))
 			break;
-		if (!is_lost(srq, slot->number, &at))
+		at = ended && !is_before(slot->number, ended->number) ? ended : NULL;
+		if (!at && !srq->lost_evd)
 			continue;
 		evd = at ? at->evd : srq->lost_evd;
 		kref_get(&evd->obj.ref);
