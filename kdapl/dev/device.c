@@ -5,7 +5,7 @@
  * Owns the list of devices. ib_core calls dev_add() and dev_remove() when it registers
  * or unregisters a device, and reports fatal errors to dev_event(). Calls look up
  * devices by IA name. Removal unplugs every open IA of the device and waits for each.
- * All functions but dat_dev_put() and dat_dev_ia_name() run in process context.
+ * All functions but dat_dev_put() run in process context.
  */
 #include <linux/ctype.h>
 #include <linux/kstrtox.h>
@@ -45,10 +45,6 @@ static bool parse_port(const char *rest, u32 num_ports, u32 *port)
 	       *port <= num_ports;
 }
 
-/*
- * Not dev_name(): a change of the name frees the old one. ib_device.name is an array, of
- * which a reader may see parts of both names.
- */
 static struct dat_dev *find_dev(const char *name, u32 *port)
 {
 	struct dat_dev *dev;
@@ -56,8 +52,8 @@ static struct dat_dev *find_dev(const char *name, u32 *port)
 
 	lockdep_assert_held(&dat_devs_lock);
 	list_for_each_entry(dev, &dat_devs, node) {
-		len = strlen(dev->ibdev->name);
-		if (!strncmp(name, dev->ibdev->name, len) &&
+		len = strlen(dev->name);
+		if (!strncmp(name, dev->name, len) &&
 		    parse_port(name + len, dev->ibdev->phys_port_cnt, port))
 			return dev;
 	}
@@ -135,28 +131,49 @@ void dat_dev_offer(const char *name, bool offer)
 }
 
 /**
+ * dat_dev_name - report the name of a device
+ * @dev: the device
+ * @name: out: the name, IB_DEVICE_NAME_MAX bytes
+ *
+ * Context: process, may sleep.
+ */
+void dat_dev_name(const struct dat_dev *dev, char *name)
+{
+	mutex_lock(&dat_devs_lock);
+	strscpy(name, dev->name, IB_DEVICE_NAME_MAX);
+	mutex_unlock(&dat_devs_lock);
+}
+
+/* Writes the name of an IA for dat_ia_open(). */
+static void ia_name(const struct dat_dev *dev, u32 port, char *name)
+{
+	lockdep_assert_held(&dat_devs_lock);
+	if (dev->ibdev->phys_port_cnt == 1)
+		strscpy(name, dev->name, DAT_NAME_MAX_LENGTH);
+	else
+		snprintf(name, DAT_NAME_MAX_LENGTH, "%s:%u", dev->name, port);
+}
+
+/**
  * dat_dev_ia_name - report the name of an IA
  * @dev: the device
  * @port: its port, from 1
  * @name: out: the name for dat_ia_open(), DAT_NAME_MAX_LENGTH bytes
  *
- * Context: any.
+ * Context: process, may sleep.
  */
 void dat_dev_ia_name(const struct dat_dev *dev, u32 port, char *name)
 {
-	const char *dev_is = dev->ibdev->name;
-
-	if (dev->ibdev->phys_port_cnt == 1)
-		strscpy(name, dev_is, DAT_NAME_MAX_LENGTH);
-	else
-		snprintf(name, DAT_NAME_MAX_LENGTH, "%s:%u", dev_is, port);
+	mutex_lock(&dat_devs_lock);
+	ia_name(dev, port, name);
+	mutex_unlock(&dat_devs_lock);
 }
 
 static void fill_info(const struct dat_dev *dev, u32 port,
 		      DAT_PROVIDER_INFO *info)
 {
 	memset(info, 0, sizeof(*info));
-	dat_dev_ia_name(dev, port, info->ia_name);
+	ia_name(dev, port, info->ia_name);
 	info->dapl_version_major = DAT_VERSION_MAJOR;
 	info->dapl_version_minor = DAT_VERSION_MINOR;
 	info->is_thread_safe = DAT_TRUE;
@@ -317,6 +334,7 @@ static int dev_add(struct ib_device *ibdev)
 	ib_set_client_data(ibdev, &dat_client, dev);
 
 	mutex_lock(&dat_devs_lock);
+	strscpy(dev->name, ibdev->name, sizeof(dev->name));
 	list_add_tail(&dev->node, &dat_devs);
 	mutex_unlock(&dat_devs_lock);
 	return 0;
@@ -357,9 +375,20 @@ static void dev_remove(struct ib_device *ibdev, void *client_data)
 	dat_dev_put(dev);
 }
 
+/* ib_core serialises changes of the name. */
+static void dev_rename(struct ib_device *ibdev, void *client_data)
+{
+	struct dat_dev *dev = client_data;
+
+	mutex_lock(&dat_devs_lock);
+	strscpy(dev->name, ibdev->name, sizeof(dev->name));
+	mutex_unlock(&dat_devs_lock);
+}
+
 static struct ib_client dat_client = {
 	.name	= "kdapl",
 	.add	= dev_add,
+	.rename	= dev_rename,
 	.remove	= dev_remove,
 };
 

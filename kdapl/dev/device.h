@@ -27,6 +27,8 @@ struct net;
 /**
  * struct dat_dev - an RDMA device
  * @ibdev: the device, valid until it is removed
+ * @name: a copy of its name, protected by the lock of the list. A reader of the device's own
+ *	may see parts of two names, and the array behind dev_name() is freed.
  * @node: in the list of devices
  * @ref: one of the list, one of each open IA
  * @lock: protects @ias and @removed
@@ -40,6 +42,7 @@ struct net;
  */
 struct dat_dev {
 	struct ib_device *ibdev;
+	char name[IB_DEVICE_NAME_MAX];
 	struct list_head node;
 	struct kref ref;
 	struct mutex lock;
@@ -189,6 +192,7 @@ void dat_dev_unregister_client(void);
 struct dat_dev *dat_dev_get(const char *name, struct net *net, u32 *port);
 bool dat_dev_has_name(const char *name);
 void dat_dev_offer(const char *name, bool offer);
+void dat_dev_name(const struct dat_dev *dev, char *name);
 void dat_dev_ia_name(const struct dat_dev *dev, u32 port, char *name);
 DAT_COUNT dat_dev_list(struct net *net, DAT_PROVIDER_INFO *list[],
 		       DAT_COUNT max);

@@ -118,7 +118,7 @@ void dat_ia_named_init(struct dat_ia *ia)
 	rdma_query_gid(ibdev, ia->port, 0, &gid);
 	snprintf(named->gid, sizeof(named->gid), "%pI6", gid.raw);
 	snprintf(named->port, sizeof(named->port), "%u", ia->port);
-	strscpy(named->device, ibdev->name, sizeof(named->device));
+	dat_dev_name(ia->dev, named->device);
 
 	for (i = 0; i < DAT_IA_NAMED_ATTRS; i++)
 		named->attrs[i] = (DAT_NAMED_ATTR){ names[i], "TRUE" };
