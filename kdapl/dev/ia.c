@@ -11,6 +11,7 @@
 #include <linux/kernel.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
@@ -130,6 +131,15 @@ static void ia_detach_objects(struct dat_ia *ia, DAT_HANDLE_TYPE type)
 	synchronize_rcu();
 }
 
+/* Nothing is registered any more. Not at the release, which may run in softirq. */
+static void ia_put_watched_mm(struct dat_ia *ia)
+{
+	struct mm_struct *mm = xchg(&ia->watched_mm, NULL);
+
+	if (mm)
+		mmdrop(mm);
+}
+
 /**
  * dat_ia_destroy_objects - destroy all objects of an IA
  * @ia: the IA, quiesced
@@ -148,6 +158,7 @@ void dat_ia_destroy_objects(struct dat_ia *ia)
 			dat_object_retire(obj);
 		}
 	}
+	ia_put_watched_mm(ia);
 }
 
 static void ia_unplug_object(struct dat_object *obj)
@@ -193,6 +204,7 @@ void dat_ia_unplug(struct dat_ia *ia)
 		list_for_each_entry(obj, &ia->owner.objects[ia_end_order[i]], node)
 			ia_unplug_object(obj);
 	}
+	ia_put_watched_mm(ia);
 	dat_object_uncharge_hca(&ia->obj);
 	dat_ia_resume(ia);
 unlock:

@@ -101,7 +101,7 @@ struct dat_ia_named {
  * @live_wq: calls wait here for dat_ia_resume(); dat_ia_quiesce() waits for calls
  * @deferred: works that wait for dat_ia_resume()
  * @pinners: tasks with a live reference that may wait for a page of their process
- * @watched_mm: an mm that can have interval notifiers; only compared
+ * @watched_mm: an mm that can have interval notifiers, grabbed
  * @lmrs: LMRs by the index part of their lmr_context
  * @lmr_cache: lookup cache of @lmrs
  * @kept_lmr: the index in @lmrs that was released last; its slot stays reserved
@@ -130,7 +130,7 @@ struct dat_ia {
 	wait_queue_head_t live_wq;
 	struct list_head deferred;
 	struct list_head pinners;
-	const struct mm_struct *watched_mm;
+	struct mm_struct *watched_mm;
 	struct xarray lmrs;
 	struct dat_lookup_cache lmr_cache;
 	unsigned long kept_lmr;

@@ -16,6 +16,7 @@
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -240,10 +241,11 @@ static struct ib_mr *register_same(struct dat_lmr *lmr,
 /*
  * The first interval notifier of an mm waits for its lock, which another thread may hold while
  * it waits for a page of FUSE. So wait where the process can be killed; no later notifier
- * waits. @watched_mm is only compared: another mm at the same address waits in the insertion.
+ * waits. While the IA has the mm grabbed, no other mm has its address.
  */
 static int allow_notifiers(struct dat_ia *ia)
 {
+	struct mm_struct *old;
 	int ret;
 
 	if (READ_ONCE(ia->watched_mm) == current->mm)
@@ -252,9 +254,13 @@ static int allow_notifiers(struct dat_ia *ia)
 		return -EINTR;
 	ret = __mmu_notifier_register(NULL, current->mm);
 	mmap_write_unlock(current->mm);
-	if (!ret)
-		WRITE_ONCE(ia->watched_mm, current->mm);
-	return ret;
+	if (ret)
+		return ret;
+	mmgrab(current->mm);
+	old = xchg(&ia->watched_mm, current->mm);
+	if (old)
+		mmdrop(old);
+	return 0;
 }
 
 /*

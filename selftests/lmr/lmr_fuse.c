@@ -42,10 +42,12 @@
  * @fail: so many requests for pages fail
  * @hold: requests for pages get no answer
  * @held_too_long: LONGEST_HOLD is over; the daemon answers again
+ * @generations: result of processes that no test can wait for; 0 until they have ended
  */
 struct server {
 	atomic_uint reads, fail;
 	atomic_bool hold, held_too_long;
+	atomic_int generations;
 };
 
 static void reply(int fd, __u64 unique, int error, const void *data, size_t len)
@@ -350,32 +352,43 @@ TEST_F(fuse, removal_with_read_pending)
 }
 
 /* Reads a page of the file. After an error it waits with the lock of the address space. */
-static void *touch_file(void *arg)
+static void *touch_page(void *arg)
 {
-	unsigned char *file = arg;
+	unsigned char *page = arg;
 
-	__atomic_load_n(&file[LEN / 2], __ATOMIC_RELAXED);
+	__atomic_load_n(page, __ATOMIC_RELAXED);
 	return NULL;
+}
+
+/* Starts a thread that holds the lock until the daemon answers. */
+static bool hold_lock(FIXTURE_DATA(fuse) *self, size_t page)
+{
+	struct server *server = self->server;
+	unsigned int before = atomic_load(&server->reads);
+	unsigned char *file;
+	pthread_t thread;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	file = mmap(NULL, LEN, PROT_READ, MAP_PRIVATE, self->file, 0);
+	if (file == MAP_FAILED || madvise(file, LEN, MADV_RANDOM))
+		return false;
+	atomic_store(&server->fail, 1);
+	atomic_store(&server->hold, true);
+	if (pthread_create(&thread, NULL, touch_page, file + page * PAGE))
+		return false;
+	while (atomic_load(&server->reads) == before)
+		usleep(1000);
+	return true;
 }
 
 /* Registers other memory meanwhile. */
 static int register_beside(FIXTURE_DATA(fuse) *self)
 {
-	unsigned char *file;
 	struct pair pair = {};
 	struct region base;
-	pthread_t thread;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	file = mmap(NULL, LEN, PROT_READ, MAP_PRIVATE, self->file, 0);
-	if (pair_open(&pair) || file == MAP_FAILED || madvise(file, LEN, MADV_RANDOM))
+	if (pair_open(&pair) || !hold_lock(self, LEN / PAGE / 2))
 		return 1;
-	atomic_store(&self->server->fail, 1);
-	atomic_store(&self->server->hold, true);
-	if (pthread_create(&thread, NULL, touch_file, file))
-		return 1;
-	while (!atomic_load(&self->server->reads))
-		usleep(1000);
 	/* It succeeds once the daemon answers. */
 	return create_base(&pair, self->buf, &base) != DAT_SUCCESS;
 }
@@ -421,6 +434,78 @@ TEST_F(fuse, removal_with_mmap_lock_held)
 	ASSERT_EQ(child, waitpid(child, &status, 0));
 	EXPECT_TRUE(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : WEXITSTATUS(status) <= 1);
 	ASSERT_EQ(0, link_add());
+}
+
+#define GENERATIONS	20
+/* In milliseconds, for a killed process to end */
+#define PATIENCE	10000
+
+static bool becomes_zombie(pid_t pid)
+{
+	int i;
+
+	for (i = 0; i < PATIENCE && state_of(pid) != 'Z'; i++)
+		usleep(1000);
+	return i < PATIENCE;
+}
+
+/* The child of this process waits for the lock, and can be killed. */
+static bool child_dies(FIXTURE_DATA(fuse) *self, struct pair *pair, size_t page)
+{
+	struct region base;
+	bool died;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(!hold_lock(self, page) || create_base(pair, self->buf, &base));
+	while (!atomic_load(&self->server->hold) && state_of(child) != 'Z')
+		usleep(1000);
+	while (!strchr("DZ", state_of(child)))
+		usleep(1000);
+	kill(child, SIGKILL);
+	died = becomes_zombie(child);
+	/* The thread that holds the lock ends now. */
+	atomic_store(&self->server->hold, false);
+	return waitpid(child, NULL, 0) == child && died;
+}
+
+/* The mm of a grandchild may have the address of the mm that registered before. */
+static void begin_generations(FIXTURE_DATA(fuse) *self)
+{
+	struct pair pair = {};
+	struct region base;
+	int i;
+
+	/* An LMR would keep the mm. */
+	if (pair_open(&pair) || create_base(&pair, self->buf, &base) ||
+	    dat_lmr_free(base.lmr)) {
+		atomic_store(&self->server->generations, -1);
+		return;
+	}
+	if (fork())
+		return;
+	for (i = 0; i < GENERATIONS; i++)
+		if (!child_dies(self, &pair, 8 * i))
+			break;
+	atomic_store(&self->server->generations, i + 1);
+}
+
+TEST_F(fuse, kill_with_mmap_lock_held)
+{
+	atomic_int *generations = &self->server->generations;
+	int status;
+	pid_t child = fork();
+
+	ASSERT_GE(child, 0);
+	if (!child) {
+		begin_generations(self);
+		_exit(0);
+	}
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	while (!atomic_load(generations))
+		usleep(10000);
+	EXPECT_EQ(GENERATIONS + 1, atomic_load(generations));
+	EXPECT_FALSE(atomic_load(&self->server->held_too_long));
 }
 
 TEST_HARNESS_MAIN
