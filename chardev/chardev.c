@@ -10,14 +10,11 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 
 #include "chardev.h"
 #include "charge.h"
 #include "file.h"
 #include "uevd.h"
-
-struct workqueue_struct *dat_chardev_wq;
 
 static int dat_open(struct inode *inode, struct file *filp)
 {
@@ -88,16 +85,9 @@ int dat_chardev_init(void)
 	ret = dat_ushare_init();
 	if (ret)
 		return ret;
-	ret = -ENOMEM;
-	dat_chardev_wq = alloc_workqueue("dat_chardev", WQ_UNBOUND, 0);
-	if (!dat_chardev_wq)
-		goto exit_ushare;
 	ret = misc_register(&dat_miscdev);
-	if (!ret)
-		return 0;
-	destroy_workqueue(dat_chardev_wq);
-exit_ushare:
-	dat_ushare_exit();
+	if (ret)
+		dat_ushare_exit();
 	return ret;
 }
 
@@ -107,6 +97,5 @@ exit_ushare:
 void dat_chardev_exit(void)
 {
 	misc_deregister(&dat_miscdev);
-	destroy_workqueue(dat_chardev_wq);
 	dat_ushare_exit();
 }

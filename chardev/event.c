@@ -6,9 +6,6 @@
  * or softirq, replaces kernel handles by user handles and pushes the event to the ring.
  * Most completions do not pass here: see dat_uevd_completion().
  */
-#include <linux/slab.h>
-#include <linux/workqueue.h>
-
 #include <dat/dat_ib_extensions.h>
 
 #include "usp.h"
@@ -61,34 +58,6 @@ static bool connection_event_to_user(struct dat_uevd *evd,
 	return event->handle;
 }
 
-struct reject_work {
-	struct work_struct work;
-	DAT_CR_HANDLE cr;
-};
-
-static void reject_worker(struct work_struct *work)
-{
-	struct reject_work *r = container_of(work, struct reject_work, work);
-
-	dat_cr_reject_no_room(r->cr);
-	kfree(r);
-}
-
-/*
- * Rejects a request that cannot be reported to the process. Without memory for the
- * work item, closing the IA rejects the request.
- */
-static void reject_later(DAT_CR_HANDLE cr)
-{
-	struct reject_work *r = kmalloc(sizeof(*r), GFP_ATOMIC);
-
-	if (!r)
-		return;
-	INIT_WORK(&r->work, reject_worker);
-	r->cr = cr;
-	queue_work(dat_chardev_wq, &r->work);
-}
-
 /*
  * Allocates a user handle for the EP that the kernel created for the request, unless the
  * process has one. Returns false if that fails.
@@ -139,7 +108,7 @@ static void push_cr_event(struct dat_uevd *evd,
 		dat_uobj_put(uobj);
 	}
 reject:
-	reject_later(data->cr_handle);
+	dat_cr_reject_no_room(data->cr_handle);
 }
 
 /**

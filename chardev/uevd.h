@@ -95,9 +95,6 @@ struct dat_uring *dat_uring_alloc(struct dat_file *file, u32 qlen, int *ret);
 void dat_uring_put(struct dat_uring *ring);
 int dat_uring_mmap(struct dat_uring *ring, struct vm_area_struct *vma);
 
-/* chardev.c */
-extern struct workqueue_struct *dat_chardev_wq;
-
 /* event.c */
 void dat_uevd_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
 		     DAT_BOOLEAN more_events);

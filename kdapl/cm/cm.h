@@ -62,6 +62,9 @@ struct dat_sp {
  * @report_work: reports the request, if the handler of rdma_cm cannot
  * @deferred: in the list of the IA while @report_work waits for a live reference of
  *	the IA
+ * @is_rejected: dat_cr_reject_no_room() was called
+ * @reject_work: rejects the request after that
+ * @reject_deferred: as @deferred, for @reject_work
  * @ep: the only EP that can accept the request, used and referenced; or NULL
  * @ep_is_ours: @ep comes from dat_ep_provide()
  * @responder_resources: RDMA reads that the peer requests to have outstanding
@@ -76,6 +79,9 @@ struct dat_cr {
 	struct dat_sp *sp;
 	struct work_struct report_work;
 	struct dat_ia_deferred deferred;
+	unsigned long is_rejected;
+	struct work_struct reject_work;
+	struct dat_ia_deferred reject_deferred;
 	struct dat_ep *ep;
 	bool ep_is_ours;
 	u8 responder_resources;
@@ -107,6 +113,7 @@ int dat_cr_request(struct dat_sp *sp, struct rdma_cm_id *id,
 
 /* cr.c */
 void dat_cr_end(struct dat_cr *cr);
+bool dat_cr_refuse(struct dat_cr *cr, u8 size, const void *data, u8 reason);
 
 /* ep_connect.c */
 void dat_ep_connect_again(struct dat_ep *ep);

@@ -43,6 +43,26 @@ void dat_cr_end(struct dat_cr *cr)
 }
 
 /**
+ * dat_cr_refuse - reject a connection request, and free it
+ * @cr: the CR
+ * @size: bytes of @data
+ * @data: private data for the peer
+ * @reason: why, IB_CM_REJ_*
+ *
+ * Context: process, may sleep; the caller holds a live reference to the IA.
+ * Return: false if another caller has claimed the CR.
+ */
+bool dat_cr_refuse(struct dat_cr *cr, u8 size, const void *data, u8 reason)
+{
+	if (!dat_object_claim(&cr->obj))
+		return false;
+	if (cr->id)
+		rdma_reject(cr->id, data, size, reason);
+	dat_cr_end(cr);
+	return true;
+}
+
+/**
  * kdapl_cr_query - query the parameters of a connection request
  * @cr_handle: the CR
  * @cr_param_mask: DAT_CR_FIELD_*; kdapl fills in all fields
@@ -233,29 +253,6 @@ leave:
 	return ret;
 }
 
-static DAT_RETURN reject(DAT_CR_HANDLE cr_handle, DAT_COUNT size,
-			 const void *data, u8 reason)
-{
-	struct dat_object *obj;
-	struct dat_cr *cr;
-	DAT_RETURN ret;
-
-	obj = dat_object_get_open(cr_handle, DAT_HANDLE_TYPE_CR,
-				  DAT_INVALID_HANDLE_CR, &ret);
-	if (!obj)
-		return ret;
-	cr = to_cr(obj);
-	if (dat_object_claim(obj)) {
-		if (cr->id)
-			rdma_reject(cr->id, data, size, reason);
-		dat_cr_end(cr);
-	} else {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
-	}
-	dat_object_put_live(obj);
-	return ret;
-}
-
 /**
  * kdapl_cr_reject - reject a connection request
  * @cr_handle: the CR; the call destroys it
@@ -272,32 +269,24 @@ DAT_RETURN kdapl_cr_reject(DAT_CR_HANDLE cr_handle,
 			   DAT_COUNT private_data_size,
 			   const void *private_data)
 {
+	struct dat_object *obj;
+	DAT_RETURN ret;
+
 	might_sleep();
 	if (private_data_size < 0 || private_data_size > DAT_MAX_PRIVATE_DATA)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (private_data_size && !private_data)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	return reject(cr_handle, private_data_size, private_data,
-		      IB_CM_REJ_CONSUMER_DEFINED);
+	obj = dat_object_get_open(cr_handle, DAT_HANDLE_TYPE_CR,
+				  DAT_INVALID_HANDLE_CR, &ret);
+	if (!obj)
+		return ret;
+	if (!dat_cr_refuse(to_cr(obj), private_data_size, private_data,
+			   IB_CM_REJ_CONSUMER_DEFINED))
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	dat_object_put_live(obj);
+	return ret;
 }
-
-/**
- * dat_cr_reject_no_room - reject a connection request because a queue is full
- * @cr_handle: the CR; the call destroys it
- *
- * For a consumer that queues requests for others, and whose queue is full. The peer
- * gets DAT_CONNECTION_EVENT_NON_PEER_REJECTED, as if the EVD were full. Extension of
- * kdapl, in no specification.
- *
- * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
- */
-DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle)
-{
-	might_sleep();
-	return reject(cr_handle, 0, NULL, IB_CM_REJ_NO_RESOURCES);
-}
-EXPORT_SYMBOL_GPL(dat_cr_reject_no_room);
 
 /* Moves the id, so that rdma_cm reports later events to the new CR. */
 static void move_id(struct dat_cr *from, struct dat_cr *to)

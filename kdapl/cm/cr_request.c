@@ -113,11 +113,8 @@ static bool deliver(struct dat_cr *cr, struct dat_sp *sp)
 /* Delivers a request or rejects it. The caller holds a live reference to the IA. */
 static void deliver_or_reject(struct dat_cr *cr, struct dat_sp *sp)
 {
-	if (deliver(cr, sp) || !dat_object_claim(&cr->obj))
-		return;
-	if (cr->id)
-		rdma_reject(cr->id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
-	dat_cr_end(cr);
+	if (!deliver(cr, sp))
+		dat_cr_refuse(cr, 0, NULL, IB_CM_REJ_NO_RESOURCES);
 }
 
 /*
@@ -183,6 +180,51 @@ static void report_work(struct work_struct *work)
 	dat_object_put(&cr->obj);
 }
 
+static void reject_work(struct work_struct *work)
+{
+	struct dat_cr *cr = container_of(work, struct dat_cr, reject_work);
+	struct dat_ia *ia = cr->obj.ia;
+	enum dat_ia_get_result entry;
+
+	entry = dat_ia_get_or_defer(ia, &cr->reject_deferred);
+	if (entry == DAT_IA_DEFERRED)
+		return;
+	/* Otherwise dat_ia_close() destroys the CR, which rejects the request. */
+	if (entry == DAT_IA_GOT) {
+		dat_cr_refuse(cr, 0, NULL, IB_CM_REJ_NO_RESOURCES);
+		dat_ia_put_live(ia);
+	}
+	dat_object_put(&cr->obj);
+}
+
+/**
+ * dat_cr_reject_no_room - reject a connection request because a queue is full
+ * @cr_handle: the CR; the caller must not use it any more
+ *
+ * For a consumer that queues requests for others, and whose queue is full. The peer
+ * gets DAT_CONNECTION_EVENT_NON_PEER_REJECTED, as if the EVD were full. A work item of the
+ * user rejects the request, so an upcall may call this. Extension of kdapl, in no
+ * specification.
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN dat_cr_reject_no_room(DAT_CR_HANDLE cr_handle)
+{
+	struct dat_object *obj = dat_object_get(cr_handle, DAT_HANDLE_TYPE_CR);
+
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	if (test_and_set_bit(0, &to_cr(obj)->is_rejected)) {
+		dat_object_put(obj);
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	}
+	/* The work item puts the reference. */
+	queue_work(dat_wq(obj), &to_cr(obj)->reject_work);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_cr_reject_no_room);
+
 /**
  * dat_cr_new - allocate a connection request
  * @ia: the IA
@@ -206,6 +248,8 @@ struct dat_cr *dat_cr_new(struct dat_ia *ia, const void *data, u8 data_len)
 	memcpy(cr->data, data, data_len);
 	INIT_WORK(&cr->report_work, report_work);
 	cr->deferred.work = &cr->report_work;
+	INIT_WORK(&cr->reject_work, reject_work);
+	cr->reject_deferred.work = &cr->reject_work;
 	dat_object_init(&cr->obj, DAT_HANDLE_TYPE_CR, &ia->owner, &cr_ops);
 	/* The handler of rdma_cm must not wait until other objects are freed. */
 	if (dat_object_try_charge(&cr->obj, struct_size(cr, data, data_len) +

@@ -206,7 +206,6 @@ static void cr_ep_without_handle_rejected(struct kunit *test)
 	kevent.event_data.cr_arrival_event_data.cr_handle = &khandle;
 	fake.local_ep = &ep;
 	dat_uevd_upcall(evd, &kevent, DAT_FALSE);
-	flush_workqueue(dat_chardev_wq);
 	KUNIT_EXPECT_EQ(test, 1, fake.rejects);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&file.num_objects));
 }
@@ -220,7 +219,6 @@ static void cr_ring_full_rejected(struct kunit *test)
 	kevent.event_data.cr_arrival_event_data.cr_handle = &khandle;
 	for (i = 0; i < 3; i++)
 		dat_uevd_upcall(evd, &kevent, DAT_FALSE);
-	flush_workqueue(dat_chardev_wq);
 	KUNIT_EXPECT_EQ(test, 1, fake.rejects);
 	KUNIT_EXPECT_EQ(test, 2, atomic_read(&file.num_objects));
 }

@@ -35,7 +35,6 @@ struct dat_owner fake_owner;
 static struct dat_user fake_user;
 struct workqueue_struct *kdapl_wq;
 struct workqueue_struct *kdapl_mr_wq;
-struct workqueue_struct *dat_chardev_wq;
 
 static int fake_poll_cq(struct ib_cq *cq, int num, struct ib_wc *wc)
 {
@@ -107,7 +106,6 @@ void fake_reset(void)
 	fake.ibdev.ops.dereg_mr = fake_dereg_mr;
 	kdapl_wq = system_wq;
 	kdapl_mr_wq = system_wq;
-	dat_chardev_wq = system_wq;
 	memset(&fake_owner, 0, sizeof(fake_owner));
 	fake_owner.user = &fake_user;
 	fake_user.wq = system_wq;
