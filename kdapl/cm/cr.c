@@ -354,14 +354,15 @@ static DAT_RETURN try_handoff(struct dat_cr *cr, struct dat_sp *sp)
 }
 
 static struct dat_sp *find_sp_in(struct dat_ia *ia, DAT_HANDLE_TYPE type,
-				 DAT_CONN_QUAL qual)
+				 const struct sockaddr_storage *addr)
 {
 	struct dat_sp *found = NULL;
 	struct dat_object *obj;
 
 	spin_lock_bh(&ia->owner.lock);
 	list_for_each_entry(obj, &ia->owner.objects[type], node) {
-		if (to_sp(obj)->conn_qual == qual &&
+		if (to_sp(obj)->conn_qual == dat_addr_port(addr) &&
+		    dat_addr_is_equal(&to_sp(obj)->addr, addr) &&
 		    !test_bit(DAT_RSP_SPENT, &to_sp(obj)->spent) &&
 		    atomic_read(&obj->users) >= 0 &&
 		    kref_get_unless_zero(&obj->ref)) {
@@ -374,21 +375,22 @@ static struct dat_sp *find_sp_in(struct dat_ia *ia, DAT_HANDLE_TYPE type,
 }
 
 /*
- * Looks up the service point of a connection qualifier, referenced. It may belong to
- * another IA and another consumer.
+ * Looks up the service point of an address and port, referenced. It may belong to another IA
+ * and another process, but not to another user.
  */
-static struct dat_sp *find_sp(struct dat_ia *ia, DAT_CONN_QUAL qual)
+static struct dat_sp *find_sp(struct dat_ia *ia, const struct sockaddr_storage *addr)
 {
 	struct dat_sp *found = NULL;
 	struct dat_ia *other;
 
 	mutex_lock(&ia->dev->lock);
 	list_for_each_entry(other, &ia->dev->ias, dev_node) {
-		if (other->port != ia->port || other->net != ia->net)
+		if (other->port != ia->port || other->net != ia->net ||
+		    !uid_eq(other->uid, ia->uid))
 			continue;
-		found = find_sp_in(other, DAT_HANDLE_TYPE_PSP, qual) ?:
-			find_sp_in(other, DAT_HANDLE_TYPE_RSP, qual) ?:
-			find_sp_in(other, DAT_HANDLE_TYPE_CSP, qual);
+		found = find_sp_in(other, DAT_HANDLE_TYPE_PSP, addr) ?:
+			find_sp_in(other, DAT_HANDLE_TYPE_RSP, addr) ?:
+			find_sp_in(other, DAT_HANDLE_TYPE_CSP, addr);
 		if (found)
 			break;
 	}
@@ -396,11 +398,35 @@ static struct dat_sp *find_sp(struct dat_ia *ia, DAT_CONN_QUAL qual)
 	return found;
 }
 
+/*
+ * A port may have service points on several addresses. The peer has named one of them; else it
+ * is the address of the IA, on which PSPs and RSPs listen.
+ */
+static struct dat_sp *find_target(struct dat_cr *cr, DAT_CONN_QUAL qual)
+{
+	struct sockaddr_storage addr = {};
+	struct dat_sp *sp = NULL;
+
+	if (cr->id) {
+		addr = cr->id->route.addr.src_addr;
+		dat_addr_set_port(&addr, qual);
+		sp = find_sp(cr->obj.ia, &addr);
+	}
+	if (!sp) {
+		addr = *dat_addr(cr->obj.ia);
+		dat_addr_set_port(&addr, qual);
+		sp = find_sp(cr->obj.ia, &addr);
+	}
+	return sp;
+}
+
 /**
  * kdapl_cr_handoff - hand a connection request off to another service point
  * @cr_handle: the CR; destroyed if the call succeeds
  * @handoff: connection qualifier, 1 to 65535, of a PSP, RSP or CSP on the same port of
- *	the same device and in the same network namespace; its consumer may be another
+ *	the same device, in the same network namespace, of the same user. The one on the
+ *	address that the peer connected to comes first, then the one on the address of
+ *	the IA.
  *
  * The request arrives there as if the peer had named that qualifier. The EP of the CR is
  * released or freed as by dat_cr_reject().
@@ -430,7 +456,7 @@ DAT_RETURN kdapl_cr_handoff(DAT_CR_HANDLE cr_handle,
 		goto leave;
 	}
 	ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	sp = find_sp(obj->ia, handoff);
+	sp = find_target(to_cr(obj), handoff);
 	if (sp) {
 		ret = try_handoff(to_cr(obj), sp);
 		dat_object_put(&sp->obj);

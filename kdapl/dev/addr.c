@@ -445,3 +445,28 @@ u16 dat_addr_port(const struct sockaddr_storage *addr)
 		return 0;
 	}
 }
+
+/**
+ * dat_addr_is_equal - are two addresses and their ports the same?
+ * @a: an address
+ * @b: another address
+ *
+ * Only addresses of which both have a scope differ by it: rdma_cm reports none.
+ *
+ * Return: true if so; false for families other than IPv4 and IPv6.
+ */
+bool dat_addr_is_equal(const struct sockaddr_storage *a,
+		       const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+
+	if (a->ss_family != b->ss_family || dat_addr_port(a) != dat_addr_port(b))
+		return false;
+	if (a->ss_family == AF_INET)
+		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return a->ss_family == AF_INET6 &&
+	       ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr) &&
+	       (!a6->sin6_scope_id || !b6->sin6_scope_id ||
+		a6->sin6_scope_id == b6->sin6_scope_id);
+}

@@ -34,5 +34,7 @@ bool dat_addr_is_valid(const struct sockaddr *addr);
 size_t dat_addr_size(const struct sockaddr *addr);
 void dat_addr_set_port(struct sockaddr_storage *addr, u16 port);
 u16 dat_addr_port(const struct sockaddr_storage *addr);
+bool dat_addr_is_equal(const struct sockaddr_storage *a,
+		       const struct sockaddr_storage *b);
 
 #endif /* _KDAPL_ADDR_H */

@@ -270,6 +270,7 @@ struct dat_ia *dat_ia_alloc(struct dat_dev *dev, u32 port,
 	ia->dev = dev;
 	ia->port = port;
 	ia->net = get_net(current->nsproxy->net_ns);
+	ia->uid = current_uid();
 	mutex_init(&ia->end_lock);
 	xa_init_flags(&ia->lmrs, XA_FLAGS_LOCK_BH);
 	xa_init_flags(&ia->rmrs, XA_FLAGS_LOCK_BH);

@@ -86,6 +86,7 @@ struct dat_ia_named {
  * @dev: the device; valid until the last reference to the IA is returned
  * @port: port of the device, from 1
  * @net: network namespace of the opener, referenced
+ * @uid: user id of the opener
  * @addr: address of the port, see dat_addr()
  * @addrs: all addresses that the IA has had; protected by @addr_lock
  * @addr_settled: no other address will replace @addr while @addr is valid; protected by
@@ -117,6 +118,7 @@ struct dat_ia {
 	struct dat_dev *dev;
 	u32 port;
 	struct net *net;
+	kuid_t uid;
 	const struct sockaddr_storage *addr;
 	struct list_head addrs;
 	bool addr_settled;
