@@ -103,7 +103,8 @@ static DAT_RETURN find_file(struct dat_ushare *share, u64 address)
 	struct vm_area_struct *vma;
 	DAT_RETURN ret = DAT_SUCCESS;
 
-	mmap_read_lock(current->mm);
+	if (mmap_read_lock_killable(current->mm))
+		return DAT_ERROR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
 	while (at < end) {
 		vma = find_vma(current->mm, at);
 		if (!vma || vma->vm_start > at) {
