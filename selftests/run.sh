@@ -6,7 +6,7 @@
 #   programs   all programs, as root
 #   users      programs that also run as a user
 #   modules    all test modules, and the examples
-#   slow       programs and modules that take longest, which those groups leave out
+#   slow       programs and modules that take longest or are new, which those groups leave out
 #   replay     the corpora of the fuzzer, on a kernel with sanitizers
 #   dat2       the programs for libdat2 alone
 #   variants   programs again: for 32 bits, with ThreadSanitizer, linked with libdat2, with
@@ -398,7 +398,7 @@ done
 users=' batch dto handles rmr_bind rmr_state ' variants=yes
 [ ! -e /sys/kernel/debug/kmemleak ] || users='' variants=''
 # `make test-all` runs these. They take more than 20 seconds on an idle machine.
-slow_programs='exit_rounds hostile_connect hostile_flood hostile_rdma rmr_window'
+slow_programs='ep_evds exit_rounds handoff hostile_connect hostile_flood hostile_rdma rmr_window'
 slow_modules='kdapl_conn_test kdapl_mem_test'
 left_out=" $slow_programs $slow_modules "
 # Debian's programs run on one kernel only: run-tests.sh sets KDAPL_ONCE there.

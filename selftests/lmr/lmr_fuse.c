@@ -436,7 +436,7 @@ TEST_F(fuse, removal_with_mmap_lock_held)
 	ASSERT_EQ(0, link_add());
 }
 
-#define GENERATIONS	20
+#define GENERATIONS	5
 /* In milliseconds, for a killed process to end */
 #define PATIENCE	10000
 
