@@ -79,6 +79,81 @@ bool kill_child(pid_t pid)
 	       WIFSIGNALED(status);
 }
 
+/* The first answer is that it is ready. */
+static void serve(int in, int out, int (*carry_out)(int what))
+{
+	int what, answer = 0;
+
+	while (write(out, &answer, sizeof(answer)) == sizeof(answer) &&
+	       read(in, &what, sizeof(what)) == sizeof(what))
+		answer = carry_out(what);
+}
+
+static bool hear(const struct servant *servant, int *answer)
+{
+	return read(servant->from, answer, sizeof(*answer)) == sizeof(*answer);
+}
+
+/**
+ * servant_start - fork() a child that does what it is told
+ * @servant: out
+ * @begin: the child calls it first, and ends if it returns false
+ * @carry_out: the child calls it for each servant_tell()
+ * @arg: argument of @begin
+ *
+ * The child ends when the caller does. Return: false if @begin did.
+ */
+bool servant_start(struct servant *servant, bool (*begin)(const void *arg),
+		   int (*carry_out)(int what), const void *arg)
+{
+	int to[2], from[2], answer;
+
+	if (pipe(to) || pipe(from))
+		return false;
+	fflush(NULL);
+	servant->pid = fork();
+	if (!servant->pid) {
+		close(to[1]);
+		close(from[0]);
+		if (begin(arg))
+			serve(to[0], from[1], carry_out);
+		_exit(0);
+	}
+	close(to[0]);
+	close(from[1]);
+	servant->to = to[1];
+	servant->from = from[0];
+	return servant->pid > 0 && hear(servant, &answer);
+}
+
+/**
+ * servant_tell - let a child do something, and wait for it
+ * @servant: the child
+ * @what: what to do
+ *
+ * Return: what the child answers; -1 if it is dead.
+ */
+int servant_tell(const struct servant *servant, int what)
+{
+	int answer;
+
+	if (write(servant->to, &what, sizeof(what)) != sizeof(what) ||
+	    !hear(servant, &answer))
+		return -1;
+	return answer;
+}
+
+/**
+ * servant_end - kill the child, and wait for its end
+ * @servant: the child
+ */
+void servant_end(struct servant *servant)
+{
+	kill_child(servant->pid);
+	close(servant->to);
+	close(servant->from);
+}
+
 /**
  * send_fd - send a descriptor over a Unix socket
  * @socket: the socket

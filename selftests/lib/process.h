@@ -9,12 +9,29 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/**
+ * struct servant - a child that does what it is told
+ * @pid: the child
+ * @to: tells it what to do
+ * @from: what it answers
+ */
+struct servant {
+	pid_t pid;
+	int to;
+	int from;
+};
+
 int rounds(int few, int many);
 unsigned int random_seed(void);
 unsigned int random_below(unsigned int limit);
 
 pid_t fork_child(void);
 bool kill_child(pid_t pid);
+
+bool servant_start(struct servant *servant, bool (*begin)(const void *arg),
+		   int (*carry_out)(int what), const void *arg);
+int servant_tell(const struct servant *servant, int what);
+void servant_end(struct servant *servant);
 
 bool send_fd(int socket, int fd, const void *data, size_t len);
 int receive_fd(int socket, void *data, size_t len);

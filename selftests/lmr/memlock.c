@@ -3,33 +3,20 @@
  * memlock.c - RLIMIT_MEMLOCK: what the processes of a user can pin together
  */
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness.h"
 
 #include "counts.h"
 #include "pair.h"
+#include "process.h"
 
 #define LIMIT		32
 #define SOMEBODY	65534
 #define SOMEBODY_ELSE	65533
-
-/**
- * struct worker - a process that registers memory when it is told to
- * @pid: the process
- * @to: tells it what to do
- * @from: what it answers
- */
-struct worker {
-	pid_t pid;
-	int to;
-	int from;
-};
 
 /* What a worker is told: pages to register, or one of these. */
 enum {
@@ -81,171 +68,134 @@ static DAT_RETURN do_free_all(struct work *w)
 	return ret;
 }
 
-static DAT_RETURN do_what(struct work *w, int what)
+/* Of a worker */
+static struct work worker;
+
+/* The type of what the call returned. */
+static int do_what(int what)
 {
 	switch (what) {
 	case FREE_ALL:
-		return do_free_all(w);
+		return DAT_GET_TYPE(do_free_all(&worker));
 	case BECOME_ELSE:
 		return become(SOMEBODY_ELSE) ? DAT_SUCCESS : DAT_INTERNAL_ERROR;
 	default:
-		return do_create(w, what);
+		return DAT_GET_TYPE(do_create(&worker, what));
 	}
 }
 
-static void work(int in, int out, uid_t uid)
+static bool begin(const void *uid)
 {
 	const struct rlimit limit = { LIMIT * PAGE, LIMIT * PAGE };
-	static struct work w;
-	DAT_RETURN ret;
-	int what;
 
-	w.buf = mmap(NULL, LIMIT * 2 * PAGE, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (w.buf == MAP_FAILED || pair_open(&w.pair) ||
-	    setrlimit(RLIMIT_MEMLOCK, &limit) || !become(uid))
-		return;
-	while (read(in, &what, sizeof(what)) == sizeof(what)) {
-		ret = do_what(&w, what);
-		if (write(out, &ret, sizeof(ret)) != sizeof(ret))
-			return;
-	}
+	worker.buf = mmap(NULL, LIMIT * 2 * PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return worker.buf != MAP_FAILED && !pair_open(&worker.pair) &&
+	       !setrlimit(RLIMIT_MEMLOCK, &limit) && become(*(const uid_t *)uid);
 }
 
 /* No parent of workers may have the device open. */
-static bool worker_start(struct worker *worker, uid_t uid)
+static bool worker_start(struct servant *servant, uid_t uid)
 {
-	int to[2], from[2];
-
-	if (pipe(to) || pipe(from))
-		return false;
-	worker->pid = fork();
-	if (!worker->pid) {
-		work(to[0], from[1], uid);
-		_exit(0);
-	}
-	close(to[0]);
-	close(from[1]);
-	worker->to = to[1];
-	worker->from = from[0];
-	return worker->pid > 0;
-}
-
-static void worker_end(struct worker *worker)
-{
-	kill(worker->pid, SIGKILL);
-	waitpid(worker->pid, NULL, 0);
-	close(worker->to);
-	close(worker->from);
-}
-
-/* The type of what the call returned. */
-static DAT_RETURN tell(const struct worker *worker, int what)
-{
-	DAT_RETURN ret;
-
-	if (write(worker->to, &what, sizeof(what)) != sizeof(what) ||
-	    read(worker->from, &ret, sizeof(ret)) != sizeof(ret))
-		return DAT_INTERNAL_ERROR;
-	return DAT_GET_TYPE(ret);
+	return servant_start(servant, begin, do_what, &uid);
 }
 
 TEST(limit_shared_within_user)
 {
-	struct worker a, b;
+	struct servant a, b;
 
 	ASSERT_TRUE(worker_start(&a, SOMEBODY));
 	ASSERT_TRUE(worker_start(&b, SOMEBODY));
-	ASSERT_DAT(tell(&a, LIMIT - 12));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 13));
-	EXPECT_DAT(tell(&b, 12));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 1));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, 1));
+	ASSERT_DAT(servant_tell(&a, LIMIT - 12));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, servant_tell(&b, 13));
+	EXPECT_DAT(servant_tell(&b, 12));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, servant_tell(&b, 1));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, servant_tell(&a, 1));
 	/* What is freed is there for the other. */
-	EXPECT_DAT(tell(&a, FREE_ALL));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, LIMIT - 11));
-	EXPECT_DAT(tell(&b, LIMIT - 12));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, 1));
-	worker_end(&a);
-	worker_end(&b);
+	EXPECT_DAT(servant_tell(&a, FREE_ALL));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, servant_tell(&b, LIMIT - 11));
+	EXPECT_DAT(servant_tell(&b, LIMIT - 12));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, servant_tell(&a, 1));
+	servant_end(&a);
+	servant_end(&b);
 }
 
 TEST(limit_separate_per_user)
 {
-	struct worker a, b;
+	struct servant a, b;
 
 	ASSERT_TRUE(worker_start(&a, SOMEBODY));
 	ASSERT_TRUE(worker_start(&b, SOMEBODY_ELSE));
-	ASSERT_DAT(tell(&a, LIMIT));
-	EXPECT_DAT(tell(&b, LIMIT));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, 1));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 1));
-	worker_end(&a);
-	worker_end(&b);
+	ASSERT_DAT(servant_tell(&a, LIMIT));
+	EXPECT_DAT(servant_tell(&b, LIMIT));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, servant_tell(&a, 1));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, servant_tell(&b, 1));
+	servant_end(&a);
+	servant_end(&b);
 }
 
 TEST(killed_process_uncharged)
 {
-	struct worker a, b;
+	struct servant a, b;
 	unsigned int i;
 
 	ASSERT_TRUE(worker_start(&b, SOMEBODY));
 	for (i = 0; i < 5; i++) {
 		ASSERT_TRUE(worker_start(&a, SOMEBODY));
-		ASSERT_DAT(tell(&a, LIMIT));
-		EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 1));
-		worker_end(&a);
-		ASSERT_DAT(tell(&b, LIMIT));
-		ASSERT_DAT(tell(&b, FREE_ALL));
+		ASSERT_DAT(servant_tell(&a, LIMIT));
+		EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, servant_tell(&b, 1));
+		servant_end(&a);
+		ASSERT_DAT(servant_tell(&b, LIMIT));
+		ASSERT_DAT(servant_tell(&b, FREE_ALL));
 	}
-	worker_end(&b);
+	servant_end(&b);
 }
 
 TEST(setuid_uncharges_original_user)
 {
-	struct worker a, b;
+	struct servant a, b;
 
 	ASSERT_TRUE(worker_start(&a, SOMEBODY));
 	ASSERT_TRUE(worker_start(&b, SOMEBODY));
-	ASSERT_DAT(tell(&a, LIMIT));
-	ASSERT_DAT(tell(&a, BECOME_ELSE));
+	ASSERT_DAT(servant_tell(&a, LIMIT));
+	ASSERT_DAT(servant_tell(&a, BECOME_ELSE));
 	/* The process has pinned as much as it may, whoever it is. */
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, 1));
-	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&b, 1));
-	ASSERT_DAT(tell(&a, FREE_ALL));
-	EXPECT_DAT(tell(&b, LIMIT));
-	EXPECT_DAT(tell(&a, LIMIT));
-	worker_end(&a);
-	worker_end(&b);
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, servant_tell(&a, 1));
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, servant_tell(&b, 1));
+	ASSERT_DAT(servant_tell(&a, FREE_ALL));
+	EXPECT_DAT(servant_tell(&b, LIMIT));
+	EXPECT_DAT(servant_tell(&a, LIMIT));
+	servant_end(&a);
+	servant_end(&b);
 }
 
 TEST(failed_create_not_charged)
 {
-	struct worker a, b;
+	struct servant a, b;
 	unsigned int i;
 
 	ASSERT_TRUE(worker_start(&a, SOMEBODY));
 	ASSERT_TRUE(worker_start(&b, SOMEBODY));
 	for (i = 0; i < 20; i++) {
 		/* Beyond the limit, and beyond the memory. */
-		EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, tell(&a, LIMIT + 1));
-		EXPECT_DAT(tell(&a, i % LIMIT + 1));
-		EXPECT_DAT(tell(&a, FREE_ALL));
+		EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, servant_tell(&a, LIMIT + 1));
+		EXPECT_DAT(servant_tell(&a, i % LIMIT + 1));
+		EXPECT_DAT(servant_tell(&a, FREE_ALL));
 	}
-	EXPECT_DAT(tell(&b, LIMIT));
-	worker_end(&a);
-	worker_end(&b);
+	EXPECT_DAT(servant_tell(&b, LIMIT));
+	servant_end(&a);
+	servant_end(&b);
 }
 
 /* Who may exceed the limit takes nothing from those who may not. */
 TEST(root_not_charged)
 {
 	struct work w = {};
-	struct worker a;
+	struct servant a;
 
 	ASSERT_TRUE(worker_start(&a, 0));
-	EXPECT_DAT(tell(&a, LIMIT + 1));
-	EXPECT_DAT(tell(&a, LIMIT + 1));
+	EXPECT_DAT(servant_tell(&a, LIMIT + 1));
+	EXPECT_DAT(servant_tell(&a, LIMIT + 1));
 	w.buf = mmap(NULL, LIMIT * PAGE, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_DAT(pair_open(&w.pair));
@@ -260,7 +210,7 @@ TEST(root_not_charged)
 	EXPECT_EQ(0, charged_pages());
 	ASSERT_EQ(0, seteuid(0));
 	pair_close(&w.pair);
-	worker_end(&a);
+	servant_end(&a);
 }
 
 TEST_HARNESS_MAIN
