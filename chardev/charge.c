@@ -5,23 +5,20 @@
  * Module parameters limit the objects and the memory. Any context reads them. A change
  * applies to new objects only. Existing objects remain.
  *
- * Owns two byte counters: one per open file, one per user with open files. kdapl
- * charges them for the memory of objects (dat_ia_set_account()). /dev/dat charges
+ * Owns a byte counter of each open file. payers.c owns those of the users. kdapl
+ * charges both for the memory of objects (dat_ia_set_account()). /dev/dat charges
  * them for its own structures and for rings. pin.c charges pinned memory separately.
  * The counters outlive the file until all charged memory is freed.
  */
 #include <linux/capability.h>
-#include <linux/cred.h>
 #include <linux/gfp.h>
 #include <linux/kernel.h>
-#include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
-#include <linux/uidgid.h>
 
 #include "charge.h"
+#include "payers.h"
 
 /* Default limits: 1/8 and 1/4 of the host's memory. */
 #define FILE_PART	8
@@ -105,85 +102,16 @@ unsigned long dat_limit_value(enum dat_limit which)
 	return READ_ONCE(limits[which]);
 }
 
-/**
- * struct dat_charged_user - a user with open files
- * @node: in the list users
- * @ref: one for the counters of each file of the user; guarded by users_lock
- * @uid: the user's id
- * @bytes: bytes charged to all files of the user
- */
-struct dat_charged_user {
-	struct list_head node;
-	unsigned int ref;
-	kuid_t uid;
-	atomic_long_t bytes;
-};
-
-static LIST_HEAD(users);
-static DEFINE_SPINLOCK(users_lock);
-
-static struct dat_charged_user *lookup_user(kuid_t uid)
-{
-	struct dat_charged_user *user;
-
-	list_for_each_entry(user, &users, node)
-		if (uid_eq(user->uid, uid))
-			return user;
-	return NULL;
-}
-
-static struct dat_charged_user *user_get(kuid_t uid)
-{
-	struct dat_charged_user *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
-	struct dat_charged_user *user;
-
-	if (!new)
-		return NULL;
-	new->uid = uid;
-	spin_lock_bh(&users_lock);
-	user = lookup_user(uid);
-	if (!user) {
-		swap(user, new);
-		list_add(&user->node, &users);
-	}
-	user->ref++;
-	spin_unlock_bh(&users_lock);
-	kfree(new);
-	return user;
-}
-
-static void user_put(struct dat_charged_user *user)
-{
-	bool last;
-
-	spin_lock_bh(&users_lock);
-	last = !--user->ref;
-	if (last)
-		list_del(&user->node);
-	spin_unlock_bh(&users_lock);
-	if (!last)
-		return;
-	WARN_ON_ONCE(atomic_long_read(&user->bytes));
-	kfree(user);
-}
-
-static bool add(atomic_long_t *counter, long bytes, unsigned long limit)
-{
-	if (atomic_long_add_return(bytes, counter) <= limit)
-		return true;
-	atomic_long_sub(bytes, counter);
-	return false;
-}
-
 static bool charge_both(struct dat_ucharge *charge, size_t bytes)
 {
 	unsigned long most = charge->is_privileged ? LONG_MAX :
 				     dat_limit_value(DAT_LIMIT_USER_BYTES);
 
 	if (bytes > LONG_MAX / 2 ||
-	    !add(&charge->bytes, bytes, dat_limit_value(DAT_LIMIT_FILE_BYTES)))
+	    !dat_add_within(&charge->bytes, bytes,
+			    dat_limit_value(DAT_LIMIT_FILE_BYTES)))
 		return false;
-	if (add(&charge->user->bytes, bytes, most))
+	if (dat_payers_charge(charge->payers, bytes, most))
 		return true;
 	atomic_long_sub(bytes, &charge->bytes);
 	return false;
@@ -215,7 +143,7 @@ bool dat_charge(struct dat_ucharge *charge, size_t bytes, gfp_t gfp)
 void dat_uncharge(struct dat_ucharge *charge, size_t bytes)
 {
 	atomic_long_sub(bytes, &charge->bytes);
-	atomic_long_sub(bytes, &charge->user->bytes);
+	dat_payers_uncharge(charge->payers, bytes);
 }
 
 static struct dat_ucharge *to_charge(struct dat_account *account)
@@ -264,8 +192,8 @@ struct dat_ucharge *dat_ucharge_open(void)
 
 	if (!charge)
 		return NULL;
-	charge->user = user_get(current_uid());
-	if (!charge->user) {
+	charge->payers = dat_payers_open();
+	if (!charge->payers) {
 		kfree(charge);
 		return NULL;
 	}
@@ -296,6 +224,6 @@ void dat_ucharge_put(struct dat_ucharge *charge)
 {
 	if (!refcount_dec_and_test(&charge->ref))
 		return;
-	user_put(charge->user);
+	dat_payers_put(charge->payers);
 	kfree(charge);
 }

@@ -10,7 +10,7 @@
 
 #include <dat/kdat_linux.h>
 
-struct dat_charged_user;
+struct dat_payers;
 
 /**
  * enum dat_limit - limits
@@ -29,14 +29,14 @@ enum dat_limit {
  * @account: passed to dat_ia_set_account()
  * @ref: one for the file, one for each IA and for each ring
  * @bytes: bytes charged to the file
- * @user: the user that opened the file; charged for the same bytes
+ * @payers: the users of the process that opened the file; charged for the same bytes
  * @is_privileged: the user's limit does not apply
  */
 struct dat_ucharge {
 	struct dat_account account;
 	refcount_t ref;
 	atomic_long_t bytes;
-	struct dat_charged_user *user;
+	struct dat_payers *payers;
 	bool is_privileged;
 };
 

@@ -3,21 +3,19 @@
  * pin.c - pins memory of a process and charges it
  *
  * Charges mm->pinned_vm up to RLIMIT_MEMLOCK, as ib_umem does for verbs. A user must not
- * get more memory by starting more processes, so user->locked_vm is charged up to the
- * same limit. io_uring and others share that counter. The ioctls of LMRs call it, in
- * process context.
+ * get more memory by starting more processes, so payers.c charges the users of the process
+ * up to the same limit. The ioctls of LMRs call it, in process context.
  */
 #include <linux/capability.h>
-#include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/user.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "compat.h"
+#include "payers.h"
 #include "pin.h"
 
 static bool charge_mm(struct mm_struct *mm, unsigned long num_pages,
@@ -29,39 +27,27 @@ static bool charge_mm(struct mm_struct *mm, unsigned long num_pages,
 	return false;
 }
 
-static bool charge_user(struct user_struct *user, unsigned long num_pages,
-			unsigned long limit)
+static void uncharge_users(struct dat_pin *pin)
 {
-	if (atomic_long_add_return(num_pages, &user->locked_vm) <= limit)
-		return true;
-	atomic_long_sub(num_pages, &user->locked_vm);
-	return false;
+	if (pin->payers)
+		dat_payers_unpin(pin->payers, pin->num_pages);
 }
 
-/* With CAP_IPC_LOCK no limit applies and the user is not charged. */
-static bool charge(struct dat_pin *pin)
+/* With CAP_IPC_LOCK no limit applies and no user is charged. */
+static bool charge(struct dat_pin *pin, struct dat_payers *opener)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 
-	pin->cred = NULL;
+	pin->payers = NULL;
 	if (capable(CAP_IPC_LOCK))
 		return charge_mm(pin->mm, pin->num_pages, ULONG_MAX);
-	if (!charge_user(current_user(), pin->num_pages, limit))
+	pin->payers = dat_payers_pin(opener, pin->num_pages, limit);
+	if (!pin->payers)
 		return false;
-	if (!charge_mm(pin->mm, pin->num_pages, limit)) {
-		atomic_long_sub(pin->num_pages, &current_user()->locked_vm);
-		return false;
-	}
-	pin->cred = get_current_cred();
-	return true;
-}
-
-static void uncharge_user(struct dat_pin *pin)
-{
-	if (!pin->cred)
-		return;
-	atomic_long_sub(pin->num_pages, &pin->cred->user->locked_vm);
-	put_cred(pin->cred);
+	if (charge_mm(pin->mm, pin->num_pages, limit))
+		return true;
+	uncharge_users(pin);
+	return false;
 }
 
 /* As many page pointers as fit into one page. */
@@ -199,16 +185,18 @@ static void cut_ends(struct dat_pin *pin, u64 address, u64 length)
 /**
  * dat_pin - pin memory of the current process
  * @pin: out: the pinned range
+ * @opener: the users of the process that opened the file, most likely those to charge
  * @address: user address of the first byte
  * @length: bytes, not 0; the range must not wrap around
  * @writable: the device will write to the memory
  *
  * Context: process, may sleep.
  * Return: 0, -EFAULT (part of the range is not mapped or not writable), -EDQUOT
- * (RLIMIT_MEMLOCK of the process or of its user), -ENOMEM, -EINTR, or
+ * (RLIMIT_MEMLOCK of the process or of a charged user), -ENOMEM, -EINTR, or
  * another error of pin_user_pages_fast().
  */
-int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
+int dat_pin(struct dat_pin *pin, struct dat_payers *opener, u64 address,
+	    u64 length, bool writable)
 {
 	unsigned long start, num_pages;
 	struct page **pages;
@@ -223,7 +211,7 @@ int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable)
 	/* Tables count pages in int. */
 	if (num_pages > INT_MAX)
 		return -ENOMEM;
-	if (!charge(pin))
+	if (!charge(pin, opener))
 		return -EDQUOT;
 	ret = -EFAULT;
 	/* A forced pin does not check that the process may read the memory. */
@@ -247,7 +235,7 @@ unpin:
 	unpin_all(pin, false);
 uncharge:
 	dat_pin_uncharge(pin);
-	uncharge_user(pin);
+	uncharge_users(pin);
 	return ret;
 }
 
@@ -255,7 +243,7 @@ uncharge:
  * dat_pin_uncharge - stop charging the process because the device charges it
  * @pin: filled in by dat_pin()
  *
- * The user stays charged.
+ * The users stay charged.
  * Context: any.
  */
 void dat_pin_uncharge(struct dat_pin *pin)
@@ -275,6 +263,6 @@ void dat_unpin(struct dat_pin *pin)
 {
 	unpin_all(pin, pin->writable);
 	dat_pin_uncharge(pin);
-	uncharge_user(pin);
+	uncharge_users(pin);
 	mmdrop(pin->mm);
 }

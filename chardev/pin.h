@@ -8,13 +8,12 @@
 #include <linux/scatterlist.h>
 
 struct mm_struct;
-struct cred;
+struct dat_payers;
 
 /**
  * struct dat_pin - a pinned range
  * @mm: the charged address space; its structure is referenced
- * @cred: referenced credentials of the charged user; NULL if no limit applies. Early
- *	6.1 kernels do not export free_uid(), so the user itself cannot be referenced.
+ * @payers: the charged users, referenced; NULL if no limit applies
  * @table: the pages, in order, from the first byte to the last
  * @num_pages: number of pages
  * @writable: the device may have written to the pages
@@ -22,14 +21,15 @@ struct cred;
  */
 struct dat_pin {
 	struct mm_struct *mm;
-	const struct cred *cred;
+	struct dat_payers *payers;
 	struct sg_append_table table;
 	unsigned long num_pages;
 	bool writable;
 	bool is_charged;
 };
 
-int dat_pin(struct dat_pin *pin, u64 address, u64 length, bool writable);
+int dat_pin(struct dat_pin *pin, struct dat_payers *opener, u64 address,
+	    u64 length, bool writable);
 void dat_pin_uncharge(struct dat_pin *pin);
 void dat_unpin(struct dat_pin *pin);
 

@@ -193,8 +193,8 @@ static DAT_RETURN create_over_memory(struct dat_dev_lmr_create *p,
 	DAT_REGION_DESCRIPTION desc = { .for_platform = &region.platform };
 	int err;
 
-	err = dat_pin(&lmr->pin, p->address, p->length,
-		      p->privileges & DAT_MEM_PRIV_WRITE_FLAG);
+	err = dat_pin(&lmr->pin, lmr->uobj.file->charge->payers, p->address,
+		      p->length, p->privileges & DAT_MEM_PRIV_WRITE_FLAG);
 	if (err) {
 		lmr->pin.num_pages = 0;
 		return pin_error(err);

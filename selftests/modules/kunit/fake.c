@@ -12,6 +12,7 @@
 #include "fake.h"
 
 #include "../../../chardev/charge.h"
+#include "../../../chardev/payers.h"
 #include "../../../chardev/ucno.h"
 #include "../../../chardev/usp.h"
 #include "../../../kdapl/base/account.h"
@@ -428,6 +429,16 @@ void dat_ucharge_get(struct dat_ucharge *charge)
 }
 
 void dat_ucharge_put(struct dat_ucharge *charge)
+{
+}
+
+struct dat_payers *dat_payers_pin(struct dat_payers *known,
+				  unsigned long num_pages, unsigned long limit)
+{
+	return NULL;
+}
+
+void dat_payers_unpin(struct dat_payers *payers, unsigned long num_pages)
 {
 }
 
