@@ -7,8 +7,10 @@
  * looks up a user by uid. It frees the user with the last open IA and the last
  * lingering connection. ia.c and linger.c call this file.
  */
+#include <linux/cred.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/user_namespace.h>
 
 #include "base/workqueue.h"
 #include "base/user.h"
@@ -62,15 +64,31 @@ static struct dat_user *user_get_known(kuid_t uid)
 	return NULL;
 }
 
+/*
+ * In a user namespace a user can have thousands of ids, which must share one work queue.
+ * So the user is the owner of the outermost namespace. Root owns the namespaces of many
+ * containers, which must not share one.
+ */
+static kuid_t outermost_owner(void)
+{
+	struct user_namespace *ns;
+	kuid_t uid = current_uid();
+
+	for (ns = current_user_ns(); ns != &init_user_ns; ns = ns->parent)
+		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			uid = ns->owner;
+	return uid;
+}
+
 /**
- * dat_user_find - look up a user, or create it
- * @uid: uid of the user
+ * dat_user_find - look up the user of the current process, or create it
  *
  * Context: process, may sleep.
  * Return: the user, for dat_user_put(); NULL if there is no memory.
  */
-struct dat_user *dat_user_find(kuid_t uid)
+struct dat_user *dat_user_find(void)
 {
+	kuid_t uid = outermost_owner();
 	struct dat_user *user, *new;
 
 	spin_lock_bh(&dat_users_lock);

@@ -32,7 +32,7 @@ struct dat_user {
 	struct work_struct free_work;
 };
 
-struct dat_user *dat_user_find(kuid_t uid);
+struct dat_user *dat_user_find(void);
 void dat_user_get(struct dat_user *user);
 void dat_user_put(struct dat_user *user);
 

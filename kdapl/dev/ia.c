@@ -259,7 +259,7 @@ struct dat_ia *dat_ia_alloc(struct dat_dev *dev, u32 port,
 	if (!ia)
 		return NULL;
 	dat_owner_init(&ia->owner, ia, &ia->obj);
-	ia->owner.user = dat_user_find(current_uid());
+	ia->owner.user = dat_user_find();
 	if (!ia->owner.user) {
 		kfree(ia);
 		return NULL;

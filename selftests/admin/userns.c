@@ -3,6 +3,7 @@
  * userns.c - a user gets nothing more by ids in user namespaces: Documentation/admin.rst
  */
 #include <fcntl.h>
+#include <glob.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "pair.h"
 #include "process.h"
 
+/* No other id in use begins with these digits: see has_queue(). */
 #define OWNER		4321
 /* The first subordinate id of the owner, and of another range */
 #define SUBORDINATE	100000
@@ -402,6 +404,52 @@ TEST_F(userns, bytes_of_roots_containers_separate)
 		EXPECT_LT(BYTES - EVD_BYTES, charged_bytes(ids[i].pid));
 	}
 	for (i = 0; i < 2; i++)
+		servant_end(&ids[i]);
+}
+
+/*
+ * Whether a user has a work queue: its rescuer is a thread with the name of the queue,
+ * since Linux 6.3 behind "kworker/R-".
+ */
+static bool has_queue(uid_t uid)
+{
+	char name[32], comm[128];
+	bool found = false;
+	ssize_t len;
+	glob_t g;
+	size_t i;
+	int fd;
+
+	snprintf(name, sizeof(name), "kdapl-%u", uid);
+	if (glob("/proc/[0-9]*/comm", GLOB_NOSORT, NULL, &g))
+		return false;
+	for (i = 0; i < g.gl_pathc && !found; i++) {
+		fd = open(g.gl_pathv[i], O_RDONLY);
+		len = read(fd, comm, sizeof(comm) - 1);
+		comm[len > 0 ? len : 0] = '\0';
+		found = strstr(comm, name);
+		close(fd);
+	}
+	globfree(&g);
+	return found;
+}
+
+TEST_F(userns, work_queue_shared_by_ids)
+{
+	struct place places[] = {
+		inside(1), inside(2), nested(1, LIMIT), container_of_root(1),
+	};
+	struct servant ids[ARRAY_LEN(places)];
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(places); i++)
+		ASSERT_TRUE(worker_start(&ids[i], places[i]));
+	EXPECT_TRUE(has_queue(OWNER));
+	EXPECT_FALSE(has_queue(SUBORDINATE));
+	EXPECT_FALSE(has_queue(SUBORDINATE + 1));
+	/* Of the container of root */
+	EXPECT_TRUE(has_queue(OTHERS));
+	for (i = 0; i < ARRAY_LEN(places); i++)
 		servant_end(&ids[i]);
 }
 
