@@ -36,7 +36,7 @@
 /* An EVD of a worker takes less. */
 #define EVD_BYTES	(MB / 4)
 
-/* What a worker is told: pages to register, or one of these. */
+/* A task of a worker: pages to register, or one of these. */
 enum {
 	FREE_ALL = -1,		/* frees every LMR */
 	TAKE_BYTES = -2,	/* creates EVDs until one is refused */
@@ -304,7 +304,7 @@ TEST_F(userns, pinned_pages_shared_with_outside)
 	EXPECT_REFUSED(&id, 6);
 	EXPECT_DAT(servant_tell(&id, 5));
 	EXPECT_REFUSED(&owner, 1);
-	/* A refusal charges nobody: neither the owner nor the id. */
+	/* A refusal charges neither the owner nor the id. */
 	EXPECT_DAT(servant_tell(&owner, FREE_ALL));
 	EXPECT_DAT(servant_tell(&id, LIMIT - 5));
 	EXPECT_REFUSED(&owner, 1);

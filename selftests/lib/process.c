@@ -95,7 +95,7 @@ static bool hear(const struct servant *servant, int *answer)
 }
 
 /**
- * servant_start - fork() a child that does what it is told
+ * servant_start - fork() a child that carries out tasks
  * @servant: out
  * @begin: the child calls it first, and ends if it returns false
  * @carry_out: the child calls it for each servant_tell()
@@ -127,9 +127,9 @@ bool servant_start(struct servant *servant, bool (*begin)(const void *arg),
 }
 
 /**
- * servant_tell - let a child do something, and wait for it
+ * servant_tell - let a child carry out a task, and wait for the answer
  * @servant: the child
- * @what: what to do
+ * @what: the task
  *
  * Return: what the child answers; -1 if it is dead.
  */

@@ -10,10 +10,10 @@
 #include <sys/types.h>
 
 /**
- * struct servant - a child that does what it is told
+ * struct servant - a child that carries out tasks
  * @pid: the child
- * @to: tells it what to do
- * @from: what it answers
+ * @to: pipe for the tasks
+ * @from: pipe for the answers
  */
 struct servant {
 	pid_t pid;
