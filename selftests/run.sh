@@ -397,8 +397,10 @@ done
 # other variants, and the debug kernels have no futex() for a process of 32 bits.
 users=' batch dto handles rmr_bind rmr_state ' variants=yes
 [ ! -e /sys/kernel/debug/kmemleak ] || users='' variants=''
-# `make test-all` runs these. They take more than 20 seconds on an idle machine.
-slow_programs='ep_evds exit_rounds handoff hostile_connect hostile_flood hostile_rdma rmr_window'
+# `make test-all` runs these. They take more than 20 seconds on an idle machine, or are new.
+slow_programs='exit_rounds hostile_connect hostile_flood hostile_rdma rmr_window'
+# New ones
+slow_programs="$slow_programs addr_load ep_evds handoff userns"
 slow_modules='kdapl_conn_test kdapl_mem_test'
 left_out=" $slow_programs $slow_modules "
 # Debian's programs run on one kernel only: run-tests.sh sets KDAPL_ONCE there.
