@@ -4,27 +4,40 @@
  *
  * The transport determines which address leads to which port of which device. rdma_cm
  * implements this mapping for all transports: an address belongs to an IA if an id
- * bound to it lands on the IA's port. Consumers keep pointers to the address. Each
- * address that an IA has had therefore stays unchanged until the IA is freed; only the
- * current one changes. Calls that need the address call dat_addr_find() in process
- * context.
+ * bound to it lands on the IA's port. A process decides how many addresses its network
+ * namespace has, so kdapl does not try them all. The port limits the candidates: its GID
+ * table has them on RoCE, and its hardware address names the interfaces elsewhere.
+ *
+ * Consumers keep pointers to the address. Each address that an IA has had therefore
+ * stays unchanged until the IA is freed; only the current one changes. Calls that need
+ * the address call dat_addr_find() in process context.
  */
+#include <linux/if_arp.h>
 #include <linux/inetdevice.h>
-#include <linux/mm.h>
 #include <linux/netdevice.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
 #include <rdma/rdma_cm.h>
 
 #include "dev/addr.h"
 #include "dev/device.h"
 #include "dev/ia.h"
 
-/* Spare room for addresses that appear between counting and collecting. */
-#define SPARE_CANDIDATES	16
+/* Addresses of each family that kdapl considers of an interface, except on RoCE */
+#define MAX_OF_FAMILY	16
+
+/* Kinds of addresses, in the order in which kdapl tries them */
+enum kind {
+	KIND_IPV4,		/* Administrators type those. */
+	KIND_IPV6,
+	KIND_LINK_LOCAL,
+	NUM_KINDS,
+};
 
 /**
  * struct dat_ia_addr - an address that an IA has or has had
@@ -38,24 +51,22 @@ struct dat_ia_addr {
 
 /**
  * struct candidate - an address that may belong to an IA
- * @addr: the address
+ * @ip: the address; an IPv4 address is mapped to IPv6
  * @ifindex: index of the interface that has the address
  */
 struct candidate {
-	struct sockaddr_storage addr;
+	struct in6_addr ip;
 	int ifindex;
 };
 
 /**
- * struct candidates - addresses of the interfaces of a network namespace
- * @num: number of addresses found; may exceed @max
- * @max: capacity of @list
- * @list: the first @max addresses
+ * struct candidates - addresses of interfaces, except on RoCE
+ * @num: number of addresses
+ * @list: the addresses
  */
 struct candidates {
 	unsigned int num;
-	unsigned int max;
-	struct candidate *list;
+	struct candidate list[2 * MAX_OF_FAMILY];
 };
 
 /* The address of an IA that has none */
@@ -81,102 +92,45 @@ static struct notifier_block inet6_notifier = {
 	.notifier_call = addr_changed,
 };
 
-/* Return a zeroed entry; if the list is full, only count the address and return NULL. */
-static void *next_candidate(struct net_device *ndev, struct candidates *c)
+static enum kind kind_of(const struct in6_addr *ip)
 {
-	unsigned int i = c->num++;
-
-	if (i >= c->max)
-		return NULL;
-	memset(&c->list[i], 0, sizeof(c->list[i]));
-	c->list[i].ifindex = ndev->ifindex;
-	return &c->list[i].addr;
+	if (ipv6_addr_v4mapped(ip))
+		return KIND_IPV4;
+	return ipv6_addr_type(ip) & IPV6_ADDR_LINKLOCAL ? KIND_LINK_LOCAL : KIND_IPV6;
 }
 
-static void collect_ipv4(struct net_device *ndev, struct candidates *c)
+static struct sockaddr_storage candidate_addr(const struct candidate *c)
 {
-	struct in_device *in_dev = __in_dev_get_rcu(ndev);
-	const struct in_ifaddr *ifa;
+	struct sockaddr_storage addr = {};
 
-	if (!in_dev)
-		return;
-	in_dev_for_each_ifa_rcu(ifa, in_dev) {
-		struct sockaddr_in *sin = next_candidate(ndev, c);
-
-		if (!sin)
-			continue;
-		sin->sin_family = AF_INET;
-		sin->sin_addr.s_addr = ifa->ifa_local;
-	}
+	rdma_gid2ip((struct sockaddr *)&addr, (const union ib_gid *)&c->ip);
+	if (kind_of(&c->ip) == KIND_LINK_LOCAL)
+		((struct sockaddr_in6 *)&addr)->sin6_scope_id = c->ifindex;
+	return addr;
 }
 
-static void collect_ipv6(struct net_device *ndev, struct candidates *c)
-{
-#if IS_ENABLED(CONFIG_IPV6)
-	struct inet6_dev *in6_dev = __in6_dev_get(ndev);
-	const struct inet6_ifaddr *ifp;
-
-	if (!in6_dev)
-		return;
-	read_lock_bh(&in6_dev->lock);
-	list_for_each_entry(ifp, &in6_dev->addr_list, if_list) {
-		struct sockaddr_in6 *sin6;
-
-		if (ifp->flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED))
-			continue;
-		sin6 = next_candidate(ndev, c);
-		if (!sin6)
-			continue;
-		sin6->sin6_family = AF_INET6;
-		sin6->sin6_addr = ifp->addr;
-		if (ipv6_addr_type(&ifp->addr) & IPV6_ADDR_LINKLOCAL)
-			sin6->sin6_scope_id = ndev->ifindex;
-	}
-	read_unlock_bh(&in6_dev->lock);
-#endif
-}
-
-/* IPv4 addresses come first, because administrators type those. */
-static void collect(struct net *net, struct candidates *c)
-{
-	struct net_device *ndev;
-
-	c->num = 0;
-	rcu_read_lock();
-	for_each_netdev_rcu(net, ndev)
-		collect_ipv4(ndev, c);
-	for_each_netdev_rcu(net, ndev)
-		collect_ipv6(ndev, c);
-	rcu_read_unlock();
-}
-
-/*
- * A process decides how many addresses its network namespace has. It must be possible to
- * kill it, and to remove the device, meanwhile.
- */
+/* The process may be killed and the device removed during a search. */
 static bool must_stop(const struct dat_ia *ia)
 {
 	return fatal_signal_pending(current) || READ_ONCE(ia->dev->removed);
 }
 
-/* Collect all addresses, in as many passes as needed. Return 0 or -ENOMEM. */
-static int collect_all(const struct dat_ia *ia, struct candidates *c)
+/*
+ * rdma_cm does not check whether the interface has a link-local address. A RoCE port has
+ * a GID for that of its hardware address in any case.
+ */
+static bool link_local_exists(struct net *net, const struct sockaddr_in6 *sin6)
 {
-	*c = (struct candidates){};
-	for (;;) {
-		collect(ia->net, c);
-		if (c->num <= c->max)
-			return 0;
-		kvfree(c->list);
-		c->list = NULL;
-		if (must_stop(ia))
-			return -ENOMEM;
-		c->max = c->num + c->num / 4 + SPARE_CANDIDATES;
-		c->list = kvcalloc(c->max, sizeof(*c->list), GFP_KERNEL_ACCOUNT);
-		if (!c->list)
-			return -ENOMEM;
-		cond_resched();
-	}
+	bool exists = false;
+#if IS_ENABLED(CONFIG_IPV6)
+	const struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = dev_get_by_index_rcu(net, sin6->sin6_scope_id);
+	exists = ndev && ipv6_chk_addr(net, &sin6->sin6_addr, ndev, 1);
+	rcu_read_unlock();
+#endif
+	return exists;
 }
 
 static int no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -188,9 +142,13 @@ static int no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 static int addr_leads_to(struct dat_ia *ia, const struct sockaddr_storage *addr)
 {
 	struct sockaddr_storage copy = *addr;
+	struct sockaddr_in6 *sin6 = (void *)&copy;
 	struct rdma_cm_id *id;
 	int ret;
 
+	if (copy.ss_family == AF_INET6 && sin6->sin6_scope_id &&
+	    !link_local_exists(ia->net, sin6))
+		return -EADDRNOTAVAIL;
 	id = rdma_create_id(ia->net, no_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
@@ -222,50 +180,234 @@ set:
 	return 0;
 }
 
-/*
- * A device learns an address a moment after its interface has received it. An earlier
- * candidate of the same interface may therefore still become the IA's address.
- */
-static bool is_settled(const struct candidates *c, unsigned int found)
+/* Does the interface have an address of an earlier kind? In an RCU section. */
+static bool has_earlier_kind(const struct net_device *ndev, enum kind kind)
 {
-	unsigned int i;
+	const struct in_device *in_dev = __in_dev_get_rcu(ndev);
+	bool earlier = in_dev && rcu_access_pointer(in_dev->ifa_list);
+#if IS_ENABLED(CONFIG_IPV6)
+	struct inet6_dev *in6_dev = __in6_dev_get(ndev);
+	const struct inet6_ifaddr *ifp;
 
-	for (i = 0; i < found; i++)
-		if (c->list[i].ifindex == c->list[found].ifindex)
-			return false;
+	if (earlier || kind == KIND_IPV6 || !in6_dev)
+		return earlier;
+	read_lock_bh(&in6_dev->lock);
+	/* Link-local addresses are the last of the list. */
+	ifp = list_first_entry_or_null(&in6_dev->addr_list, struct inet6_ifaddr,
+				       if_list);
+	earlier = ifp && kind_of(&ifp->addr) != KIND_LINK_LOCAL;
+	read_unlock_bh(&in6_dev->lock);
+#endif
+	return earlier;
+}
+
+/*
+ * A device learns an address a moment after its interface has received it. Addresses of
+ * an earlier kind, which the same interface has, may therefore still become the IA's.
+ * The first IPv4 address that the device knows remains.
+ */
+static bool is_settled(const struct dat_ia *ia, const struct candidate *c)
+{
+	enum kind kind = kind_of(&c->ip);
+	const struct net_device *ndev;
+	bool settled;
+
+	if (kind == KIND_IPV4)
+		return true;
+	rcu_read_lock();
+	ndev = dev_get_by_index_rcu(ia->net, c->ifindex);
+	settled = ndev && !has_earlier_kind(ndev, kind);
+	rcu_read_unlock();
+	return settled;
+}
+
+/*
+ * Return 0 if the candidate has become the IA's address; -ENOMEM if the search has to
+ * stop: peers may know the address that could not be checked. Otherwise -ENODEV.
+ */
+static int try_candidate(struct dat_ia *ia, const struct candidate *c)
+{
+	struct sockaddr_storage addr = candidate_addr(c);
+	int ret;
+
+	if (must_stop(ia))
+		return -ENOMEM;
+	cond_resched();
+	ret = addr_leads_to(ia, &addr);
+	if (ret)
+		return ret == -ENOMEM ? ret : -ENODEV;
+	ret = set_addr(ia, &addr);
+	if (!ret)
+		ia->addr_settled = is_settled(ia, c);
+	return ret;
+}
+
+/* Return false if the port has no such GID for the network namespace of the IA. */
+static bool gid_candidate(struct dat_ia *ia, int index, struct candidate *c)
+{
+	const struct net_device *ndev;
+	const struct ib_gid_attr *gid;
+	bool ours;
+
+	gid = rdma_get_gid_attr(dat_ia_ibdev(ia), ia->port, index);
+	if (IS_ERR(gid))
+		return false;
+	rcu_read_lock();
+	ndev = rcu_dereference(gid->ndev);
+	ours = ndev && net_eq(dev_net(ndev), ia->net);
+	if (ours) {
+		memcpy(&c->ip, &gid->gid, sizeof(c->ip));
+		c->ifindex = ndev->ifindex;
+	}
+	rcu_read_unlock();
+	rdma_put_gid_attr(gid);
+	return ours;
+}
+
+/* On RoCE: the GIDs of a port are the IP addresses that lead to it. See try_candidate(). */
+static int try_gids(struct dat_ia *ia)
+{
+	int num = dat_ia_ibdev(ia)->port_data[ia->port].immutable.gid_tbl_len;
+	unsigned int there = BIT(KIND_IPV4);
+	struct candidate c;
+	enum kind kind;
+	int i, ret;
+
+	for (kind = 0; kind < NUM_KINDS; kind++) {
+		for (i = 0; there & BIT(kind) && i < num; i++) {
+			if (!gid_candidate(ia, i, &c))
+				continue;
+			there |= BIT(kind_of(&c.ip));
+			if (kind_of(&c.ip) != kind)
+				continue;
+			ret = try_candidate(ia, &c);
+			if (ret != -ENODEV)
+				return ret;
+		}
+	}
+	return -ENODEV;
+}
+
+static void add_candidate(struct candidates *c, const struct net_device *ndev,
+			  const struct in6_addr *ip)
+{
+	if (c->num < ARRAY_SIZE(c->list))
+		c->list[c->num++] = (struct candidate){ *ip, ndev->ifindex };
+}
+
+static void add_ipv4(struct candidates *c, const struct net_device *ndev)
+{
+	const struct in_device *in_dev = __in_dev_get_rcu(ndev);
+	unsigned int left = MAX_OF_FAMILY;
+	const struct in_ifaddr *ifa;
+	struct in6_addr ip;
+
+	if (!in_dev)
+		return;
+	in_dev_for_each_ifa_rcu(ifa, in_dev) {
+		if (!left--)
+			break;
+		ipv6_addr_set_v4mapped(ifa->ifa_local, &ip);
+		add_candidate(c, ndev, &ip);
+	}
+}
+
+static void add_ipv6(struct candidates *c, const struct net_device *ndev)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	struct inet6_dev *in6_dev = __in6_dev_get(ndev);
+	unsigned int left = MAX_OF_FAMILY;
+	const struct inet6_ifaddr *ifp;
+
+	if (!in6_dev)
+		return;
+	read_lock_bh(&in6_dev->lock);
+	list_for_each_entry(ifp, &in6_dev->addr_list, if_list) {
+		if (!left--)
+			break;
+		if (!(ifp->flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)))
+			add_candidate(c, ndev, &ifp->addr);
+	}
+	read_unlock_bh(&in6_dev->lock);
+#endif
+}
+
+/* Does the interface have the hardware address of the port? In an RCU section. */
+static bool has_hw_addr(struct dat_ia *ia, const struct net_device *ndev)
+{
+	bool is_ib = ndev->type == ARPHRD_INFINIBAND;
+	struct ib_device *ibdev = dat_ia_ibdev(ia);
+	const struct ib_gid_attr *found;
+	union ib_gid gid;
+
+	if (is_ib != rdma_protocol_ib(ibdev, ia->port))
+		return false;
+	memcpy(&gid, ndev->dev_addr + (is_ib ? 4 : 0), sizeof(gid));
+	found = rdma_find_gid_by_port(ibdev, &gid, IB_GID_TYPE_IB, ia->port, NULL);
+	if (IS_ERR(found))
+		return false;
+	rdma_put_gid_attr(found);
 	return true;
+}
+
+/*
+ * Since Linux 6.6 the GID of an iWARP port names the interface, and rdma_cm accepts no
+ * other. Otherwise rdma_cm accepts each interface that has the hardware address: also
+ * VLANs and child interfaces of IPoIB.
+ */
+static void collect(struct dat_ia *ia, struct candidates *c)
+{
+	const struct ib_gid_attr *gid = rdma_get_gid_attr(dat_ia_ibdev(ia), ia->port, 0);
+	const struct net_device *only = NULL;
+	struct net_device *ndev;
+
+	c->num = 0;
+	rcu_read_lock();
+	if (!IS_ERR(gid))
+		only = rcu_dereference(gid->ndev);
+	for_each_netdev_rcu(ia->net, ndev) {
+		if (only ? ndev != only : !has_hw_addr(ia, ndev))
+			continue;
+		add_ipv4(c, ndev);
+		add_ipv6(c, ndev);
+	}
+	rcu_read_unlock();
+	if (!IS_ERR(gid))
+		rdma_put_gid_attr(gid);
+}
+
+/* On iWARP and InfiniBand. See try_candidate(). */
+static int try_interfaces(struct dat_ia *ia)
+{
+	struct candidates c;
+	enum kind kind;
+	unsigned int i;
+	int ret;
+
+	collect(ia, &c);
+	for (kind = 0; kind < NUM_KINDS; kind++) {
+		for (i = 0; i < c.num; i++) {
+			if (kind_of(&c.list[i].ip) != kind)
+				continue;
+			ret = try_candidate(ia, &c.list[i]);
+			if (ret != -ENODEV)
+				return ret;
+		}
+	}
+	return -ENODEV;
 }
 
 /* Return 0, even if the IA has no address; -ENOMEM, also if it has to stop. */
 static int search(struct dat_ia *ia)
 {
-	struct candidates c;
-	unsigned int i;
-	int ret;
+	int ret = rdma_protocol_roce(dat_ia_ibdev(ia), ia->port) ?
+			  try_gids(ia) : try_interfaces(ia);
 
-	ret = collect_all(ia, &c);
-	if (ret)
+	if (ret != -ENODEV)
 		return ret;
-	for (i = 0; i < c.num; i++) {
-		ret = must_stop(ia) ? -ENOMEM : addr_leads_to(ia, &c.list[i].addr);
-		/*
-		 * Stop at -ENOMEM: peers may know the address that could not be
-		 * checked.
-		 */
-		if (!ret || ret == -ENOMEM)
-			break;
-		cond_resched();
-	}
-	if (i == c.num) {
-		/* Pairs with dat_addr(). */
-		smp_store_release(&ia->addr, &no_addr);
-		ret = 0;
-	} else if (!ret) {
-		ia->addr_settled = is_settled(&c, i);
-		ret = set_addr(ia, &c.list[i].addr);
-	}
-	kvfree(c.list);
-	return ret;
+	/* Pairs with dat_addr(). */
+	smp_store_release(&ia->addr, &no_addr);
+	return 0;
 }
 
 /**
@@ -301,8 +443,13 @@ int dat_addr_find(struct dat_ia *ia)
 	/* The generation is 0 if the IA has no settled address. */
 	if (READ_ONCE(ia->addr_generation) == generation)
 		return 0;
-	mutex_lock(&ia->addr_lock);
+	if (mutex_lock_killable(&ia->addr_lock))
+		return -ENOMEM;
 	if (ia->addr_generation == generation)
+		goto unlock;
+	/* The removal of the device must not wait for each thread that waited here. */
+	ret = -ENOMEM;
+	if (must_stop(ia))
 		goto unlock;
 	ret = ia->addr_settled ? addr_leads_to(ia, dat_addr(ia)) : -ENODEV;
 	if (ret && ret != -ENOMEM) {

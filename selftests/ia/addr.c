@@ -6,13 +6,17 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "link.h"
 #include "pair.h"
 
 /* Reserved for documentation: not in use on the host */
 #define OTHER		"192.0.2.7"
+#define OTHER6		"2001:db8::7"
+#define LOCAL		"fe80::7"
 #define MANY		100
 
 /* The teardown restores the addresses of eth0. */
@@ -26,9 +30,11 @@ FIXTURE(addr)
 	char first[INET6_ADDRSTRLEN];
 };
 
+/* Empty if there is none */
 static const char *address_of(DAT_IA_HANDLE ia, char *text)
 {
 	DAT_IA_ATTR attr;
+	struct sockaddr_in6 *sin6;
 	struct sockaddr_in *sin;
 
 	text[0] = '\0';
@@ -37,6 +43,9 @@ static const char *address_of(DAT_IA_HANDLE ia, char *text)
 	sin = (void *)attr.ia_address_ptr;
 	if (sin->sin_family == AF_INET)
 		inet_ntop(AF_INET, &sin->sin_addr, text, INET6_ADDRSTRLEN);
+	sin6 = (void *)sin;
+	if (sin->sin_family == AF_INET6)
+		inet_ntop(AF_INET6, &sin6->sin6_addr, text, INET6_ADDRSTRLEN);
 	return text;
 }
 
@@ -75,7 +84,7 @@ static bool becomes(DAT_IA_HANDLE ia, const char *address)
 			return true;
 		usleep(100000);
 	}
-	printf("# %s instead of %s\n", text, address);
+	printf("# '%s' instead of '%s'\n", text, address);
 	return false;
 }
 
@@ -149,6 +158,46 @@ TEST_F_TIMEOUT(addr, old_address_pointer_valid, 600)
 	EXPECT_NE(NULL, inet_ntop(AF_INET, &old->sin_addr, text, sizeof(text)));
 }
 
+#define LINK_LOCAL	"ip -o addr show dev eth0 scope link |" \
+			"awk '{ sub(/\\/.*/, \"\", $4); printf \"%s\", $4; exit }'"
+
+/* The device keeps the GID of the address that its hardware address makes. */
+TEST_F_TIMEOUT(addr, link_local_address_removed, 600)
+{
+	char local[INET6_ADDRSTRLEN] = "";
+	FILE *ip = popen(LINK_LOCAL, "r");
+
+	ASSERT_NE(NULL, ip);
+	ASSERT_NE(NULL, fgets(local, sizeof(local), ip));
+	ASSERT_EQ(0, pclose(ip));
+	ASSERT_EQ(0, system("ip addr flush dev eth0 scope global"));
+	ASSERT_EQ(0, system("ip addr flush dev eth0 scope site"));
+	ASSERT_TRUE(becomes(self->pair.ia, local));
+	ASSERT_EQ(0, system("ip addr flush dev eth0"));
+	EXPECT_TRUE(becomes(self->pair.ia, ""));
+}
+
+TEST_F_TIMEOUT(addr, ipv4_preferred_to_ipv6, 600)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	ASSERT_EQ(0, system("ip addr flush dev eth0"));
+	ASSERT_EQ(0, system("ip addr add " LOCAL "/64 dev eth0 nodad"));
+	ASSERT_TRUE(becomes(self->pair.ia, LOCAL));
+	ASSERT_EQ(0, system("ip addr add " OTHER6 "/64 dev eth0 nodad"));
+	/* An IA that has an address keeps it. */
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &async, &ia));
+	EXPECT_TRUE(becomes(ia, OTHER6));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_DEFAULT));
+	ASSERT_EQ(0, system("ip addr add " OTHER "/24 dev eth0"));
+	async = DAT_HANDLE_NULL;
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &async, &ia));
+	EXPECT_TRUE(becomes(ia, OTHER));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_DEFAULT));
+	EXPECT_TRUE(becomes(self->pair.ia, LOCAL));
+}
+
 /* Gives lo many addresses, or takes them away. */
 static int many(const char *what)
 {
@@ -176,6 +225,56 @@ TEST_F_TIMEOUT(addr, address_found_among_many, 600)
 	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_DEFAULT));
 	EXPECT_TRUE(listens_at(pair, self->first));
 	EXPECT_EQ(0, many("del"));
+}
+
+static int shell(const char *command, const char *driver, int length)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), command, length, driver, length, driver);
+	return system(text);
+}
+
+/* An interface and a device of its own, in a network namespace of this process */
+static bool enter_namespace(void)
+{
+	const char *name = ia_name();
+	int length = strcspn(name, "0123456789");
+	char ia[32];
+
+	if (unshare(CLONE_NEWNET) || system("ip link add dummy0 type dummy"))
+		return false;
+	snprintf(ia, sizeof(ia), "%.*s9", length, name);
+	return !system("ip link set dummy0 addrgenmode none") &&
+	       !system("ip link set dummy0 up") &&
+	       !system("ip addr add " OTHER6 "/64 dev dummy0 nodad") &&
+	       !system("ip addr add " LOCAL "/64 dev dummy0 nodad") &&
+	       !system("ip addr add " OTHER "/24 dev dummy0") &&
+	       !shell("rdma link add %.*s9 type %.*s netdev dummy0", name, length) &&
+	       !setenv("DAT_TEST_IA", ia, 1);
+}
+
+TEST(address_in_a_network_namespace)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	if (!link_is_there())
+		SKIP(return, "not a software device, of which there could be another");
+	ASSERT_TRUE(enter_namespace());
+	ASSERT_DAT(dat_ia_open((char *)ia_name(), 8, &async, &ia));
+	EXPECT_TRUE(becomes(ia, OTHER));
+	EXPECT_EQ(0, system("ip addr add 198.51.100.7/24 dev dummy0"));
+	EXPECT_EQ(0, system("ip addr del " OTHER "/24 dev dummy0"));
+	EXPECT_TRUE(becomes(ia, "198.51.100.7"));
+	EXPECT_EQ(0, system("ip -4 addr flush dev dummy0"));
+	EXPECT_TRUE(becomes(ia, OTHER6));
+	EXPECT_EQ(0, system("ip addr del " OTHER6 "/64 dev dummy0"));
+	EXPECT_TRUE(becomes(ia, LOCAL));
+	EXPECT_EQ(0, system("ip addr del " LOCAL "/64 dev dummy0"));
+	EXPECT_TRUE(becomes(ia, ""));
+	EXPECT_DAT(dat_ia_close(ia, DAT_CLOSE_DEFAULT));
+	EXPECT_EQ(0, link_delete());
 }
 
 TEST_HARNESS_MAIN
