@@ -24,6 +24,7 @@
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_cm.h>
 
+#include "base/account.h"
 #include "dev/addr.h"
 #include "dev/device.h"
 #include "dev/ia.h"
@@ -169,9 +170,14 @@ static int set_addr(struct dat_ia *ia, const struct sockaddr_storage *addr)
 	list_for_each_entry(a, &ia->addrs, node)
 		if (!memcmp(&a->addr, addr, sizeof(a->addr)))
 			goto set;
-	a = kmalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
-	if (!a)
+	/* A process that may change the addresses decides how many an IA has had. */
+	if (!dat_object_try_charge(&ia->obj, sizeof(*a)))
 		return -ENOMEM;
+	a = kmalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
+	if (!a) {
+		dat_object_uncharge(&ia->obj, sizeof(*a));
+		return -ENOMEM;
+	}
 	a->addr = *addr;
 	list_add(&a->node, &ia->addrs);
 set:

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "counts.h"
 #include "link.h"
 #include "pair.h"
 
@@ -156,6 +157,17 @@ TEST_F_TIMEOUT(addr, old_address_pointer_valid, 600)
 	ASSERT_TRUE(becomes(pair->ia, OTHER));
 	EXPECT_EQ(AF_INET, old->sin_family);
 	EXPECT_NE(NULL, inet_ntop(AF_INET, &old->sin_addr, text, sizeof(text)));
+}
+
+TEST_F_TIMEOUT(addr, former_addresses_are_charged, 600)
+{
+	struct pair *pair = &self->pair;
+	long long before = settled_charge();
+
+	ASSERT_EQ(0, system("ip addr flush dev eth0"));
+	ASSERT_EQ(0, system("ip addr add " OTHER "/24 dev eth0"));
+	ASSERT_TRUE(becomes(pair->ia, OTHER));
+	EXPECT_LT(before, settled_charge());
 }
 
 #define LINK_LOCAL	"ip -o addr show dev eth0 scope link |" \
