@@ -69,6 +69,8 @@ EXPORT_SYMBOL_GPL(report);
  * @suite: name of the suite
  * @tests: array of tests
  * @num: number of tests
+ *
+ * The kernel's log names each test when it begins, so that complaints can be told apart.
  */
 void report_run(const char *suite, const struct ktest *tests, unsigned int num)
 {
@@ -76,10 +78,12 @@ void report_run(const char *suite, const struct ktest *tests, unsigned int num)
 
 	report("TAP version 13\n1..%u\n", num);
 	for (i = 0; i < num; i++) {
-		u64 start = ktime_get_ns();
-		bool ok = tests[i].fn();
-		u64 seconds = div_u64(ktime_get_ns() - start, NSEC_PER_SEC);
+		u64 seconds, start = ktime_get_ns();
+		bool ok;
 
+		pr_info("%s.%s\n", suite, tests[i].name);
+		ok = tests[i].fn();
+		seconds = div_u64(ktime_get_ns() - start, NSEC_PER_SEC);
 		report("%sok %u %s.%s\n", ok ? "" : "not ", i + 1, suite,
 		       tests[i].name);
 		if (seconds >= SLOW)
