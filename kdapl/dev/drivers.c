@@ -224,6 +224,8 @@ static const struct dat_driver drivers[] = {
 		 *   forgets some.
 		 * - In both it completes a receive before it answers the peer, even if
 		 *   the receive fails and breaks the connection.
+		 * - It uses a QP after it has given away the reference of a packet
+		 *   (rxe_resp.c, rxe_resp_queue_pkt(); rxe_comp.c, rxe_comp_queue_pkt()).
 		 * - Inline data: rxe_verbs.c, copy_inline_data_to_wqe().
 		 */
 		.quirks = DAT_QUIRK_INVALIDATE_FIRST |

