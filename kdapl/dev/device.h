@@ -97,6 +97,8 @@ struct dat_dev {
  *	registrations do not permit them to peers
  * @DAT_QUIRK_FALSE_LAST_WQE: the driver also reports the last WQE when a QP fails
  * @DAT_QUIRK_NO_RELAXED_REG: a fast registration cannot ask for relaxed ordering
+ * @DAT_QUIRK_FOREIGN_INVALIDATE: a Send with invalidate ends each registration of the device
+ *	that has the type IB_MR_TYPE_MEM_REG, whatever its PD and its privileges
  * @DAT_QUIRK_UNKNOWN_DRIVER: the driver has no row in drivers.c
  */
 enum dat_quirk {
@@ -126,6 +128,7 @@ enum dat_quirk {
 	DAT_QUIRK_NO_ATOMIC_MEMORY	= BIT(23),
 	DAT_QUIRK_FALSE_LAST_WQE	= BIT(24),
 	DAT_QUIRK_NO_RELAXED_REG	= BIT(25),
+	DAT_QUIRK_FOREIGN_INVALIDATE	= BIT(26),
 };
 
 /**

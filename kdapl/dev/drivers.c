@@ -224,6 +224,9 @@ static const struct dat_driver drivers[] = {
 		 *   forgets some.
 		 * - In both it completes a receive before it answers the peer, even if
 		 *   the receive fails and breaks the connection.
+		 * - A Send with invalidate ends a fast registration of any PD, with or
+		 *   without privileges for peers (rxe_mr.c, rxe_invalidate_mr()). Before
+		 *   Linux 6.3 rxe has a type of its own, which kdapl cannot change.
 		 * - It uses a QP after it has given away the reference of a packet
 		 *   (rxe_resp.c, rxe_resp_queue_pkt(); rxe_comp.c, rxe_comp_queue_pkt()).
 		 * - Inline data: rxe_verbs.c, copy_inline_data_to_wqe().
@@ -231,7 +234,8 @@ static const struct dat_driver drivers[] = {
 		.quirks = DAT_QUIRK_INVALIDATE_FIRST |
 			  DAT_QUIRK_LARGE_PAGES_SLEEP | DAT_QUIRK_SRQ_SAME_PZ |
 			  DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_SRQ_FORGETS |
-			  DAT_QUIRK_LATE_ANSWERS | DAT_QUIRK_READ_PAST_LIST,
+			  DAT_QUIRK_LATE_ANSWERS | DAT_QUIRK_READ_PAST_LIST |
+			  DAT_QUIRK_FOREIGN_INVALIDATE,
 		.inline_data = INLINE_SEGMENTS,
 		.user_mr = USER_MR_ANY,
 		/* It reports no limit, but allocates 16 bytes per page with kmalloc(). */

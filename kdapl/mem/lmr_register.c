@@ -118,6 +118,18 @@ static int set_mr(struct dat_lmr *lmr, struct ib_mr *mr)
 	return 0;
 }
 
+/*
+ * The peers of an LMR with privileges for them may invalidate it, of another no peer. Nothing
+ * but such an invalidation asks for the type of a registration that its owner ends with
+ * ib_dereg_mr().
+ */
+static void forbid_invalidate(const struct dat_lmr *lmr, struct ib_mr *mr)
+{
+	if (dat_dev_quirks(mr->device) & DAT_QUIRK_FOREIGN_INVALIDATE &&
+	    !(lmr->privileges & DAT_MEM_PRIV_REMOTE_FLAGS))
+		mr->type = IB_MR_TYPE_USER;
+}
+
 /* Return -ERANGE if the memory does not fit with this layout. */
 static int register_fit(struct dat_lmr *lmr, const struct dat_lmr_fit *fit)
 {
@@ -141,8 +153,10 @@ static int register_fit(struct dat_lmr *lmr, const struct dat_lmr_fit *fit)
 	ret = dat_regqp_register(&lmr->pz->reg, mr,
 				 dat_dev_reg_access(mr->device,
 						    dat_lmr_access(lmr->privileges)));
-	if (!ret)
+	if (!ret) {
+		forbid_invalidate(lmr, mr);
 		return set_mr(lmr, mr);
+	}
 
 dereg:
 	ib_dereg_mr(mr);

@@ -15,12 +15,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <netinet/in.h>
 
 #include "exec.h"
+#include "process.h"
 
 #define TICK_US		2000
 /* Ticks after which a thread is interrupted, and after which the sequence ends */
@@ -73,12 +73,7 @@ static void set_fault(struct worker *w, unsigned int n)
 /* See OLD_RXE in selftests/lib/faults.h. */
 static bool is_old_rxe(void)
 {
-	unsigned int major = 0, minor = 0;
-	struct utsname name;
-
-	return !strncmp(ia_name(), "rxe", 3) && !uname(&name) &&
-	       sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
-	       (major < 6 || (major == 6 && minor < 12));
+	return !strncmp(ia_name(), "rxe", 3) && kernel_is_before(6, 12);
 }
 
 /*

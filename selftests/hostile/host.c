@@ -27,6 +27,9 @@
 
 #define ALL		(DAT_MEM_PRIV_ALL_FLAG)
 
+/* The user that the bystander is. Its group may open /dev/dat. */
+#define NOBODY		65534
+
 static bool complain(const char *what, int number)
 {
 	fprintf(stderr, "# %s: %#x\n", what, number);
@@ -44,15 +47,15 @@ static bool is_as_written(const struct region *b, unsigned char mark)
  * Returns false unless the memory is unchanged since the last call, and a message, a Write and
  * a Read of the bystander arrive unchanged.
  */
-static bool bystander_works(struct pair *pair, struct region *a, struct region *b,
-			    DAT_RMR_CONTEXT window)
+static bool bystander_works(struct pair *pair, struct region *local, struct region *a,
+			    struct region *b, DAT_RMR_CONTEXT window)
 {
 	static unsigned char mark = 0x10;
 	unsigned char *part = b->buf + PART;
 
 	if (mark > 0x10 && !is_as_written(b, mark))
 		return false;
-	if (!carries(pair, pair->a.ep, pair->b.ep, a, b))
+	if (!carries(pair, pair->a.ep, pair->b.ep, local, b))
 		return false;
 	memset(b->buf, 0xb0, REGION);
 	memset(a->buf, ++mark, REGION);
@@ -67,25 +70,28 @@ static bool bystander_works(struct pair *pair, struct region *a, struct region *
 /* Answers each byte with 'y' or 'n', until the test ends. */
 static void bystander_run(int socket)
 {
+	struct region local, a, b;
 	struct neighbour other;
-	struct region a, b;
 	DAT_RMR_HANDLE rmr;
 	struct pair pair;
 	char c = 0;
 
-	if (pair_open_connected(&pair) || regions_open(&pair, &a, &b, REGION, ALL) ||
+	if (setuid(NOBODY) || pair_open_connected(&pair) ||
+	    region_open(&pair, pair.a.pz, &local, REGION, LOCAL_RW) ||
+	    regions_open(&pair, &a, &b, REGION, ALL) ||
 	    dat_rmr_create(pair.b.pz, &rmr) ||
 	    bind_window(rmr, &b, PART, PART, REMOTE_RW, pair.b.ep, 1,
 			DAT_COMPLETION_DEFAULT_FLAG, &other.window) ||
 	    wait_bind(pair.b.dto_evd, 1) != DAT_DTO_SUCCESS)
 		_exit(1);
+	other.local_context = local.lmr_context;
 	other.lmr_context = b.lmr_context;
 	other.rmr_context = b.rmr_context;
 	other.address = ADDR(b.buf);
 	if (write(socket, &other, sizeof(other)) != sizeof(other))
 		_exit(1);
 	while (read(socket, &c, 1) == 1) {
-		c = bystander_works(&pair, &a, &b, other.window) ? 'y' : 'n';
+		c = bystander_works(&pair, &local, &a, &b, other.window) ? 'y' : 'n';
 		if (write(socket, &c, 1) != 1)
 			break;
 	}

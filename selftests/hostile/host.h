@@ -4,7 +4,7 @@
  *
  * The host has one PZ with an EP for each connection of raw. All memory that raw can reach
  * or must not reach lies in one arena; a shadow holds the bytes that the arena should hold.
- * The bystander is a process with a connection of its own.
+ * The bystander is a process of another user, with a connection of its own.
  */
 #ifndef SELFTESTS_HOSTILE_HOST_H
 #define SELFTESTS_HOSTILE_HOST_H
@@ -52,12 +52,14 @@ struct victim {
 
 /**
  * struct neighbour - contexts of another process
- * @lmr_context: of an LMR
+ * @local_context: lmr_context of an LMR without privileges for peers
+ * @lmr_context: of an LMR with all privileges
  * @rmr_context: of the same LMR
  * @window: of an RMR
  * @address: where the memory begins
  */
 struct neighbour {
+	__u32 local_context;
 	__u32 lmr_context;
 	__u32 rmr_context;
 	__u32 window;

@@ -195,6 +195,9 @@ TEST_F(hostile_invalidate, local_key_of_lmr)
 	outcome = invalidate(host, 0, local.lmr_context);
 	TH_LOG("the device has %s it", outcome == EXECUTED ? "executed" : "refused");
 	ASSERT_NE(NEITHER, outcome);
+	/* siw knows no privileges here. */
+	if (!link_is_iwarp() && !kernel_is_before(6, 3))
+		EXPECT_EQ(REFUSAL, outcome);
 	EXPECT_TRUE(is_filled_with(local.buf, local.len, 0));
 	ASSERT_DAT(victim_connect(host, 1));
 	ret = post_recv(host->victims[1].ep, &local, 0, 64, 9);
@@ -210,6 +213,21 @@ TEST_F(hostile_invalidate, local_key_of_lmr)
 	ASSERT_DAT(victim_connect(host, 1));
 	ASSERT_DAT(post_recv(host->victims[1].ep, &local, 0, 64, 9));
 	EXPECT_TRUE(victim_close(host, 1));
+}
+
+/*
+ * The same of another user, who has no connection with raw. The bystander's messages show
+ * whether its registration is still there.
+ */
+TEST_F(hostile_invalidate, local_key_of_other_user)
+{
+	struct host *host = &self->host;
+
+	/* Documentation/transports.rst */
+	if (!link_is_iwarp() && kernel_is_before(6, 3))
+		SKIP(return, "rxe of this kernel executes it");
+	EXPECT_EQ(REFUSAL, invalidate(host, 0, host->other.local_context));
+	EXPECT_TRUE(host_unharmed(host));
 }
 
 /* The LMR of another connection of the same PZ, whose context peers know */

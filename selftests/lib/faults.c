@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "faults.h"
 #include "ioctls.h"
 #include "link.h"
+#include "process.h"
 
 /* No call has nearly as many points. */
 #define MAX_POINTS	5000
@@ -494,14 +494,9 @@ unsigned int do_anywhere(DAT_RETURN (*session)(void), void (*clean)(void), unsig
 
 static unsigned int driver_under_test(void)
 {
-	unsigned int major = 0, minor = 0;
-	struct utsname name;
-
 	if (link_is_iwarp())
 		return SIW;
-	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
-		return 0;
-	return major < 6 || (major == 6 && minor < 12) ? OLD_RXE : 0;
+	return kernel_is_before(6, 12) ? OLD_RXE : 0;
 }
 
 /**

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -152,6 +153,21 @@ void servant_end(struct servant *servant)
 	kill_child(servant->pid);
 	close(servant->to);
 	close(servant->from);
+}
+
+/**
+ * kernel_is_before - is this Linux older than a version?
+ * @major: first number of the version
+ * @minor: second number
+ */
+bool kernel_is_before(unsigned int major, unsigned int minor)
+{
+	unsigned int first, second;
+	struct utsname name;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u", &first, &second) != 2)
+		return false;
+	return first < major || (first == major && second < minor);
 }
 
 /**

@@ -25,6 +25,8 @@ int rounds(int few, int many);
 unsigned int random_seed(void);
 unsigned int random_below(unsigned int limit);
 
+bool kernel_is_before(unsigned int major, unsigned int minor);
+
 pid_t fork_child(void);
 bool kill_child(pid_t pid);
 

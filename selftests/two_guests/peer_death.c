@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <kselftest.h>
 
 #include "counts.h"
+#include "process.h"
 #include "two_guests.h"
 
 /* How often kdapl has the transport try again. */
@@ -52,12 +52,8 @@ static double last_success;
  */
 static double longest_retry(void)
 {
-	unsigned int major, minor, exponent;
-	struct utsname name;
+	unsigned int exponent = 1 + (kernel_is_before(6, 12) ? 18 : 16);
 
-	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
-		fail("what kernel is this?");
-	exponent = 1 + (major * 1000 + minor < 6012 ? 18 : 16);
 	return (RETRY_COUNT + 1) * 4.096e-6 * (1UL << exponent) * 9 / 8;
 }
 
