@@ -97,7 +97,7 @@ build() {
 	source=$("$vm_dir/source.sh" "$name")
 	tmp=$(mktemp -d "$cache_dir/debug/.build.XXXXXX")
 	log=$cache_dir/debug/build-$name-$kind.log
-	say "the $name $kind kernel is built once, in about 8 minutes on two cores"
+	say "the $name $kind kernel is built once, in about 25 minutes on two cores"
 	if ! progress "configuring it" "$log" configure ||
 		! progress "building it" "$log" compile; then
 		rm -rf "$tmp"
