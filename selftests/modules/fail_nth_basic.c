@@ -489,7 +489,9 @@ static const struct step session[] = {
 	QUIET(other_ep),
 	QUIET(connect_a),
 	QUIET(wait_cr),
-	DO(cr_reject_no_room, request_or_event_comes),
+	/* A work item rejects the request. */
+	{ "cr_reject_no_room", cr_reject_no_room, DONE, NULL,
+	  request_or_event_comes, .may_have_none = true },
 	POST(turned_away),
 
 	BEGIN(reset_all),
