@@ -128,6 +128,14 @@ emulator=('[    5.000000] Oops: int3: 0000 [#1] SMP'
 	'[    5.000001] Code: 00 <0f> 1f 44 00 00'
 	'[    5.000002]  dat_evd_wait+0x1/0x2 [kdapl]'
 	'[    5.000003] Kernel panic - not syncing: Fatal exception')
+stock='[    0.000000] Linux version 7.3.4+deb13-amd64 (debian-kernel@lists.debian.org)'
+task='WARNING: drivers/infiniband/sw/rxe/rxe_task.c:249 at rxe_sched_task+0x1/0x2 [rdma_rxe]'
+known=('[    5.000000] ------------[ cut here ]------------'
+	"[    5.000001] $task"
+	'[    5.000002] Modules linked in: kdapl(O) rdma_rxe'
+	'[    5.000003] Call Trace:'
+	'[    5.000004]  rxe_xmit_packet+0x1/0x2 [rdma_rxe]')
+end='[    5.000006] ---[ end trace 0000000000000000 ]---'
 left='@@0123 leftovers'
 
 try a 0 post=ppp evd=pps
@@ -175,9 +183,9 @@ try a 125 post=pp -- "${foreign[@]}" "${ours[@]}"
 expect our_complaint_behind_a_foreign_one 1 "failed: a: a/log:9: $mine
 2 passed, 1 failed, 0 skipped"
 
-try a 125 post=pp -- "${foreign[@]}"
+try a 125 post=pp -- '[    4.000000] kdapl_srq_test.srq_high_watermarks' "${foreign[@]}"
 try a 0 post=pp
-expect foreign_complaint 0 "foreign: a: a/log:2: $rxe
+expect foreign_complaint 0 "foreign: a: a/log:3: $rxe, in kdapl_srq_test.srq_high_watermarks
 2 passed, 0 failed, 0 skipped"
 
 try a 125 post=pp -- "${foreign[@]}"
@@ -185,6 +193,43 @@ try a 125 post=pp -- "${foreign[@]}"
 expect foreign_complaint_twice 1 "foreign: a: a/log:2: $rxe
 failed: a: a/log:2: $rxe, twice
 2 passed, 1 failed, 0 skipped"
+
+try a 0 post=pp -- "$stock" "${known[@]}" "$end" "${known[@]}" "$end"
+expect known_complaints 0 "foreign: a: a/log:3: $task, which is known
+2 passed, 0 failed, 0 skipped"
+
+try a 125 post=pp -- "${known[@]}" "$end"
+try a 125 post=pp -- "${known[@]}" "$end"
+expect known_complaint_of_a_corrected_kernel 1 "foreign: a: a/log:2: $task
+failed: a: a/log:2: $task, twice
+2 passed, 1 failed, 0 skipped"
+
+try a 125 post=pp -- "$stock" "${known[@]}" '[    5.000005]  dat_ep_free+0x1/0x2 [kdapl]' "$end"
+expect our_function_in_a_known_complaint 1 "failed: a: a/log:3: $task
+2 passed, 1 failed, 0 skipped"
+
+try a 125 post=pp -- "$stock" "${known[@]}" "$end" "${ours[@]}"
+expect our_complaint_behind_a_known_one 1 "failed: a: a/log:9: $mine
+2 passed, 1 failed, 0 skipped"
+
+try a 125 post=pp -- "$stock" "${known[@]}" '[    5.000005] BUG: page fault in rxe' "$end"
+try a 0 post=pp -- "$stock" "${known[@]}" "$end"
+expect unknown_complaint_in_a_known_one 0 'foreign: a: a/log:8: BUG: page fault in rxe
+foreign: a: a/log:3: '"$task, which is known
+2 passed, 0 failed, 0 skipped"
+
+try a 125 post=pp -- "$stock" "${known[@]}" "$end" '[    6.000000] Oops: rxe'
+try a 0 post=pp
+expect unknown_complaint_behind_a_known_one 0 'foreign: a: a/log:9: Oops: rxe
+2 passed, 0 failed, 0 skipped'
+
+try a 1 post=pf -- "$stock" "${known[@]}" "$end"
+try a~post 0 post=pp -- "$stock" "${known[@]}" "$end"
+try a~post 0 post=pp
+expect known_complaint_beside_a_failure 0 "foreign: a: a/log:3: $task, which is known
+foreign: a post: flaky/a/post/2/log:3: $task, which is known
+flaky: a post: post.test1
+2 passed, 0 failed, 0 skipped" a/post/1 a/post/2 a/post/3
 
 try a 125 post=pp -- "${emulator[@]}"
 try a 0 post=pp

@@ -13,6 +13,7 @@
 #     passed and it is flaky.
 #   - a unit whose guest hung, died or did not boot, once. If it passes it is flaky.
 #   - a unit in which the kernel complained without a function of ours, once. That is foreign.
+# A complaint of known-complaints is foreign too, but no reason to run anything again.
 # Nothing else runs again. More than max_flaky flaky programs fail the run.
 #
 # The caller defines run_again UNIT FOLDER [PROGRAM], which runs the unit, or this program of
@@ -84,7 +85,7 @@ verdict() {
 		echo "fail $said"
 	elif said=$(leftover "$1"); then
 		echo "fail $said"
-	elif [ "$status" -ne 0 ]; then
+	elif [ "$status" -eq 3 ]; then
 		echo "foreign $(complaint "$1")"
 	elif [ "$rc" -eq 124 ]; then
 		echo "dead out of time"
@@ -102,6 +103,13 @@ verdict() {
 			echo "pass"
 		fi
 	fi
+}
+
+# note_known UNIT FOLDER: reports a complaint whose cause is known
+note_known() {
+	local said status=0
+	said=$(complaint "$2") || status=$?
+	[ "$status" -ne 4 ] || foreign+=("$1: $said, which is known")
 }
 
 # keep FOLDER WHAT: keeps a failed try in $results/flaky/WHAT
@@ -145,6 +153,7 @@ settle_unit() {
 		read -r kind reason < <(verdict "$dir")
 		;;
 	esac
+	note_known "$unit" "$dir"
 	case $kind in
 	dead | foreign)
 		keep "$dir" "$unit/2"
@@ -174,6 +183,7 @@ try_again() {
 	for try in 1 2; do
 		run_again "$unit" "$dir" "$program" || return
 		read -r kind reason < <(verdict "$dir")
+		note_known "$unit $program" "$dir"
 		case $kind in
 		pass) return 0 ;;
 		foreign)

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Searches console logs for kernel complaints. Prints one, a line and then its context: the
-# first with a function of ours in its call trace, or else the first. A data race in which no
-# function of kdapl.ko takes part is no complaint: see races.sh.
-# exit status: 0 no complaint; 1 one of ours; 3 complaints without a function of ours
+# first with a function of ours in its call trace, or else the first whose cause is not known,
+# or else the first. A data race in which no function of kdapl.ko takes part is no complaint:
+# see races.sh.
+# exit status: 0 no complaint; 1 one of ours; 3 complaints without a function of ours; 4 only
+# complaints of known-complaints
 set -euo pipefail
 
 [ $# -gt 0 ] || {
@@ -45,6 +47,8 @@ harmless=(
 	'trace_printk\(\) being used'
 )
 
+mapfile -t known < <(grep -vE '^(#|$)' "$(dirname "$0")/known-complaints")
+
 join() {
 	local IFS='|'
 	printf '%s' "$*"
@@ -58,11 +62,14 @@ join() {
 #
 # A complaint extends to the line that ends its trace, at most 150 lines of the kernel. A line
 # is ours if a frame of the trace names one of our modules. The list of modules is no frame,
-# and the unwinder does not vouch for a frame behind `?`.
+# and the unwinder does not vouch for a frame behind `?`. A complaint is known if its place is,
+# and nothing but its trace follows. One of ours is never known.
 search() {
-	local leaks=''
+	local leaks='' stock=''
 	! grep -qa '^guest: siw has lost' "$1" || leaks='|new suspected memory leaks'
-	PATTERNS=$(join "${patterns[@]}") HARMLESS=$(join "${harmless[@]}")$leaks \
+	# The sanitizer kernels are built on this machine.
+	! grep -qa 'Linux version .*debian-kernel@lists' "$1" || stock=$(join "${known[@]}")
+	KNOWN=$stock PATTERNS=$(join "${patterns[@]}") HARMLESS=$(join "${harmless[@]}")$leaks \
 		awk -v log_name="$1" '
 	function show(at, whose,	i)
 	{
@@ -78,6 +85,7 @@ search() {
 	{ text[NR] = $0 }
 	/^# BEGIN / { injecting = /fail_nth|fuzz/ }
 	/^# (BEGIN| RUN) / { test = $0; sub(/^# (BEGIN| RUN) +/, "", test); sub(/ .*/, "", test) }
+	/^\[[^]]*\] kdapl_[a-z0-9_]+\.[a-z0-9_]+$/ { test = $NF }
 	!/^\[ *[0-9]+\.[0-9]+\]/ { next }
 	{ line = $0 }
 	line ~ /BUG: KCSAN: / && line !~ /\[kdapl\]/ { sub(/BUG: KCSAN: /, "race: ", line) }
@@ -88,6 +96,13 @@ search() {
 			first = NR
 		if (!left)
 			start = NR
+		begun[start]
+		if (ENVIRON["KNOWN"] != "" && line ~ ENVIRON["KNOWN"]) {
+			if (NR <= start + 1)
+				known[start]
+		} else if (start in known && !strange && line !~ /cut here|Call Trace:/) {
+			strange = NR
+		}
 		left = 150
 		in_test[NR] = test == "" ? "" : ", in " test
 	}
@@ -100,10 +115,16 @@ search() {
 			left = 0
 	}
 	END {
+		for (at in begun) {
+			if (!(at in known) && (!strange || at + 0 < strange))
+				strange = at + 0
+		}
 		if (ours)
 			show(ours, 1)
+		else if (strange)
+			show(strange, 3)
 		else if (first)
-			show(first, 3)
+			show(first, 4)
 		exit found
 	}' "$1"
 }
@@ -119,9 +140,11 @@ for log; do
 		printf '%s\n' "$found"
 		exit 1
 		;;
-	3)
-		[ "$status" -ne 0 ] || said=$found
-		status=3
+	3 | 4)
+		if [ "$status" -eq 0 ] || [ "$rc" -lt "$status" ]; then
+			said=$found
+			status=$rc
+		fi
 		;;
 	*) exit "$rc" ;;
 	esac
