@@ -46,7 +46,7 @@ static DAT_RETURN ia_set_async_evd(struct dat_ia *ia, DAT_COUNT qlen,
 	DAT_RETURN ret;
 
 	if (!handle) {
-		ret = dat_evd_new(ia, qlen, DAT_EVD_ASYNC_FLAG, 0, &evd);
+		ret = dat_evd_new(ia, qlen, DAT_EVD_ASYNC_FLAG, &evd);
 		if (ret)
 			return ret;
 		evd->obj.implicit = true;

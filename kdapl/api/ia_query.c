@@ -52,7 +52,7 @@ static void fill_ia_attr(struct dat_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_rdma_read_per_ep_in = dat_limit(dev->max_qp_rd_atom);
 	attr->max_rdma_read_per_ep_out = dat_limit(dev->max_qp_init_rd_atom);
 	attr->max_evds = dat_limit(dev->max_cq);
-	attr->max_evd_qlen = min_t(u32, dat_dev_max_cqe(ibdev), DAT_MAX_EVD_QLEN);
+	attr->max_evd_qlen = DAT_MAX_EVD_QLEN;
 	attr->max_iov_segments_per_dto = min(max_sge, dat_limit(dev->max_recv_sge));
 	attr->max_lmrs = dat_limit(dev->max_mr);
 	attr->max_lmr_block_size =

@@ -27,9 +27,6 @@ struct rdma_cgroup;
  * struct dat_object_ops - functions of one type of objects
  * @shutdown: return all device resources. Called once: by the free call, by
  *	dat_ia_close() or by the device removal, whichever is first. May sleep.
- * @detach: called for all objects of the type when the IA ends or its device is removed,
- *	before the first @shutdown or @unplug, with one RCU grace period between; NULL if
- *	@shutdown needs no grace period. May sleep.
  * @unplug: called at device removal instead of @shutdown; NULL if the type uses
  *	@shutdown there. May sleep.
  * @release: free the memory. Called one RCU grace period after the last reference is
@@ -42,7 +39,6 @@ struct rdma_cgroup;
  */
 struct dat_object_ops {
 	void (*shutdown)(struct dat_object *obj);
-	void (*detach)(struct dat_object *obj);
 	void (*unplug)(struct dat_object *obj);
 	void (*release)(struct dat_object *obj);
 	void (*progress)(struct dat_object *obj, unsigned int waited);

@@ -113,24 +113,6 @@ bool dat_ia_has_consumer_objects(struct dat_ia *ia)
 	return found;
 }
 
-/*
- * No lock on the list: the IA is quiesced, so no object of a type with @detach can be added or
- * leave.
- */
-static void ia_detach_objects(struct dat_ia *ia, DAT_HANDLE_TYPE type)
-{
-	struct list_head *objects = &ia->owner.objects[type];
-	struct dat_object *obj;
-
-	obj = list_first_entry_or_null(objects, struct dat_object, node);
-	if (!obj || !obj->ops->detach)
-		return;
-	list_for_each_entry(obj, objects, node)
-		obj->ops->detach(obj);
-	/* Once, and not for each of thousands of objects in turn. */
-	synchronize_rcu();
-}
-
 /* Nothing is registered any more. Not at the release, which may run in softirq. */
 static void ia_put_watched_mm(struct dat_ia *ia)
 {
@@ -151,13 +133,11 @@ void dat_ia_destroy_objects(struct dat_ia *ia)
 	struct dat_object *obj;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(ia_end_order); i++) {
-		ia_detach_objects(ia, ia_end_order[i]);
+	for (i = 0; i < ARRAY_SIZE(ia_end_order); i++)
 		while ((obj = ia_first_object(ia, ia_end_order[i]))) {
 			atomic_set(&obj->users, INT_MIN / 2);
 			dat_object_retire(obj);
 		}
-	}
 	ia_put_watched_mm(ia);
 }
 
@@ -199,11 +179,9 @@ void dat_ia_unplug(struct dat_ia *ia)
 	 * free calls need a live reference. Only CRs can be added, until the listeners
 	 * are down.
 	 */
-	for (i = 0; i < ARRAY_SIZE(ia_end_order); i++) {
-		ia_detach_objects(ia, ia_end_order[i]);
+	for (i = 0; i < ARRAY_SIZE(ia_end_order); i++)
 		list_for_each_entry(obj, &ia->owner.objects[ia_end_order[i]], node)
 			ia_unplug_object(obj);
-	}
 	ia_put_watched_mm(ia);
 	dat_object_uncharge_hca(&ia->obj);
 	dat_ia_resume(ia);

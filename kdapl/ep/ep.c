@@ -20,9 +20,6 @@
 #include "queue/evd.h"
 #include "queue/srq.h"
 
-/* The other side of a comparison when an EP is created or freed: see dat_ep_expect(). */
-static const struct dat_ep_parts no_parts;
-
 /* dat_ep_modify() replaces EVDs. A caller without the mutex may have found the old one. */
 static void drain_evd(struct dat_evd *const *evdp)
 {
@@ -141,7 +138,7 @@ static void ep_shutdown(struct dat_object *obj)
 	dat_ep_disconnect_cancel(ep);
 	parts = dat_ep_parts(ep);
 	dat_ep_remove_streams(&parts);
-	dat_ep_unexpect(&parts, &no_parts);
+	dat_ep_unexpect(&parts);
 	dat_ep_release_evd(ep->recv_evd, ep->recv_evd_is_private);
 	dat_ep_release_evd(ep->request_evd, ep->request_evd_is_private);
 	dat_ep_release_evd(ep->connect_evd, false);
@@ -299,7 +296,7 @@ DAT_RETURN dat_ep_make(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	if (!ret)
 		ret = dat_ep_get_connect_evd(ia, &parts, connect_evd_handle);
 	if (!ret)
-		ret = dat_ep_expect(&parts, &no_parts);
+		ret = dat_ep_expect(&parts);
 	if (ret)
 		goto unget;
 	ep = dat_ep_new(ia);
@@ -328,7 +325,7 @@ DAT_RETURN dat_ep_make(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	goto leave;
 
 take_back:
-	dat_ep_unexpect(&parts, &no_parts);
+	dat_ep_unexpect(&parts);
 unget:
 	dat_ep_put_evd(parts.recv_evd, parts.recv_evd_is_private);
 	dat_ep_put_evd(parts.request_evd, parts.request_evd_is_private);
@@ -356,14 +353,13 @@ leave:
  * @ep_attributes: requested attributes, see dat_ep_attr_check(); or NULL
  * @ep_handle: out: the handle; the EP is UNCONNECTED
  *
- * An EVD must have room for all that its EPs can have outstanding: one completion for a
- * receive, two for a request, and one more for an EP. The first EP on an EVD gets the
- * room that it needs, and room for some more EPs of its size. Specification:
- * dat_ep_create().
+ * An EVD takes any number of EPs, whatever its length: its CQs get the room for all that the
+ * EPs can have outstanding. Specification: dat_ep_create().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
- * DAT_INSUFFICIENT_RESOURCES (DAT_RESOURCE_TEVD: an EVD has no room),
+ * DAT_INSUFFICIENT_RESOURCES (DAT_RESOURCE_TEVD: the device, or the rdma cgroup, has no CQ
+ * for it; DAT_RESOURCE_TEP: no QP; DAT_RESOURCE_MEMORY: no memory, or the account is full),
  * DAT_MODEL_NOT_SUPPORTED, DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_ep_create(DAT_IA_HANDLE ia_handle,

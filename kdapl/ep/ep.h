@@ -18,6 +18,7 @@
 #include "queue/dto.h"
 #include "queue/srq.h"
 
+struct dat_cq;
 struct dat_evd;
 struct dat_pz;
 struct dat_srq;
@@ -63,6 +64,8 @@ struct dat_watermarks {
  * @connect_evd: EVD of connection events, or NULL
  * @recv_evd_is_private: the consumer did not pass @recv_evd
  * @request_evd_is_private: the consumer did not pass @request_evd
+ * @recv_cq: CQ of @recv_evd in which the EP has room
+ * @request_cq: CQ of @request_evd in which the EP has room; @recv_cq if the EVD is the same
  * @srq: SRQ of the EP, used, or NULL; never changes
  * @attr: attributes of the EP
  * @flushing: all receives notify, solicited or not
@@ -74,6 +77,8 @@ struct dat_ep_parts {
 	struct dat_evd *connect_evd;
 	bool recv_evd_is_private;
 	bool request_evd_is_private;
+	struct dat_cq *recv_cq;
+	struct dat_cq *request_cq;
 	struct dat_srq *srq;
 	DAT_EP_ATTR attr;
 	bool flushing;
@@ -89,6 +94,8 @@ struct dat_ep_parts {
  * @connect_evd: EVD of connection events, or NULL
  * @recv_evd_is_private: the consumer did not pass @recv_evd
  * @request_evd_is_private: the consumer did not pass @request_evd
+ * @recv_cq: CQ of @recv_evd in which the EP has room
+ * @request_cq: CQ of @request_evd in which the EP has room
  * @srq: SRQ that supplies the receive buffers, used; NULL if @rq does
  * @srq_ep: attachment to @srq
  * @watermarks: limits for receive buffers
@@ -161,6 +168,8 @@ struct dat_ep {
 	struct dat_evd *connect_evd;
 	bool recv_evd_is_private;
 	bool request_evd_is_private;
+	struct dat_cq *recv_cq;
+	struct dat_cq *request_cq;
 	struct dat_srq *srq;
 	struct dat_srq_ep srq_ep;
 	struct dat_watermarks watermarks;
@@ -274,10 +283,8 @@ void dat_ep_add_streams(const struct dat_ep_parts *p);
 void dat_ep_remove_streams(const struct dat_ep_parts *p);
 void dat_ep_begin_flush(struct dat_ep *ep);
 void dat_ep_end_flush(struct dat_ep *ep);
-DAT_RETURN dat_ep_expect(const struct dat_ep_parts *p,
-			 const struct dat_ep_parts *than);
-void dat_ep_unexpect(const struct dat_ep_parts *p,
-		     const struct dat_ep_parts *than);
+DAT_RETURN dat_ep_expect(struct dat_ep_parts *p);
+void dat_ep_unexpect(const struct dat_ep_parts *p);
 struct dat_ep_parts dat_ep_parts(const struct dat_ep *ep);
 void dat_ep_set_parts(struct dat_ep *ep, const struct dat_ep_parts *p);
 

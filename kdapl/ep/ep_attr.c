@@ -4,7 +4,7 @@
  *
  * Creation, modification and shutdown of an EP call these functions in process context.
  * They check requested attributes against the limits of the device, take and release uses
- * of EVDs, create private EVDs, and count the expected completions of each EVD.
+ * of EVDs, create private EVDs, and reserve room for the completions in the CQs.
  */
 #include <linux/in.h>
 #include <linux/net.h>
@@ -215,6 +215,8 @@ struct dat_ep_parts dat_ep_parts(const struct dat_ep *ep)
 		.connect_evd = ep->connect_evd,
 		.recv_evd_is_private = ep->recv_evd_is_private,
 		.request_evd_is_private = ep->request_evd_is_private,
+		.recv_cq = ep->recv_cq,
+		.request_cq = ep->request_cq,
 		.srq = ep->srq,
 		.attr = ep->attr,
 		.flushing = ep->flushing,
@@ -237,6 +239,8 @@ void dat_ep_set_parts(struct dat_ep *ep, const struct dat_ep_parts *p)
 	ep->connect_evd = p->connect_evd;
 	ep->recv_evd_is_private = p->recv_evd_is_private;
 	ep->request_evd_is_private = p->request_evd_is_private;
+	ep->recv_cq = p->recv_cq;
+	ep->request_cq = p->request_cq;
 	ep->srq = p->srq;
 	ep->attr = p->attr;
 }
@@ -281,17 +285,14 @@ static void drop_event(DAT_PVOID instance_data, const DAT_EVENT *event,
 }
 
 /* Completions must leave the CQ even if the consumer passed no EVD: drop their events. */
-static DAT_RETURN make_private_evd(struct dat_ia *ia, DAT_COUNT qlen,
-				   u32 completions, struct dat_evd **evdp)
+static DAT_RETURN make_private_evd(struct dat_ia *ia, DAT_COUNT qlen, struct dat_evd **evdp)
 {
-	DAT_RETURN ret = dat_evd_new(ia, qlen, DAT_EVD_DTO_FLAG, completions,
-				     evdp);
+	DAT_RETURN ret = dat_evd_new(ia, qlen, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, evdp);
 
 	if (ret)
 		return ret;
 	(*evdp)->upcall.upcall_func = drop_event;
 	(*evdp)->policy = DAT_UPCALL_SINGLE_INSTANCE;
-	ib_req_notify_cq((*evdp)->cq, IB_CQ_NEXT_COMP);
 	return DAT_SUCCESS;
 }
 
@@ -327,8 +328,7 @@ DAT_RETURN dat_ep_get_recv_evd(struct dat_ia *ia, struct dat_ep_parts *p,
 	if (handle)
 		return use_evd(ia, handle, DAT_EVD_DTO_FLAG,
 			       DAT_INVALID_HANDLE_EVD_RECV, &p->recv_evd);
-	return make_private_evd(ia, p->attr.max_recv_dtos,
-				p->attr.max_recv_dtos, &p->recv_evd);
+	return make_private_evd(ia, p->attr.max_recv_dtos, &p->recv_evd);
 }
 
 /**
@@ -348,9 +348,7 @@ DAT_RETURN dat_ep_get_request_evd(struct dat_ia *ia, struct dat_ep_parts *p,
 		return use_evd(ia, handle, DAT_EVD_DTO_FLAG,
 			       DAT_INVALID_HANDLE_EVD_REQUEST,
 			       &p->request_evd);
-	return make_private_evd(ia, p->attr.max_request_dtos,
-				wrs_to_bind(dat_ia_ibdev(ia), &p->attr),
-				&p->request_evd);
+	return make_private_evd(ia, p->attr.max_request_dtos, &p->request_evd);
 }
 
 /**
@@ -441,81 +439,56 @@ void dat_ep_end_flush(struct dat_ep *ep)
 	dat_evd_add_stream(ep->recv_evd, true);
 }
 
-/* Completions of @p beyond those that @than has reserved on the same EVD. */
-static u32 beyond(const struct dat_evd *evd, u32 completions,
-		  const struct dat_evd *than_evd, u32 than)
+static u32 num_receives(const struct dat_ep_parts *p)
 {
-	if (evd != than_evd)
-		return completions;
-	return completions > than ? completions - than : 0;
-}
-
-static u32 requests_beyond(const struct dat_ep_parts *p,
-			   const struct dat_ep_parts *than)
-{
-	return beyond(p->request_evd, dat_ep_max_wrs(p), than->pz ? than->request_evd : NULL,
-		      than->pz ? dat_ep_max_wrs(than) : 0);
-}
-
-static u32 receives_beyond(const struct dat_ep_parts *p,
-			   const struct dat_ep_parts *than)
-{
-	return beyond(p->recv_evd, p->attr.max_recv_dtos,
-		      than->pz ? than->recv_evd : NULL,
-		      than->attr.max_recv_dtos);
-}
-
-static void unexpect_receives(const struct dat_ep_parts *p,
-			      const struct dat_ep_parts *than)
-{
-	if (p->srq)
-		dat_srq_unfeed(p->srq, p->recv_evd);
-	else
-		dat_evd_unexpect(p->recv_evd, receives_beyond(p, than));
+	return p->srq ? 0 : p->attr.max_recv_dtos;
 }
 
 /**
- * dat_ep_expect - reserve room in the EVDs of DTOs for the completions of an EP
- * @p: the EVDs, and the queue limits
- * @than: the current parts of the EP, all zero for a new EP. Nothing of them is
- *	outstanding, so their reserved room is reused on the same EVDs.
+ * dat_ep_expect - reserve room on the EVDs of DTOs for the completions of an EP
+ * @p: the EVDs, the SRQ, and the queue limits; out: the CQs, for dat_ep_unexpect()
+ *
+ * Both queues use the same CQ if they have the same EVD: what the device orders stays ordered.
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES as dat_evd_expect().
+ * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES as dat_cq_join().
  */
-DAT_RETURN dat_ep_expect(const struct dat_ep_parts *p,
-			 const struct dat_ep_parts *than)
+DAT_RETURN dat_ep_expect(struct dat_ep_parts *p)
 {
-	u32 requests = requests_beyond(p, than);
-	/* Only the first of two calls can replace the CQ, so it reserves for both. */
-	u32 more = p->recv_evd == p->request_evd ? requests : 0;
+	u32 requests = dat_ep_max_wrs(p);
 	DAT_RETURN ret;
 
-	if (p->srq)
-		ret = dat_srq_feed(p->srq, p->recv_evd, more);
-	else
-		ret = dat_evd_expect(p->recv_evd, receives_beyond(p, than),
-				     more);
+	if (p->recv_evd == p->request_evd) {
+		ret = dat_cq_join(p->recv_evd, requests + num_receives(p), p->srq, &p->recv_cq);
+		p->request_cq = p->recv_cq;
+		return ret;
+	}
+	ret = dat_cq_join(p->recv_evd, num_receives(p), p->srq, &p->recv_cq);
 	if (ret)
 		return ret;
-	ret = dat_evd_expect(p->request_evd, requests, 0);
+	ret = dat_cq_join(p->request_evd, requests, NULL, &p->request_cq);
 	if (ret)
-		unexpect_receives(p, than);
+		dat_cq_leave(p->recv_cq, num_receives(p), p->srq);
 	return ret;
 }
 
 /**
  * dat_ep_unexpect - undo dat_ep_expect()
- * @p: the value passed to dat_ep_expect(); no effect for an unconfigured EP
- * @than: the parts that replace @p; all zero for none
+ * @p: the value that dat_ep_expect() filled in, and no QP; no effect for an unconfigured EP
  *
  * Context: process, may sleep.
  */
-void dat_ep_unexpect(const struct dat_ep_parts *p,
-		     const struct dat_ep_parts *than)
+void dat_ep_unexpect(const struct dat_ep_parts *p)
 {
+	u32 requests;
+
 	if (!p->pz)
 		return;
-	unexpect_receives(p, than);
-	dat_evd_unexpect(p->request_evd, requests_beyond(p, than));
+	requests = dat_ep_max_wrs(p);
+	if (p->recv_evd == p->request_evd) {
+		dat_cq_leave(p->recv_cq, requests + num_receives(p), p->srq);
+		return;
+	}
+	dat_cq_leave(p->recv_cq, num_receives(p), p->srq);
+	dat_cq_leave(p->request_cq, requests, NULL);
 }

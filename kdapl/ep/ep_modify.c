@@ -212,20 +212,17 @@ static DAT_RETURN get_parts(struct dat_ia *ia, DAT_EP_PARAM_MASK mask,
 
 /* No device can move receives from one queue to another. */
 static DAT_RETURN remake_qp(struct dat_ep *ep, const struct dat_ep_parts *old,
-			    const struct dat_ep_parts *new)
+			    struct dat_ep_parts *new)
 {
 	DAT_RETURN ret;
 
 	if (!dat_workq_is_idle(&ep->rq))
 		return dat_ep_state_error(dat_ep_state(ep));
-	ret = dat_ep_expect(new, old);
+	ret = dat_ep_expect(new);
 	if (ret)
 		return ret;
 	ret = dat_ep_qp_create(ep, new);
-	if (ret)
-		dat_ep_unexpect(new, old);
-	else
-		dat_ep_unexpect(old, new);
+	dat_ep_unexpect(ret ? new : old);
 	return ret;
 }
 

@@ -136,8 +136,8 @@ static struct ib_qp *create_qp(void *context, const struct dat_ep_parts *p,
 	struct ib_qp_init_attr init = {
 		.event_handler = qp_event,
 		.qp_context = context,
-		.send_cq = p->request_evd->cq,
-		.recv_cq = p->recv_evd->cq,
+		.send_cq = p->request_cq->cq,
+		.recv_cq = p->recv_cq->cq,
 		.srq = p->srq ? p->srq->srq : NULL,
 		.cap = {
 			.max_send_wr = dat_ep_max_wrs(p),

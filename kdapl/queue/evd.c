@@ -2,7 +2,7 @@
 /*
  * evd.c - creates and destroys event dispatchers
  *
- * An EVD owns a ring of events and, for completions, a CQ. Consumers create an EVD
+ * An EVD owns a ring of events and, while EPs feed it, CQs. Consumers create an EVD
  * with kdapl_evd_kcreate(); an EP without an EVD of its own creates a private EVD with
  * dat_evd_new(). All run in process context, except the overflow report and software
  * events.
@@ -47,15 +47,10 @@ static void evd_overflow_work(struct work_struct *work)
 	dat_object_put(&evd->obj);
 }
 
-static void evd_detach(struct dat_object *obj)
-{
-	dat_evd_cq_detach(to_evd(obj));
-}
-
 /* Events in the ring remain for the consumer. */
 static void evd_unplug(struct dat_object *obj)
 {
-	dat_evd_cq_destroy(to_evd(obj));
+	dat_evd_unplug(to_evd(obj));
 }
 
 static void evd_shutdown(struct dat_object *obj)
@@ -77,14 +72,12 @@ static void evd_release(struct dat_object *obj)
 {
 	struct dat_evd *evd = to_evd(obj);
 
-	kfree(evd->wcs);
 	kvfree(evd->ring);
 	kfree(evd);
 }
 
 static const struct dat_object_ops evd_ops = {
 	.shutdown = evd_shutdown,
-	.detach = evd_detach,
 	.unplug = evd_unplug,
 	.release = evd_release,
 };
@@ -138,33 +131,20 @@ void dat_evd_free_ring(struct dat_evd *evd, struct dat_evd_entry *ring,
 	dat_object_uncharge(&evd->obj, ring_bytes(entries));
 }
 
-static DAT_RETURN evd_make_cq(struct dat_evd *evd, u32 completions)
-{
-	evd->wcs = kmalloc_array(DAT_EVD_BATCH, sizeof(*evd->wcs),
-				 GFP_KERNEL_ACCOUNT);
-	if (!evd->wcs)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-				 DAT_RESOURCE_MEMORY);
-	return dat_evd_cq_create(evd, completions);
-}
-
 /**
  * dat_evd_new - create an EVD without handle
  * @ia: the IA
  * @qlen: events that the EVD must hold, at most DAT_MAX_EVD_QLEN
  * @flags: event streams that may feed the EVD, DAT_EVD_*_FLAG
- * @completions: for a private EVD of one EP: completions that may wait at once;
- *	else 0
  * @evdp: out: the EVD, with a reference
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
-		       u32 completions, struct dat_evd **evdp)
+		       struct dat_evd **evdp)
 {
 	struct dat_evd *evd;
-	DAT_RETURN ret;
 	u32 entries;
 
 	if (qlen > DAT_MAX_EVD_QLEN)
@@ -181,30 +161,24 @@ DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
 	evd->qlen = qlen;
 	evd->flags = flags;
 	/* A process tells what it does by the flags. Drivers register memory on any EVD. */
-	evd->binds = completions || flags & DAT_EVD_RMR_BIND_FLAG || !ia->owner.account;
+	evd->binds = flags & DAT_EVD_RMR_BIND_FLAG || !ia->owner.account;
+	evd->polls = flags & DAT_EVD_CQ_FLAGS;
+	INIT_LIST_HEAD(&evd->cqs);
 	evd->spare = evd_spare(flags);
 	evd->may_miss = dat_dev_quirks(dat_ia_ibdev(ia)) &
 			DAT_QUIRK_MISSED_EVENTS;
 
-	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	if (!dat_object_charge(&evd->obj, sizeof(*evd) + DAT_BYTES_HANDLE +
-					  DAT_EVD_BATCH * sizeof(*evd->wcs)))
+	if (!dat_object_charge(&evd->obj, sizeof(*evd) + DAT_BYTES_HANDLE))
 		goto put;
 	evd->ring = dat_evd_alloc_ring(evd, qlen, &entries);
 	if (!evd->ring)
 		goto put;
 	evd->mask = entries - 1;
-	ret = flags & DAT_EVD_CQ_FLAGS ? evd_make_cq(evd, completions) :
-					 DAT_SUCCESS;
-	if (ret)
-		goto put;
 	*evdp = evd;
 	return DAT_SUCCESS;
 
 put:
 	dat_object_put(&evd->obj);
-	return ret;
-
 no_memory:
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 }
@@ -269,7 +243,7 @@ DAT_RETURN kdapl_evd_kcreate(DAT_IA_HANDLE ia_handle,
 	if (!ia_obj)
 		return ret;
 
-	ret = dat_evd_new(to_ia(ia_obj), evd_min_qlen, evd_flags, 0, &evd);
+	ret = dat_evd_new(to_ia(ia_obj), evd_min_qlen, evd_flags, &evd);
 	if (ret)
 		goto leave;
 
@@ -283,9 +257,6 @@ DAT_RETURN kdapl_evd_kcreate(DAT_IA_HANDLE ia_handle,
 		goto leave;
 	}
 	*evd_handle = evd->obj.handle;
-	/* Arm after the handle is set: an upcall reports the handle. */
-	if (evd->cq && upcall_policy != DAT_UPCALL_DISABLE)
-		dat_evd_arm(evd);
 leave:
 	dat_object_put_live(ia_obj);
 	return ret;

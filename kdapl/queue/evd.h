@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * evd.h - event dispatchers: a ring of events, a CQ and upcalls
+ * evd.h - event dispatchers: a ring of events, CQs and upcalls
  *
- * See evd.c for creation, evd_cq.c for the CQ, evd_queue.c for the ring and upcall.c for
+ * See evd.c for creation, evd_cq.c for the CQs, evd_queue.c for the ring and upcall.c for
  * upcalls.
  */
 #ifndef _KDAPL_EVD_H
@@ -20,6 +20,8 @@
 
 #include "base/object.h"
 #include "queue/poll.h"
+
+struct dat_srq;
 
 /**
  * struct dat_evd_entry - an event that is being built, or in the ring of an EVD
@@ -51,19 +53,41 @@ struct dat_evd_helper {
 };
 
 /**
+ * struct dat_cq - a CQ of an EVD
+ * @obj: carries the charges; it has no handle
+ * @evd: the EVD
+ * @node: in evd->cqs
+ * @cq: the CQ
+ * @expected: completions of its EPs that may wait at once; at most cq->cqe
+ * @users: queues of EPs that complete here; a QP with both queues here counts once
+ */
+struct dat_cq {
+	struct dat_object obj;
+	struct dat_evd *evd;
+	struct list_head node;
+	struct ib_cq *cq;
+	u32 expected;
+	u32 users;
+};
+
+/**
  * struct dat_evd - an event dispatcher
  * @obj: object head
  * @qlen: events that the consumer requested
  * @flags: event streams that may feed the EVD
  * @binds: requests of its EPs may be binds, or registrations of a driver, all of them
- * @cq_bytes: bytes charged for the CQ
- * @cq: completions of DTOs and binds; NULL if it takes none
- * @detached_cq: what was @cq until dat_evd_cq_detach()
- * @expected: completions of all EPs that may wait at once; at most cq->cqe
  * @may_miss: DAT_QUIRK_MISSED_EVENTS
- * @size_lock: serialises changes of size, of the ring and of @cq
+ * @arming: how many arm the CQs at this moment, without @lock; no CQ is destroyed until none does
+ * @size_lock: serialises changes of size, of the ring and of the CQs
  * @lock: guards all fields below, and the order of events. WRITE_ONCE() marks changes of
  *	fields that are also read without the lock.
+ * @polls: @poll runs the upcalls, not @work: the EVD takes completions, and the device is
+ *	present
+ * @cqs: its CQs, the last is the newest; changes under @size_lock too
+ * @cq: the CQ to poll next; NULL if there is none
+ * @num_cqs: CQs in @cqs
+ * @poll_limit: after so many completions, polls have taken all that the CQs hold now
+ * @polled: completions that the last polls took from @cq, if there are several CQs
  * @head: next entry of @ring to take out
  * @tail: next entry of @ring to fill
  * @mask: entries in @ring - 1
@@ -78,15 +102,15 @@ struct dat_evd_helper {
  * @policy: upcall policy
  * @upcall: function to call
  * @completion: takes most completions instead of @upcall, see dat_evd_set_completion(); or NULL
- * @poll: runs the upcalls of an EVD with a CQ
+ * @poll: runs the upcalls if @polls
  * @irq_work: schedules @poll from an interrupt
- * @work: runs the upcalls of an EVD without a CQ
+ * @work: runs the upcalls if not @polls
  * @helpers: run further upcalls, if the policy is DAT_UPCALL_MANY
  * @works: how many of @work and @helpers are queued or running
  * @overflow_work: reports an overflow
- * @ring: events that do not wait in the CQ
- * @wcs: completions of one poll of the CQ. Entries from @next_wc to @end_wc - 1 wait:
- *	behind @ring, in front of the CQ.
+ * @ring: events that do not wait in a CQ
+ * @wcs: completions of one poll; NULL without CQs. Entries from @next_wc to
+ *	@end_wc - 1 wait: behind @ring, in front of the CQs.
  * @next_wc: index into @wcs
  * @end_wc: index into @wcs
  * @popped: scratch entry of dat_evd_dequeue(), which avoids clearing stack memory
@@ -96,14 +120,17 @@ struct dat_evd {
 	DAT_COUNT qlen;
 	DAT_EVD_FLAGS flags;
 	bool binds;
-	size_t cq_bytes;
-	struct ib_cq *cq;
-	struct ib_cq *detached_cq;
-	atomic_t expected;
 	bool may_miss;
+	atomic_t arming;
 	struct mutex size_lock;
 
 	spinlock_t lock;
+	bool polls;
+	struct list_head cqs;
+	struct dat_cq *cq;
+	u32 num_cqs;
+	u32 poll_limit;
+	u32 polled;
 	u32 head;
 	u32 tail;
 	u32 mask;
@@ -130,7 +157,10 @@ struct dat_evd {
 	struct dat_evd_entry popped;
 };
 
-/* Completions that one poll of the CQ takes for upcalls. */
+/*
+ * Completions that one poll of a CQ takes for upcalls, and that the EVD takes from one CQ before
+ * it turns to the next.
+ */
 #define DAT_EVD_BATCH	16
 
 #define DAT_EVD_CQ_FLAGS	(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)
@@ -152,19 +182,18 @@ static inline bool dat_evd_makes_upcalls(const struct dat_evd *evd)
 /* Work requests of an EP that does not bind, besides its requests: one is a bind after all. */
 #define DAT_EVD_FEW_BINDS	2U
 
-/*
- * If all requests may be binds, each has up to two completions, and an EP has one more; else
- * an EP has DAT_EVD_FEW_BINDS more. An EP has at least two DTOs. The size is one less, because
- * drivers keep one entry free and round up to a power of two.
- */
-static inline u32 dat_evd_cq_size(const struct dat_evd *evd, DAT_COUNT qlen)
+/* Turns to the next CQ; under evd->lock. */
+static inline void dat_evd_next_cq(struct dat_evd *evd)
 {
-	return max((evd->binds ? 3 : 2) * qlen, 256) - 1;
+	evd->cq = list_is_last(&evd->cq->node, &evd->cqs) ?
+		  list_first_entry(&evd->cqs, struct dat_cq, node) :
+		  list_next_entry(evd->cq, node);
+	evd->polled = 0;
 }
 
 /* evd.c */
 DAT_RETURN dat_evd_new(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
-		       u32 completions, struct dat_evd **evdp);
+		       struct dat_evd **evdp);
 void dat_evd_drop(struct dat_evd *evd);
 void dat_evd_overflow(struct dat_evd *evd);
 struct dat_evd_entry *dat_evd_alloc_ring(struct dat_evd *evd, DAT_COUNT qlen,
@@ -173,12 +202,11 @@ void dat_evd_free_ring(struct dat_evd *evd, struct dat_evd_entry *ring,
 		       u32 entries);
 
 /* evd_cq.c */
-DAT_RETURN dat_evd_cq_create(struct dat_evd *evd, u32 completions);
-void dat_evd_cq_detach(struct dat_evd *evd);
-void dat_evd_cq_destroy(struct dat_evd *evd);
-DAT_RETURN dat_evd_cq_resize(struct dat_evd *evd, DAT_COUNT qlen);
-DAT_RETURN dat_evd_expect(struct dat_evd *evd, u32 completions, u32 more);
-void dat_evd_unexpect(struct dat_evd *evd, u32 completions);
+DAT_RETURN dat_cq_join(struct dat_evd *evd, u32 completions, struct dat_srq *srq,
+		       struct dat_cq **cqp);
+void dat_cq_leave(struct dat_cq *cq, u32 completions, struct dat_srq *srq);
+bool dat_cq_grow(struct dat_cq *cq, u32 completions);
+void dat_evd_unplug(struct dat_evd *evd);
 
 /* evd_queue.c */
 bool dat_evd_post(struct dat_evd *evd, DAT_EVENT_NUMBER number,

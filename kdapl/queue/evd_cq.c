@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd_cq.c - creates, resizes and destroys the completion queue of an EVD
+ * evd_cq.c - the completion queues of an EVD
  *
- * A CQ has room for every completion that the EPs of its EVD can have outstanding, so it
- * never overruns. Devices cannot resize a kernel CQ (none can since Linux 7.1). kdapl
- * therefore replaces a CQ by a larger one while no EP feeds the EVD, and refuses an EP
- * whose completions do not fit. evd->size_lock serialises all changes of evd->cq. EVDs
- * and EPs call these functions in process context.
+ * A CQ has room for every completion that its EPs can have outstanding, so it never overruns.
+ * Devices cannot resize a kernel CQ (none can since Linux 7.1), and a QP keeps its CQs. So an
+ * EVD has as many CQs as its EPs need. An EP joins the newest with room for it. If there is
+ * none, the EVD creates one, twice as large as the last. evd->size_lock serialises all changes.
+ * EPs and SRQs call these functions in process context; evd_queue.c polls the CQs, and upcall.c
+ * arms them.
  */
+#include <linux/delay.h>
 #include <linux/kernel.h>
-#include <linux/rcupdate.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
 
 #include "base/account.h"
 #include "base/compat.h"
 #include "dev/device.h"
 #include "dev/ia.h"
 #include "queue/evd.h"
-
-/*
- * Room for EPs that are created later: for SPARE_EPS EPs like the first, at most
- * SPARE_COMPLETIONS. The limit keeps the CQ of the default EP below 2048 entries.
- */
-#define SPARE_EPS		15
-#define SPARE_COMPLETIONS	1792
+#include "queue/srq.h"
 
 static DAT_RETURN no_room(void)
 {
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+}
+
+static DAT_RETURN no_memory(void)
+{
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 }
 
 static void evd_cq_comp(struct ib_cq *cq, void *context)
@@ -52,14 +54,18 @@ static void evd_cq_event(struct ib_event *event, void *context)
 	dat_evd_overflow(evd);
 }
 
-static DAT_RETURN no_memory(void)
+static void cq_release(struct dat_object *obj)
 {
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	kfree(container_of(obj, struct dat_cq, obj));
 }
 
-static DAT_RETURN create_cq(struct dat_evd *evd, u32 cqe, struct ib_cq **cqp)
+static const struct dat_object_ops cq_ops = {
+	.release = cq_release,
+};
+
+static DAT_RETURN create_ib_cq(struct dat_cq *cq, u32 cqe)
 {
-	struct ib_device *ibdev = dat_ia_ibdev(evd->obj.ia);
+	struct ib_device *ibdev = dat_ia_ibdev(cq->obj.ia);
 	static atomic_t next_vector;
 	struct ib_cq_init_attr attr = {
 		.cqe = cqe,
@@ -67,219 +73,304 @@ static DAT_RETURN create_cq(struct dat_evd *evd, u32 cqe, struct ib_cq **cqp)
 		.comp_vector = (u32)atomic_inc_return(&next_vector) %
 			       ibdev->num_comp_vectors,
 	};
-	struct ib_cq *cq;
 
-	if (!dat_object_charge(&evd->obj, dat_bytes_cq(cqe)))
+	if (!dat_object_charge(&cq->obj, sizeof(*cq) + dat_bytes_cq(cqe)))
 		return no_memory();
-	cq = ib_create_cq(ibdev, evd_cq_comp, evd_cq_event, evd, &attr);
-	if (IS_ERR(cq)) {
-		dat_object_uncharge(&evd->obj, dat_bytes_cq(cqe));
-		return PTR_ERR(cq) == -ENOMEM ? no_memory() : no_room();
+	if (!dat_object_charge_hca(&cq->obj, DAT_HCA_OBJECT, 1))
+		return no_room();
+	cq->cq = ib_create_cq(ibdev, evd_cq_comp, evd_cq_event, cq->evd, &attr);
+	if (!IS_ERR(cq->cq))
+		return DAT_SUCCESS;
+	return PTR_ERR(cq->cq) == -ENOMEM ? no_memory() : no_room();
+}
+
+static void put_cq(struct dat_cq *cq)
+{
+	dat_object_uncharge_hca(&cq->obj);
+	dat_object_put(&cq->obj);
+}
+
+#define WCS_BYTES	(DAT_EVD_BATCH * sizeof(struct ib_wc))
+
+/* The first CQ needs it. */
+static bool alloc_wcs(struct dat_evd *evd)
+{
+	if (evd->wcs)
+		return true;
+	if (!dat_object_charge(&evd->obj, WCS_BYTES))
+		return false;
+	evd->wcs = kmalloc(WCS_BYTES, GFP_KERNEL_ACCOUNT);
+	if (!evd->wcs)
+		dat_object_uncharge(&evd->obj, WCS_BYTES);
+	return evd->wcs;
+}
+
+static void free_wcs_unless_needed(struct dat_evd *evd)
+{
+	if (evd->num_cqs || !evd->wcs)
+		return;
+	kfree(evd->wcs);
+	evd->wcs = NULL;
+	dat_object_uncharge(&evd->obj, WCS_BYTES);
+}
+
+/* Polls go round the CQs, so as many as this reach the last entry of the largest. */
+static void set_poll_limit(struct dat_evd *evd)
+{
+	struct dat_cq *cq;
+	u64 largest = 0;
+
+	lockdep_assert_held(&evd->lock);
+	list_for_each_entry(cq, &evd->cqs, node)
+		largest = max_t(u64, largest, cq->cq->cqe);
+	evd->poll_limit = min_t(u64, evd->num_cqs * (largest + DAT_EVD_BATCH), U32_MAX);
+}
+
+/* Creates a CQ and lets the EVD poll it. */
+static DAT_RETURN add_cq(struct dat_evd *evd, u32 cqe, struct dat_cq **cqp)
+{
+	struct dat_cq *cq = kzalloc(sizeof(*cq), GFP_KERNEL_ACCOUNT);
+	DAT_RETURN ret;
+
+	lockdep_assert_held(&evd->size_lock);
+	if (!cq)
+		return no_memory();
+	dat_object_init(&cq->obj, DAT_HANDLE_TYPE_EVD, evd->obj.owner, &cq_ops);
+	cq->evd = evd;
+	ret = alloc_wcs(evd) ? create_ib_cq(cq, cqe) : no_memory();
+	if (ret) {
+		free_wcs_unless_needed(evd);
+		put_cq(cq);
+		return ret;
 	}
+	spin_lock_bh(&evd->lock);
+	list_add_tail_rcu(&cq->node, &evd->cqs);
+	if (!evd->cq)
+		evd->cq = cq;
+	evd->num_cqs++;
+	set_poll_limit(evd);
+	spin_unlock_bh(&evd->lock);
 	*cqp = cq;
 	return DAT_SUCCESS;
 }
 
-/* No EP feeds the EVD: the old CQ is empty, and no QP uses it. */
-static DAT_RETURN replace_cq(struct dat_evd *evd, u32 cqe)
+/* A caller of arm() may still use a CQ that has left the list. */
+static void wait_for_arming(struct dat_evd *evd)
 {
-	size_t before = evd->cq_bytes;
-	struct ib_cq *old = evd->cq, *cq;
-	DAT_RETURN ret;
+	/* Pairs with arm(). */
+	smp_mb();
+	while (atomic_read_acquire(&evd->arming))
+		usleep_range(20, 50);
+}
+
+/* Nothing can complete on the CQ any more: it has no QP. */
+static void remove_cq(struct dat_cq *cq)
+{
+	struct dat_evd *evd = cq->evd;
 
 	lockdep_assert_held(&evd->size_lock);
-	ret = create_cq(evd, cqe, &cq);
+	spin_lock_bh(&evd->lock);
+	evd->num_cqs--;
+	if (!evd->num_cqs) {
+		evd->cq = NULL;
+		/* No request is left that they could name. */
+		WRITE_ONCE(evd->next_wc, evd->end_wc);
+	} else if (evd->cq == cq) {
+		dat_evd_next_cq(evd);
+	}
+	list_del_rcu(&cq->node);
+	set_poll_limit(evd);
+	spin_unlock_bh(&evd->lock);
+	wait_for_arming(evd);
+	free_wcs_unless_needed(evd);
+	ib_destroy_cq(cq->cq);
+	put_cq(cq);
+}
+
+/*
+ * The last CQ stays while other EPs feed the EVD, so that an EP that comes and goes does not
+ * create and destroy a large one each time.
+ */
+static void remove_unused(struct dat_evd *evd)
+{
+	struct dat_cq *cq, *next, *last;
+	bool fed = false;
+
+	if (list_empty(&evd->cqs))
+		return;
+	list_for_each_entry(cq, &evd->cqs, node)
+		fed |= cq->users;
+	last = list_last_entry(&evd->cqs, struct dat_cq, node);
+	list_for_each_entry_safe(cq, next, &evd->cqs, node)
+		if (!cq->users && (cq != last || !fed))
+			remove_cq(cq);
+}
+
+/* Finds a CQ with room for @completions, and for @room of @srq unless it has room for those. */
+static struct dat_cq *find_room(struct dat_evd *evd, u32 completions, struct dat_srq *srq,
+				u32 room)
+{
+	struct dat_cq *cq;
+
+	list_for_each_entry_reverse(cq, &evd->cqs, node) {
+		u64 needs = (u64)completions + (srq && !dat_srq_feeds(srq, cq) ? room : 0);
+
+		if (needs <= cq->cq->cqe - cq->expected)
+			return cq;
+	}
+	return NULL;
+}
+
+/* Adds a CQ twice as large as the last, or as large as the device has it. */
+static DAT_RETURN add_larger_cq(struct dat_evd *evd, u64 wanted, struct dat_cq **cqp)
+{
+	u32 max = dat_dev_max_cqe(dat_ia_ibdev(evd->obj.ia));
+
+	if (!list_empty(&evd->cqs))
+		wanted = max(wanted,
+			     2ULL * list_last_entry(&evd->cqs, struct dat_cq, node)->cq->cqe);
+	return add_cq(evd, min_t(u64, wanted, max), cqp);
+}
+
+static DAT_RETURN find_or_add(struct dat_evd *evd, u32 completions, struct dat_srq *srq, u32 room,
+			      struct dat_cq **cqp)
+{
+	u64 least = (u64)completions + (srq ? srq->num_slots : 0);
+	DAT_RETURN ret;
+
+	if (least > dat_dev_max_cqe(dat_ia_ibdev(evd->obj.ia)))
+		return no_room();
+	*cqp = find_room(evd, completions, srq, room);
+	if (*cqp)
+		return DAT_SUCCESS;
+	ret = add_larger_cq(evd, (u64)completions + room, cqp);
+	if (!ret)
+		return DAT_SUCCESS;
+	*cqp = srq ? find_room(evd, completions, srq, srq->num_slots) : NULL;
+	return *cqp ? DAT_SUCCESS : add_cq(evd, least, cqp);
+}
+
+static DAT_RETURN join(struct dat_evd *evd, u32 completions, struct dat_srq *srq,
+		       struct dat_cq **cqp)
+{
+	/* An SRQ may grow: to twice its buffers, or to the length of the EVD. */
+	u32 room = srq ? max_t(u32, 2 * srq->num_slots, evd->qlen) : 0;
+	struct dat_cq *cq;
+	DAT_RETURN ret;
+
+	ret = find_or_add(evd, completions, srq, room, &cq);
 	if (ret)
 		return ret;
-	evd->cq_bytes = dat_bytes_cq(cqe);
-	spin_lock_bh(&evd->lock);
-	WRITE_ONCE(evd->cq, cq);
-	spin_unlock_bh(&evd->lock);
-	/* The poller, or dat_evd_arm(), may be about to arm the old CQ. */
-	synchronize_rcu();
-	ib_destroy_cq(old);
-	dat_object_uncharge(&evd->obj, before);
+	if (srq && !dat_srq_feeds(srq, cq)) {
+		room = min_t(u32, room, cq->cq->cqe - cq->expected - completions);
+		completions += room;
+	}
+	if (srq && !dat_srq_feed(srq, cq, room)) {
+		remove_unused(evd);
+		return no_memory();
+	}
+	cq->expected += completions;
+	cq->users++;
+	*cqp = cq;
 	return DAT_SUCCESS;
 }
 
-static u32 max_cqe(struct dat_evd *evd)
-{
-	return dat_dev_max_cqe(dat_ia_ibdev(evd->obj.ia));
-}
-
-/* CQ entries for an EVD of @qlen events. */
-static u32 cqe_for(struct dat_evd *evd, DAT_COUNT qlen)
-{
-	return min(dat_evd_cq_size(evd, qlen), max_cqe(evd));
-}
-
 /**
- * dat_evd_cq_create - create the CQ of a new EVD
- * @evd: the EVD; the function sets evd->cq
- * @completions: completions that may wait at once; 0 if not known: evd->qlen then
- *	determines the size
- *
- * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES.
- */
-DAT_RETURN dat_evd_cq_create(struct dat_evd *evd, u32 completions)
-{
-	u32 cqe = completions ?: cqe_for(evd, evd->qlen);
-	DAT_RETURN ret;
-
-	if (evd->qlen > max_cqe(evd) || completions > max_cqe(evd) ||
-	    !dat_object_charge_hca(&evd->obj, DAT_HCA_OBJECT, 1))
-		return no_room();
-	ret = create_cq(evd, cqe, &evd->cq);
-	if (ret)
-		dat_object_uncharge_hca(&evd->obj);
-	else
-		evd->cq_bytes = dat_bytes_cq(cqe);
-	return ret;
-}
-
-/* Returns whether there was a CQ to detach. */
-static bool detach_cq(struct dat_evd *evd)
-{
-	lockdep_assert_held(&evd->size_lock);
-	if (!evd->cq)
-		return false;
-	dat_evd_collect(evd);
-	dat_poll_disable(&evd->poll);
-	evd->detached_cq = evd->cq;
-	spin_lock_bh(&evd->lock);
-	WRITE_ONCE(evd->cq, NULL);
-	spin_unlock_bh(&evd->lock);
-	return true;
-}
-
-/**
- * dat_evd_cq_detach - detach the CQ of an EVD, if it has one
- * @evd: the EVD, which no EP feeds any more
- *
- * After an RCU grace period the CQ is no longer used, and dat_evd_cq_destroy() destroys it without
- * waiting. Calls that resize the EVD may still be running.
- *
- * Context: process, may sleep.
- */
-void dat_evd_cq_detach(struct dat_evd *evd)
-{
-	mutex_lock(&evd->size_lock);
-	detach_cq(evd);
-	mutex_unlock(&evd->size_lock);
-}
-
-/**
- * dat_evd_cq_destroy - destroy the CQ of an EVD, if it has one
- * @evd: the EVD, which no EP feeds any more; if dat_evd_cq_detach() was called for it, an
- *	RCU grace period ago
- *
- * Calls that resize the EVD may still be running.
- *
- * Context: process, may sleep.
- */
-void dat_evd_cq_destroy(struct dat_evd *evd)
-{
-	mutex_lock(&evd->size_lock);
-	/* The poller may have finished and be about to arm the CQ. */
-	if (detach_cq(evd))
-		synchronize_rcu();
-	if (evd->detached_cq) {
-		ib_destroy_cq(evd->detached_cq);
-		evd->detached_cq = NULL;
-		dat_object_uncharge(&evd->obj, evd->cq_bytes);
-		irq_work_sync(&evd->irq_work);
-		dat_evd_schedule_upcall(evd);
-	}
-	mutex_unlock(&evd->size_lock);
-}
-
-/**
- * dat_evd_cq_resize - replace the CQ of an EVD by one for another queue length
- * @evd: the EVD, whose size_lock is held; it may have no CQ
- * @qlen: events that the EVD is to hold, at least 1
- *
- * A CQ that EPs feed is kept: it has room for all that can be outstanding.
- *
- * Context: process, may sleep.
- * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES.
- */
-DAT_RETURN dat_evd_cq_resize(struct dat_evd *evd, DAT_COUNT qlen)
-{
-	u32 cqe;
-
-	lockdep_assert_held(&evd->size_lock);
-	if (!evd->cq)
-		return DAT_SUCCESS;
-	if (qlen > max_cqe(evd))
-		return no_room();
-	cqe = cqe_for(evd, qlen);
-	if (atomic_read(&evd->expected) ||
-	    (cqe <= evd->cq->cqe && cqe >= evd->cq->cqe / 2))
-		return DAT_SUCCESS;
-	return replace_cq(evd, cqe);
-}
-
-/* Makes room in the CQ for @needed completions; @fed: EPs feed the EVD already. */
-static DAT_RETURN make_room(struct dat_evd *evd, u64 needed, bool fed)
-{
-	u32 spare, roomy;
-	DAT_RETURN ret;
-
-	if (needed > max_cqe(evd))
-		return no_room();
-	if (fed)
-		return needed <= evd->cq->cqe ? DAT_SUCCESS : no_room();
-	spare = min_t(u64, SPARE_EPS * needed, SPARE_COMPLETIONS);
-	roomy = min_t(u64, needed + spare, max_cqe(evd));
-	/* An EVD without a handle is private to one EP, so it needs no spare room. */
-	if (roomy <= evd->cq->cqe ||
-	    (!evd->obj.handle && needed <= evd->cq->cqe))
-		return DAT_SUCCESS;
-	ret = replace_cq(evd, roomy);
-	if (!ret || needed <= evd->cq->cqe)
-		return DAT_SUCCESS;
-	return replace_cq(evd, needed);
-}
-
-/**
- * dat_evd_expect - reserve room for the completions of an EP
- * @evd: the EVD, which has a CQ
- * @completions: completions of the EP that may wait at once
- * @more: completions that the same EP will reserve with its next call
+ * dat_cq_join - reserve room for the completions of an EP
+ * @evd: the EVD, which takes completions; its device is present
+ * @completions: completions of the EP that may wait at once, besides those of @srq
+ * @srq: the SRQ of the EP, if its receives complete here, or NULL
+ * @cqp: out: the CQ, for the QP and for dat_cq_leave()
  *
  * When a connection breaks, all outstanding requests complete at once, even if the
- * consumer suppressed their completions. The CQ must have room for them all.
+ * consumer suppressed their completions. The CQ must have room for them all. The first EP of @srq
+ * on a CQ reserves room for twice the buffers of @srq, or for the length of @evd, if the device has
+ * it: @srq may grow.
  *
  * Context: process, may sleep.
- * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES with DAT_RESOURCE_TEVD (the
- * CQ is too small, and EPs use it or the device has none as large) or
- * DAT_RESOURCE_MEMORY. After an error nothing is reserved.
+ * Return: DAT_SUCCESS, or DAT_INSUFFICIENT_RESOURCES with DAT_RESOURCE_TEVD (the device has no
+ * CQ as large, or no other CQ, or the rdma cgroup refuses it) or DAT_RESOURCE_MEMORY (also: the
+ * account of the user). After an error nothing is reserved.
  */
-DAT_RETURN dat_evd_expect(struct dat_evd *evd, u32 completions, u32 more)
+DAT_RETURN dat_cq_join(struct dat_evd *evd, u32 completions, struct dat_srq *srq,
+		       struct dat_cq **cqp)
 {
-	DAT_RETURN ret = DAT_SUCCESS;
-	u32 fed;
+	DAT_RETURN ret;
 
-	/* Without the lock two EPs could reserve the same room. */
+	if (srq)
+		mutex_lock(&srq->mutex);
 	mutex_lock(&evd->size_lock);
-	fed = atomic_read(&evd->expected);
-	if (completions)
-		ret = make_room(evd, (u64)fed + completions + more, fed);
-	if (!ret)
-		atomic_add(completions, &evd->expected);
+	ret = join(evd, completions, srq, cqp);
 	mutex_unlock(&evd->size_lock);
+	if (srq)
+		mutex_unlock(&srq->mutex);
 	return ret;
 }
 
 /**
- * dat_evd_unexpect - release the room that dat_evd_expect() reserved
- * @evd: the EVD, with none of the EP's completions left in its CQ
- * @completions: the value passed to dat_evd_expect()
+ * dat_cq_leave - release the room that dat_cq_join() reserved
+ * @cq: the CQ, with none of the EP's completions left; destroyed if no other EP uses it
+ * @completions: the value passed to dat_cq_join()
+ * @srq: the value passed to dat_cq_join()
  *
- * Context: any.
+ * Context: process, may sleep.
  */
-void dat_evd_unexpect(struct dat_evd *evd, u32 completions)
+void dat_cq_leave(struct dat_cq *cq, u32 completions, struct dat_srq *srq)
 {
-	atomic_sub(completions, &evd->expected);
+	struct dat_evd *evd = cq->evd;
+
+	if (srq)
+		mutex_lock(&srq->mutex);
+	mutex_lock(&evd->size_lock);
+	cq->expected -= completions + (srq ? dat_srq_unfeed(srq, cq) : 0);
+	cq->users--;
+	remove_unused(evd);
+	mutex_unlock(&evd->size_lock);
+	if (srq)
+		mutex_unlock(&srq->mutex);
+}
+
+/**
+ * dat_cq_grow - reserve more room for an SRQ whose EPs use a CQ
+ * @cq: the CQ
+ * @completions: how much more
+ *
+ * Context: process, may sleep.
+ * Return: false if the CQ has no room.
+ */
+bool dat_cq_grow(struct dat_cq *cq, u32 completions)
+{
+	bool ok;
+
+	mutex_lock(&cq->evd->size_lock);
+	ok = completions <= cq->cq->cqe - cq->expected;
+	if (ok)
+		cq->expected += completions;
+	mutex_unlock(&cq->evd->size_lock);
+	return ok;
+}
+
+/**
+ * dat_evd_unplug - stop the poller of an EVD, and destroy what is left of its CQs
+ * @evd: the EVD, which no EP feeds any more
+ *
+ * From here a work item runs the upcalls.
+ *
+ * Context: process, may sleep.
+ */
+void dat_evd_unplug(struct dat_evd *evd)
+{
+	mutex_lock(&evd->size_lock);
+	if (!evd->polls)
+		goto unlock;
+	remove_unused(evd);
+	WARN_ON_ONCE(evd->num_cqs);
+	dat_poll_disable(&evd->poll);
+	irq_work_sync(&evd->irq_work);
+	spin_lock_bh(&evd->lock);
+	WRITE_ONCE(evd->polls, false);
+	spin_unlock_bh(&evd->lock);
+	dat_evd_schedule_upcall(evd);
+unlock:
+	mutex_unlock(&evd->size_lock);
 }

@@ -2,8 +2,8 @@
 /*
  * evd_param.c - queries an EVD and changes its size
  *
- * A resize replaces the ring, and the CQ if no EP feeds the EVD. size_lock serialises
- * the calls. Consumers call both functions in process context.
+ * A resize replaces the ring. The CQs depend on the EPs alone. size_lock serialises the
+ * calls. Consumers call both functions in process context.
  */
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -78,9 +78,8 @@ static DAT_RETURN evd_resize_ring(struct dat_evd *evd, DAT_COUNT qlen)
  * @evd_handle: the EVD; it may be in use
  * @evd_min_qlen: events that the EVD must hold, from 1 to DAT_MAX_EVD_QLEN
  *
- * No event is lost, and the order of events is kept. EPs may feed it: its CQ has room
- * for all that they can have outstanding. kdapl resizes the CQ only while no EP feeds the
- * EVD. Specification: dat_evd_resize().
+ * No event is lost, and the order of events is kept. EPs may feed it, and events may be
+ * queued. Specification: dat_evd_resize().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
@@ -92,7 +91,6 @@ DAT_RETURN kdapl_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 {
 	struct dat_object *obj;
 	struct dat_evd *evd;
-	bool larger;
 	DAT_RETURN ret;
 
 	might_sleep();
@@ -107,15 +105,8 @@ DAT_RETURN kdapl_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 		return ret;
 	evd = to_evd(obj);
 
-	/* The CQ must never be smaller than the ring: its completions must fit. */
 	mutex_lock(&evd->size_lock);
-	larger = evd_min_qlen > evd->qlen;
-	if (larger)
-		ret = dat_evd_cq_resize(evd, evd_min_qlen);
-	if (!ret)
-		ret = evd_resize_ring(evd, evd_min_qlen);
-	if (!ret && !larger)
-		dat_evd_cq_resize(evd, evd_min_qlen);
+	ret = evd_resize_ring(evd, evd_min_qlen);
 	mutex_unlock(&evd->size_lock);
 	dat_object_put_live(obj);
 	return ret;

@@ -80,11 +80,33 @@ static bool ring_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
 	return true;
 }
 
-/* Takes up to @max completions out of the CQ. Returns their number. */
-static u32 cq_poll(struct dat_evd *evd, u32 max)
+/*
+ * With several CQs: an empty one gives way to the next at once, and others after
+ * DAT_EVD_BATCH completions, so that none starves. Returns 0 if all are empty.
+ */
+static noinline int poll_others(struct dat_evd *evd, u32 max, int num)
 {
-	int num = ib_poll_cq(evd->cq, max, evd->wcs);
+	u32 i;
 
+	for (i = 1; i < evd->num_cqs && num <= 0; i++) {
+		dat_evd_next_cq(evd);
+		num = ib_poll_cq(evd->cq->cq, max, evd->wcs);
+	}
+	if (num > 0) {
+		evd->polled += num;
+		if (evd->polled >= DAT_EVD_BATCH)
+			dat_evd_next_cq(evd);
+	}
+	return num;
+}
+
+/* Takes up to @max completions out of a CQ. Returns their number. */
+static __always_inline u32 cq_poll(struct dat_evd *evd, u32 max)
+{
+	int num = ib_poll_cq(evd->cq->cq, max, evd->wcs);
+
+	if (unlikely(evd->num_cqs > 1))
+		num = poll_others(evd, max, num);
 	WRITE_ONCE(evd->next_wc, 0);
 	WRITE_ONCE(evd->end_wc, num > 0 ? num : 0);
 	return evd->end_wc;
@@ -102,7 +124,7 @@ static __always_inline const struct ib_wc *next_wc(struct dat_evd *evd)
 /*
  * Takes the next completion with an event. Hot path of every DTO. Completions without an event
  * may arrive as fast as they are taken. The function takes no more of them than can have been
- * in the CQ when it was called.
+ * in the CQs when it was called.
  */
 static __always_inline bool cq_pop(struct dat_evd *evd, struct dat_evd_entry *entry)
 {
@@ -114,27 +136,35 @@ static __always_inline bool cq_pop(struct dat_evd *evd, struct dat_evd_entry *en
 	while (evd->next_wc != evd->end_wc || cq_poll(evd, 1)) {
 		if (dat_dto_complete(next_wc(evd), entry))
 			return true;
-		if (unlikely(++skipped > evd->cq->cqe + DAT_EVD_BATCH))
+		if (unlikely(++skipped > evd->poll_limit))
 			return false;
 	}
 	return false;
 }
 
-/* As cq_pop(), but polls a CQ no more once a poll has returned less than a full batch. */
+/* Takes a batch out of a CQ. Returns whether the poll has emptied all CQs. */
+static __always_inline bool cq_poll_batch(struct dat_evd *evd)
+{
+	u32 num = cq_poll(evd, DAT_EVD_BATCH);
+
+	return likely(evd->num_cqs == 1) ? num < DAT_EVD_BATCH : !num;
+}
+
+/* As cq_pop(), but polls no more once a poll has emptied all CQs. */
 static bool cq_pop_batch(struct dat_evd *evd, struct dat_evd_entry *entry,
 			 bool *drained)
 {
 	if (evd->next_wc == evd->end_wc) {
 		if (*drained || unlikely(!evd->cq))
 			return false;
-		*drained = cq_poll(evd, DAT_EVD_BATCH) < DAT_EVD_BATCH;
+		*drained = cq_poll_batch(evd);
 		if (evd->next_wc == evd->end_wc)
 			return false;
 	}
 	return cq_pop(evd, entry);
 }
 
-/* Moves one completion from the CQ to the ring, if the ring has room. */
+/* Moves one completion from a CQ to the ring, if the ring has room. */
 static bool cq_to_ring(struct dat_evd *evd)
 {
 	struct dat_evd_entry entry;
@@ -144,10 +174,10 @@ static bool cq_to_ring(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_has_events - is an event queued, in the ring or in the CQ?
+ * dat_evd_has_events - is an event queued, in the ring or in a CQ?
  * @evd: the EVD
  *
- * An event in the CQ moves to the ring.
+ * An event in a CQ moves to the ring.
  *
  * Context: process or softirq; the caller holds evd->lock.
  * Return: true if so.
@@ -163,7 +193,7 @@ bool dat_evd_has_events(struct dat_evd *evd)
  * @number: event number
  * @data: event data
  *
- * Completions that are already in the CQ stay in front of the event.
+ * Completions that are already in a CQ stay in front of the event.
  *
  * Context: process or softirq.
  * Return: false if the queue was full; kdapl reports the loss as an asynchronous
@@ -301,7 +331,7 @@ void dat_evd_gather(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_collect - process the completions that are in the CQ
+ * dat_evd_collect - process the completions that are in the CQs
  * @evd: the EVD
  *
  * For callers that need the progress of an EP while its consumer does not dequeue. The
@@ -313,7 +343,7 @@ void dat_evd_collect(struct dat_evd *evd)
 	dat_evd_schedule_upcall(evd);
 }
 
-/* Processes up to @max completions. Returns false if the CQ was empty. */
+/* Processes up to @max completions. Returns false if the CQs were empty. */
 static bool drain_some(struct dat_evd *evd, u32 max)
 {
 	struct dat_evd_entry entry;
@@ -330,7 +360,7 @@ static bool drain_some(struct dat_evd *evd, u32 max)
 }
 
 /**
- * dat_evd_drain - process the completions that are in the CQ
+ * dat_evd_drain - process the completions that are in the CQs
  * @evd: the EVD
  *
  * Other EPs may complete as fast as the function works. It ends when it has processed as many
@@ -341,15 +371,12 @@ static bool drain_some(struct dat_evd *evd, u32 max)
  */
 void dat_evd_drain(struct dat_evd *evd)
 {
-	struct ib_cq *cq;
 	u32 left;
 
 	might_sleep();
-	/* The CQ is destroyed an RCU grace period after it was withdrawn. */
-	rcu_read_lock();
-	cq = READ_ONCE(evd->cq);
-	left = cq ? cq->cqe + DAT_EVD_BATCH : 0;
-	rcu_read_unlock();
+	spin_lock_bh(&evd->lock);
+	left = evd->poll_limit;
+	spin_unlock_bh(&evd->lock);
 	while (left && drain_some(evd, min(left, SWAP_BATCH))) {
 		left -= min(left, SWAP_BATCH);
 		cond_resched();
@@ -410,11 +437,10 @@ static int take_completions(struct dat_evd *evd, bool *drained)
 	struct dat_completion completion;
 	int num = 0;
 
-	/* Drop the rest of the last poll of a destroyed CQ, as cq_pop() does. */
 	if (unlikely(!evd->cq))
 		return 0;
 	if (evd->next_wc == evd->end_wc && !*drained)
-		*drained = cq_poll(evd, DAT_EVD_BATCH) < DAT_EVD_BATCH;
+		*drained = cq_poll_batch(evd);
 	while (evd->next_wc != evd->end_wc &&
 	       dat_dto_complete_plain(&evd->wcs[evd->next_wc], &completion)) {
 		next_wc(evd);
@@ -430,7 +456,7 @@ static int take_completions(struct dat_evd *evd, bool *drained)
  * @entry: out: the event
  * @upcall: out: function to call
  * @more: out: true if another event is known to follow
- * @drained: in, out: true if the last poll emptied the CQ; false at the first call
+ * @drained: in, out: true if the last poll emptied the CQs; false at the first call
  * @taken: out: number of completions that evd->completion took, in front of the event
  *
  * Unsignalled events wait until an event arrives that notifies.
@@ -482,7 +508,7 @@ unlock:
 }
 
 /**
- * dat_evd_upcall_pending - is an upcall due for an event that is not in the CQ?
+ * dat_evd_upcall_pending - is an upcall due for an event that is not in a CQ?
  * @evd: the EVD, whose events run upcalls
  *
  * Does not take evd->lock: the caller checks again when an event is queued.
@@ -502,7 +528,7 @@ bool dat_evd_upcall_pending(const struct dat_evd *evd)
 }
 
 /**
- * dat_evd_look_again - has something completed while the CQ was being armed?
+ * dat_evd_look_again - has something completed while the CQs were being armed?
  * @evd: the EVD
  *
  * For devices with @evd->may_miss, which do not report missed events. Polling takes the

@@ -16,6 +16,7 @@
 #include "base/object.h"
 #include "queue/dto.h"
 
+struct dat_cq;
 struct dat_evd;
 struct dat_evd_entry;
 struct dat_ia;
@@ -59,14 +60,16 @@ struct dat_srq_chunk {
 };
 
 /**
- * struct dat_srq_feed - an EVD that EPs of an SRQ report their receives to
+ * struct dat_srq_feed - a CQ that EPs of an SRQ report their receives to
  * @node: in srq->feeds
- * @evd: the EVD; the EPs hold a use of it
+ * @cq: the CQ, which the EPs have joined
+ * @room: completions for which @cq has room; at least the buffers of the SRQ
  * @eps: number of these EPs
  */
 struct dat_srq_feed {
 	struct list_head node;
-	struct dat_evd *evd;
+	struct dat_cq *cq;
+	u32 room;
 	u32 eps;
 };
 
@@ -97,7 +100,7 @@ struct dat_srq_feed {
  * @lost_evd: receive EVD of @lost_ep, referenced
  * @eps: EPs, hashed by their QP
  * @mutex: serialises changes of size and of @feeds
- * @feeds: EVDs of its EPs
+ * @feeds: CQs of its EPs
  * @flags: bits of enum dat_srq_flag
  * @event_work: reports events to the consumer
  */
@@ -187,8 +190,9 @@ void dat_srq_reclaim(struct dat_srq *srq);
 void dat_srq_ep_ended(struct dat_srq_ep *at);
 
 /* srq_ep.c */
-DAT_RETURN dat_srq_feed(struct dat_srq *srq, struct dat_evd *evd, u32 more);
-void dat_srq_unfeed(struct dat_srq *srq, struct dat_evd *evd);
+bool dat_srq_feeds(const struct dat_srq *srq, const struct dat_cq *cq);
+bool dat_srq_feed(struct dat_srq *srq, struct dat_cq *cq, u32 room);
+u32 dat_srq_unfeed(struct dat_srq *srq, struct dat_cq *cq);
 void dat_srq_attach(struct dat_srq_ep *at, struct dat_srq *srq,
 		    struct dat_workq *wq, struct dat_evd *evd, struct ib_qp *qp);
 void dat_srq_detach(struct dat_srq_ep *at);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * srq_ep.c - the EPs that are attached to an SRQ, and their EVDs
+ * srq_ep.c - the EPs that are attached to an SRQ, and their CQs
  *
- * A completion names the QP that took a buffer. The SRQ looks up the EP by the QP. An EVD
+ * A completion names the QP that took a buffer. The SRQ looks up the EP by the QP. A CQ
  * of the EPs must hold as many completions as the SRQ has buffers. EPs call these in
  * process context; completions look up their EP in any context.
  */
@@ -13,77 +13,75 @@
 #include "queue/evd.h"
 #include "queue/srq.h"
 
-static struct dat_srq_feed *find_feed(struct dat_srq *srq,
-				      const struct dat_evd *evd)
+static struct dat_srq_feed *find_feed(const struct dat_srq *srq, const struct dat_cq *cq)
 {
 	struct dat_srq_feed *feed;
 
 	lockdep_assert_held(&srq->mutex);
 	list_for_each_entry(feed, &srq->feeds, node)
-		if (feed->evd == evd)
+		if (feed->cq == cq)
 			return feed;
 	return NULL;
 }
 
 /**
- * dat_srq_feed - reserve room for the receives of an EP on its EVD
- * @srq: the SRQ of the EP
- * @evd: the EVD
- * @more: completions that the EP will reserve on @evd with its next call
+ * dat_srq_feeds - do EPs of an SRQ report their receives to a CQ?
+ * @srq: the SRQ; its mutex is held
+ * @cq: the CQ
  *
- * The first EP on @evd reserves as many completions as the SRQ has buffers. Further EPs
- * on @evd need no more.
+ * The EPs share the buffers. So such a CQ has room for the receives of another EP.
+ *
+ * Context: process.
+ */
+bool dat_srq_feeds(const struct dat_srq *srq, const struct dat_cq *cq)
+{
+	return find_feed(srq, cq);
+}
+
+/**
+ * dat_srq_feed - note that an EP of an SRQ reports its receives to a CQ
+ * @srq: the SRQ; its mutex is held
+ * @cq: the CQ
+ * @room: completions that the CQ has room for, if dat_srq_feeds() is false; at least the buffers
+ *	of the SRQ
  *
  * Context: process, may sleep.
- * Return: as dat_evd_expect().
+ * Return: false if there is no memory.
  */
-DAT_RETURN dat_srq_feed(struct dat_srq *srq, struct dat_evd *evd, u32 more)
+bool dat_srq_feed(struct dat_srq *srq, struct dat_cq *cq, u32 room)
 {
-	struct dat_srq_feed *feed;
-	DAT_RETURN ret = DAT_SUCCESS;
+	struct dat_srq_feed *feed = find_feed(srq, cq);
 
-	mutex_lock(&srq->mutex);
-	feed = find_feed(srq, evd);
-	if (feed) {
-		feed->eps++;
-		goto unlock;
+	if (!feed) {
+		feed = kzalloc(sizeof(*feed), GFP_KERNEL_ACCOUNT);
+		if (!feed)
+			return false;
+		feed->cq = cq;
+		feed->room = room;
+		list_add_tail(&feed->node, &srq->feeds);
 	}
-	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	feed = kzalloc(sizeof(*feed), GFP_KERNEL_ACCOUNT);
-	if (!feed)
-		goto unlock;
-	ret = dat_evd_expect(evd, srq->num_slots, more);
-	if (ret) {
-		kfree(feed);
-		goto unlock;
-	}
-	feed->evd = evd;
-	feed->eps = 1;
-	list_add_tail(&feed->node, &srq->feeds);
-unlock:
-	mutex_unlock(&srq->mutex);
-	return ret;
+	feed->eps++;
+	return true;
 }
 
 /**
  * dat_srq_unfeed - undo dat_srq_feed()
- * @srq: the SRQ of the EP
- * @evd: the EVD
+ * @srq: the SRQ; its mutex is held
+ * @cq: the CQ
  *
- * Context: process, may sleep.
+ * Context: process.
+ * Return: the completions that the CQ need not have room for any more.
  */
-void dat_srq_unfeed(struct dat_srq *srq, struct dat_evd *evd)
+u32 dat_srq_unfeed(struct dat_srq *srq, struct dat_cq *cq)
 {
-	struct dat_srq_feed *feed;
+	struct dat_srq_feed *feed = find_feed(srq, cq);
+	u32 room = feed->room;
 
-	mutex_lock(&srq->mutex);
-	feed = find_feed(srq, evd);
-	if (!--feed->eps) {
-		dat_evd_unexpect(feed->evd, srq->num_slots);
-		list_del(&feed->node);
-		kfree(feed);
-	}
-	mutex_unlock(&srq->mutex);
+	if (--feed->eps)
+		return 0;
+	list_del(&feed->node);
+	kfree(feed);
+	return room;
 }
 
 static struct hlist_head *qp_bucket(struct dat_srq *srq,
@@ -203,6 +201,6 @@ void dat_srq_collect(struct dat_srq *srq)
 
 	lockdep_assert_held(&srq->mutex);
 	list_for_each_entry(feed, &srq->feeds, node)
-		dat_evd_collect(feed->evd);
+		dat_evd_collect(feed->cq->evd);
 }
 

@@ -154,7 +154,7 @@ static bool all_is_collected(struct dat_srq *srq)
 
 	dat_srq_collect(srq);
 	list_for_each_entry(feed, &srq->feeds, node)
-		if (dat_evd_is_full(feed->evd))
+		if (dat_evd_is_full(feed->cq->evd))
 			return false;
 	return true;
 }

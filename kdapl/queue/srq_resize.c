@@ -12,14 +12,30 @@
 #include "queue/evd.h"
 #include "queue/srq.h"
 
-/* Makes room for @max buffers, in the device and on the EVDs of the EPs. */
+/*
+ * Makes room for @max buffers in the CQs of the EPs. What it got stays reserved, even if another CQ
+ * or the device has no room.
+ */
+static bool grow_feeds(struct dat_srq *srq, u32 max)
+{
+	struct dat_srq_feed *feed;
+
+	list_for_each_entry(feed, &srq->feeds, node) {
+		if (feed->room >= max)
+			continue;
+		if (!dat_cq_grow(feed->cq, max - feed->room))
+			return false;
+		feed->room = max;
+	}
+	return true;
+}
+
+/* Makes room for @max buffers, in the device and in the CQs of the EPs. */
 static DAT_RETURN srq_grow(struct dat_srq *srq, u32 max)
 {
 	struct ib_srq_attr attr = { .max_wr = max };
-	u32 more = max - srq->num_slots;
 	size_t bytes = dat_srq_bytes(srq, max) -
 		       dat_srq_bytes(srq, srq->num_slots);
-	struct dat_srq_feed *feed;
 	DAT_RETURN ret;
 
 	lockdep_assert_held(&srq->mutex);
@@ -27,23 +43,19 @@ static DAT_RETURN srq_grow(struct dat_srq *srq, u32 max)
 	if (!dat_object_charge(&srq->obj, bytes))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 DAT_RESOURCE_MEMORY);
-	list_for_each_entry(feed, &srq->feeds, node) {
-		ret = dat_evd_expect(feed->evd, more, 0);
-		if (ret)
-			goto undo;
-	}
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	if (!grow_feeds(srq, max))
+		goto undo;
 	if (ib_modify_srq(srq->srq, &attr, IB_SRQ_MAX_WR)) {
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
 		goto undo;
 	}
 	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	if (!dat_srq_add_slots(srq, more))
+	if (!dat_srq_add_slots(srq, max - srq->num_slots))
 		return DAT_SUCCESS;
 
 undo:
 	dat_object_uncharge(&srq->obj, bytes);
-	list_for_each_entry_continue_reverse(feed, &srq->feeds, node)
-		dat_evd_unexpect(feed->evd, more);
 	return ret;
 }
 
@@ -75,15 +87,15 @@ static DAT_RETURN srq_resize(struct dat_srq *srq, u32 max)
  * @srq_max_recv_dto: buffers, at least 1
  *
  * The SRQ keeps its largest size, so it can always grow back to that size. Growing
- * beyond depends on the device: rxe can grow, siw and many adapters cannot. The
- * receive EVDs of the EPs must have room for the completions.
+ * beyond depends on the device: rxe can grow, siw and many adapters cannot. The CQs that
+ * the EPs have then must have room: see dat_cq_join().
  * Specification: dat_srq_resize().
  *
  * Context: process, may sleep.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (more than the
  * IA supports), DAT_INVALID_STATE (fewer than the low watermark, or than are
  * outstanding: not completed or not dequeued), DAT_INSUFFICIENT_RESOURCES
- * (also: the device cannot do it, DAT_RESOURCE_SRQ, or a receive EVD has no room,
+ * (also: the device cannot do it, DAT_RESOURCE_SRQ, or a CQ of an EP has no room,
  * DAT_RESOURCE_TEVD), DAT_INTERNAL_ERROR (the device is removed).
  */
 DAT_RETURN kdapl_srq_resize(DAT_SRQ_HANDLE srq_handle,

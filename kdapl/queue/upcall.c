@@ -2,12 +2,13 @@
 /*
  * upcall.c - runs the upcalls of an EVD, one at a time or several in parallel
  *
- * An EVD with a CQ runs upcalls from irq_poll, as ib_core does for its own CQs:
- * completions are processed on the CPU of the interrupt. An EVD without a CQ runs upcalls
- * from a work item, where they may sleep. With DAT_UPCALL_MANY up to DAT_EVD_HELPERS more
+ * An EVD that takes completions runs upcalls from irq_poll, as ib_core does for its own CQs:
+ * completions are processed on the CPU of the interrupt. Another EVD runs upcalls from a work
+ * item, where they may sleep. With DAT_UPCALL_MANY up to DAT_EVD_HELPERS more
  * work items run upcalls in parallel while events are left over.
  */
 #include <linux/kernel.h>
+#include <linux/rculist.h>
 #include <linux/wait_bit.h>
 
 #include "base/calls.h"
@@ -62,7 +63,7 @@ static int evd_upcalls(struct dat_evd *evd, int max)
 	bool popped;
 
 	for (done = 0; done < max; done += taken + popped) {
-		/* rearm() arms the CQ, so later completions cause an interrupt. */
+		/* rearm() arms the CQs, so later completions cause an interrupt. */
 		if (drained && likely(!dat_evd_upcall_pending(evd)))
 			break;
 		popped = dat_evd_pop_for_upcall(evd, &entry, &upcall, &more,
@@ -92,8 +93,26 @@ static enum ib_cq_notify_flags notify_flags(const struct dat_evd *evd)
 	       !READ_ONCE(evd->watchers) ? IB_CQ_SOLICITED : IB_CQ_NEXT_COMP;
 }
 
-/* Arms the CQ. Returns true if events are waiting that cause no interrupt. */
-static bool rearm(struct dat_evd *evd, struct ib_cq *cq)
+/* Arms all CQs. Returns true if one has completions that may cause no interrupt. */
+static __always_inline bool arm(struct dat_evd *evd, enum ib_cq_notify_flags flags)
+{
+	struct dat_cq *cq;
+	bool missed = false;
+
+	/* No CQ is destroyed meanwhile. */
+	atomic_inc(&evd->arming);
+	/* Pairs with wait_for_arming(): it sees the count, or the list lacks its CQ. */
+	smp_mb__after_atomic();
+	list_for_each_entry_rcu(cq, &evd->cqs, node, true)
+		missed |= ib_req_notify_cq(cq->cq, flags) > 0;
+	/* Pairs with atomic_read_acquire() there. */
+	smp_mb__before_atomic();
+	atomic_dec(&evd->arming);
+	return missed;
+}
+
+/* Arms the CQs. Returns true if events are waiting that cause no interrupt. */
+static bool rearm(struct dat_evd *evd)
 {
 	bool upcalls = dat_evd_makes_upcalls(evd);
 
@@ -107,8 +126,7 @@ static bool rearm(struct dat_evd *evd, struct ib_cq *cq)
 	smp_mb();
 	if (upcalls && unlikely(dat_evd_upcall_pending(evd)))
 		return true;
-	if (ib_req_notify_cq(cq, notify_flags(evd) |
-				 IB_CQ_REPORT_MISSED_EVENTS) <= 0 &&
+	if (!arm(evd, notify_flags(evd) | IB_CQ_REPORT_MISSED_EVENTS) &&
 	    !(unlikely(evd->may_miss) && dat_evd_look_again(evd)))
 		return false;
 	/* For a watcher alone: wait until the consumer has made room. */
@@ -124,12 +142,8 @@ static int evd_poll(struct dat_poll *poll, int budget)
 		dat_evd_gather(evd);
 	done = evd_upcalls(evd, budget);
 	if (done < budget) {
-		struct ib_cq *cq;
-
 		dat_poll_complete(poll);
-		/* Softirq is an RCU read-side section: evd_unplug() waits. */
-		cq = READ_ONCE(evd->cq);
-		if (cq && rearm(evd, cq))
+		if (rearm(evd))
 			dat_poll_sched(poll);
 	}
 	return done;
@@ -140,7 +154,7 @@ static void evd_make_upcalls(struct dat_evd *evd)
 	bool atomic = evd->flags & DAT_EVD_CQ_FLAGS;
 	int done;
 
-	/* Helpers, and events left over from a destroyed CQ: upcalls expect softirq. */
+	/* Helpers, and events that a removed device has left: upcalls expect softirq. */
 	do {
 		if (atomic)
 			local_bh_disable();
@@ -194,7 +208,7 @@ void dat_evd_schedule_upcall(struct dat_evd *evd)
 	spin_lock_bh(&evd->lock);
 	if (!dat_evd_makes_upcalls(evd))
 		;
-	else if (evd->cq)
+	else if (evd->polls)
 		dat_poll_sched(&evd->poll);
 	else
 		evd_queue_work(evd);
@@ -202,28 +216,22 @@ void dat_evd_schedule_upcall(struct dat_evd *evd)
 }
 
 /**
- * dat_evd_arm - request an interrupt of the CQ for the next event
- * @evd: the EVD, which has a CQ
+ * dat_evd_arm - request an interrupt of the CQs for the next event
+ * @evd: the EVD
  *
  * Without an EP that feeds the EVD no completion can arrive, and notify_flags() has no
  * stream to derive the flags from.
- * Context: any.
+ * Context: process or softirq.
  */
 void dat_evd_arm(struct dat_evd *evd)
 {
-	struct ib_cq *cq;
-
-	/* The last EP may be freed meanwhile, and the CQ replaced: see evd_cq.c. */
-	rcu_read_lock();
-	cq = READ_ONCE(evd->cq);
-	if (cq && READ_ONCE(evd->streams))
-		ib_req_notify_cq(cq, notify_flags(evd));
-	rcu_read_unlock();
+	if (READ_ONCE(evd->streams))
+		arm(evd, notify_flags(evd));
 }
 
 /**
  * dat_evd_add_stream - add a stream of completions of an EP to an EVD
- * @evd: the EVD, which has a CQ
+ * @evd: the EVD, which takes completions
  * @solicited: receives, with DAT_COMPLETION_SOLICITED_WAIT_FLAG
  *
  * Context: process.
@@ -234,7 +242,7 @@ void dat_evd_add_stream(struct dat_evd *evd, bool solicited)
 	WRITE_ONCE(evd->solicited, evd->solicited + solicited);
 	WRITE_ONCE(evd->streams, evd->streams + 1);
 	spin_unlock_bh(&evd->lock);
-	if (READ_ONCE(evd->cq) && dat_evd_makes_upcalls(evd))
+	if (dat_evd_makes_upcalls(evd))
 		dat_evd_arm(evd);
 }
 
@@ -255,7 +263,7 @@ void dat_evd_remove_stream(struct dat_evd *evd, bool solicited)
 
 /**
  * dat_evd_watch - process completions on arrival, even without upcalls
- * @evd: the EVD, which has a CQ
+ * @evd: the EVD, which takes completions
  *
  * For dat_watermarks_took(), which counts receives that are not dequeued.
  *
@@ -265,7 +273,7 @@ void dat_evd_watch(struct dat_evd *evd)
 {
 	spin_lock_bh(&evd->lock);
 	WRITE_ONCE(evd->watchers, evd->watchers + 1);
-	if (evd->cq)
+	if (evd->polls)
 		dat_poll_sched(&evd->poll);
 	spin_unlock_bh(&evd->lock);
 }
@@ -332,11 +340,11 @@ static void evd_wait_for_upcalls(struct dat_evd *evd)
 {
 	if (is_upcall_of(evd))
 		return;
-	if (READ_ONCE(evd->cq)) {
+	if (READ_ONCE(evd->polls)) {
 		dat_poll_disable(&evd->poll);
 		dat_poll_enable(&evd->poll);
 		/*
-		 * An interrupt of the CQ with the poller disabled has scheduled nothing,
+		 * An interrupt of a CQ with the poller disabled has scheduled nothing,
 		 * and no other follows until the CQ is armed again.
 		 */
 		if (READ_ONCE(evd->watchers))
@@ -361,19 +369,19 @@ void dat_evd_upcall_stop(struct dat_evd *evd)
 }
 
 /*
- * Runs the upcalls of what the ring and the CQ hold, in place of the poller, which may wait
+ * Runs the upcalls of what the ring and the CQs hold, in place of the poller, which may wait
  * for ksoftirqd. No more than can be there: a steady stream of events would never end. Under
- * size_lock, because dat_evd_cq_destroy() disables the poller for good.
+ * size_lock, because dat_evd_unplug() disables the poller for good.
  */
 static void evd_flush_poller(struct dat_evd *evd)
 {
 	u32 left, done;
 
 	mutex_lock(&evd->size_lock);
-	if (!evd->cq)
+	if (!evd->polls)
 		goto unlock;
 	dat_poll_disable(&evd->poll);
-	for (left = evd->cq->cqe + evd->mask + 1; left; left -= done) {
+	for (left = evd->poll_limit + evd->mask + 1; left; left -= done) {
 		local_bh_disable();
 		done = evd_upcalls(evd, min_t(u32, left, UPCALL_BUDGET));
 		local_bh_enable();
@@ -382,7 +390,7 @@ static void evd_flush_poller(struct dat_evd *evd)
 		cond_resched();
 	}
 	dat_poll_enable(&evd->poll);
-	/* An interrupt of the CQ meanwhile has scheduled nothing. The softirq runs here. */
+	/* An interrupt of a CQ meanwhile has scheduled nothing. The softirq runs here. */
 	local_bh_disable();
 	dat_poll_sched(&evd->poll);
 	local_bh_enable();
@@ -509,7 +517,7 @@ static void evd_set_upcall(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 	/* An armed CQ may not interrupt for completions that it already has. */
 	if (flag == DAT_UPCALL_INVOC_ANY || were_upcalls)
 		dat_evd_schedule_upcall(evd);
-	else if (READ_ONCE(evd->cq))
+	else
 		dat_evd_arm(evd);
 }
 

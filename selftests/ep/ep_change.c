@@ -381,8 +381,11 @@ TEST_F(ep_change, failed_modify_not_charged)
 	long long before = charged_bytes(getpid());
 	DAT_EP_HANDLE ep = self->pair.a.ep;
 	DAT_EP_PARAM param = {};
+	DAT_IA_ATTR attr;
 	int i;
 
+	ASSERT_DAT(dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_ALL, &attr,
+				DAT_PROVIDER_FIELD_NONE, NULL));
 	for (i = 0; i < 20; i++) {
 		param.ep_attr.max_recv_dtos = 1 << 30;
 		param.ep_attr.max_request_dtos = 1 << 30;
@@ -391,15 +394,12 @@ TEST_F(ep_change, failed_modify_not_charged)
 					     ATTR(MAX_RECV_DTOS) |
 						     ATTR(MAX_REQUEST_DTOS),
 					     &param));
-		/* The EVD has no room for so many, and the EP uses it. */
-		param.ep_attr.max_recv_dtos = 8000;
-		param.ep_attr.max_request_dtos = 8000;
-		ASSERT_DAT_RET(ERROR(DAT_INSUFFICIENT_RESOURCES,
-				     DAT_RESOURCE_TEVD),
-			       dat_ep_modify(ep,
-					     ATTR(MAX_RECV_DTOS) |
-						     ATTR(MAX_REQUEST_DTOS),
-					     &param));
+		/* As many as an EP can have of each. No CQ, or no account, has room for both. */
+		param.ep_attr.max_recv_dtos = attr.max_dto_per_ep;
+		param.ep_attr.max_request_dtos = attr.max_dto_per_ep;
+		ASSERT_EQ(DAT_INSUFFICIENT_RESOURCES,
+			  DAT_GET_TYPE(dat_ep_modify(ep, ATTR(MAX_RECV_DTOS) |
+						     ATTR(MAX_REQUEST_DTOS), &param)));
 	}
 	EXPECT_EQ(before, charged_bytes(getpid()));
 }

@@ -364,7 +364,6 @@ static DAT_RETURN rmr_query(void)
 
 static DAT_RETURN side_ep(struct side *side)
 {
-	/* More than the CQ of an EVD of QLEN holds: it has to grow. */
 	static const DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * evd_room_test.c - the CQ of an EVD has room for all outstanding requests of its EPs;
- * dat_ep_create() rejects an EP otherwise
+ * evd_room_test.c - the CQs of an EVD have room for all outstanding requests of its EPs;
+ * dat_ep_create() rejects an EP that is larger than any CQ
  */
 #include <linux/completion.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <rdma/ib_verbs.h>
 
 #include "kevd.h"
 #include "kpair.h"
@@ -14,8 +15,7 @@
 #define NO_ROOM \
 	DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD)
 
-/* More than the smallest CQ holds: rxe and siw round its size up. */
-#define DTOS	3000
+#define DTOS	1500
 
 static const DAT_EP_ATTR large = {
 	.max_recv_dtos = DTOS,
@@ -75,26 +75,7 @@ static bool post_sends(const DAT_EP_HANDLE *eps, unsigned int num)
 	return true;
 }
 
-/* More EPs than the largest CQ of rxe or siw holds */
-#define MOST_EPS	8
-
-/* Creates EPs on an EVD of one event until dat_ep_create() fails; @num: how many. */
-static bool create_many(DAT_EVD_HANDLE evd, DAT_EP_HANDLE *eps,
-			unsigned int *num)
-{
-	DAT_RETURN ret = DAT_SUCCESS;
-
-	for (*num = 0; *num < MOST_EPS; ++*num) {
-		ret = dat_ep_create(pair.ia, pair.a.pz, evd, evd,
-				    pair.a.conn_evd, &large, &eps[*num]);
-		if (ret)
-			break;
-	}
-	CHECK(*num);
-	if (*num < MOST_EPS)
-		CHECK_EQ(NO_ROOM, ret);
-	return true;
-}
+#define EPS	6
 
 /*
  * The test dequeues nothing until all has completed. A CQ that is too small overruns:
@@ -102,25 +83,28 @@ static bool create_many(DAT_EVD_HANDLE evd, DAT_EP_HANDLE *eps,
  */
 static bool disconnect_all_no_cq_overrun(void)
 {
-	unsigned int i, num, flushed = 0;
-	DAT_EP_HANDLE eps[MOST_EPS];
+	unsigned int i, flushed = 0;
+	DAT_EP_HANDLE eps[EPS];
 	DAT_EVD_HANDLE evd;
 	DAT_EVENT event;
 
 	CHECK(kpair_reopen(&pair));
 	CHECK(kregion_open(&pair, pair.a.pz, &a, 4096, DAT_MEM_PRIV_ALL_FLAG));
 	CHECK_EQ(DAT_SUCCESS, kevd_make(&pair, 1, NULL, DAT_EVD_DTO_FLAG, &evd));
-	CHECK(create_many(evd, eps, &num));
-	for (i = 0; i < num; i++)
+	for (i = 0; i < EPS; i++)
+		CHECK_EQ(DAT_SUCCESS,
+			 dat_ep_create(pair.ia, pair.a.pz, evd, evd, pair.a.conn_evd, &large,
+				       &eps[i]));
+	for (i = 0; i < EPS; i++)
 		CHECK(connect_and_fill(eps[i]));
-	for (i = 0; i < num; i++)
+	for (i = 0; i < EPS; i++)
 		CHECK_EQ(DAT_SUCCESS,
 			 dat_ep_disconnect(eps[i], DAT_CLOSE_ABRUPT_FLAG));
-	for (i = 0; i < num; i++)
+	for (i = 0; i < EPS; i++)
 		CHECK(kwait_number(pair.a.conn_evd,
 				   DAT_CONNECTION_EVENT_DISCONNECTED));
-	CHECK(post_sends(eps, num));
-	for (; flushed < 2 * num * DTOS; flushed++) {
+	CHECK(post_sends(eps, EPS));
+	for (; flushed < 2 * EPS * DTOS; flushed++) {
 		CHECK(kwait_event(evd, &event));
 		CHECK_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
 	}
@@ -130,30 +114,34 @@ static bool disconnect_all_no_cq_overrun(void)
 	return true;
 }
 
-static bool ep_create_no_cq_room(void)
+/* Each queue has a CQ of its own if it has an EVD of its own, and then it fits. */
+static bool ep_create_larger_than_any_cq(void)
 {
-	DAT_EP_HANDLE ep, eps[64];
-	unsigned int i, num;
-	DAT_EVD_HANDLE evd;
-	DAT_RETURN ret = DAT_SUCCESS;
+	DAT_EP_ATTR attr = {};
+	static DAT_IA_ATTR ia_attr;
+	DAT_EVD_HANDLE evd, other;
+	struct ib_device *ibdev;
+	DAT_EP_HANDLE ep;
+	int max_cqe;
 
 	CHECK(kpair_reopen(&pair));
+	ibdev = kpair_ibdev();
+	CHECK(ibdev);
+	max_cqe = ibdev->attrs.max_cqe;
+	ib_device_put(ibdev);
 	CHECK_EQ(DAT_SUCCESS, kevd_make(&pair, 1, NULL, DAT_EVD_DTO_FLAG, &evd));
-	for (num = 0; num < ARRAY_SIZE(eps) && !ret; num += !ret)
-		ret = dat_ep_create(pair.ia, pair.a.pz, evd, evd,
-				    pair.a.conn_evd, &large, &eps[num]);
-	CHECK_EQ(NO_ROOM, ret);
-	CHECK(num);
-	/* A rejected EP uses no room, and freeing an EP returns its room. */
-	CHECK_EQ(DAT_SUCCESS, dat_ep_free(eps[0]));
+	CHECK_EQ(DAT_SUCCESS, kevd_make(&pair, 1, NULL, DAT_EVD_DTO_FLAG, &other));
 	CHECK_EQ(DAT_SUCCESS,
-		 dat_ep_create(pair.ia, pair.a.pz, evd, evd, pair.a.conn_evd,
-			       &large, &eps[0]));
-	CHECK_EQ(NO_ROOM,
-		 dat_ep_create(pair.ia, pair.a.pz, evd, evd, pair.a.conn_evd,
-			       &large, &ep));
-	for (i = 0; i < num; i++)
-		CHECK_EQ(DAT_SUCCESS, dat_ep_free(eps[i]));
+		 dat_ia_query(pair.ia, NULL, DAT_IA_FIELD_ALL, &ia_attr, 0, NULL));
+	attr.max_recv_dtos = ia_attr.max_dto_per_ep;
+	attr.max_request_dtos = attr.max_recv_dtos;
+	if (attr.max_recv_dtos <= max_cqe / 2)
+		goto close;
+	CHECK_EQ(NO_ROOM, dat_ep_create(pair.ia, pair.a.pz, evd, evd, pair.a.conn_evd, &attr,
+					&ep));
+	CHECK_EQ(DAT_SUCCESS, dat_ep_create(pair.ia, pair.a.pz, evd, other, pair.a.conn_evd,
+					    &attr, &ep));
+close:
 	kpair_close(&pair);
 	return true;
 }
@@ -228,7 +216,7 @@ static bool ep_create_during_cq_resize(void)
 
 static const struct ktest tests[] = {
 	TEST(disconnect_all_no_cq_overrun),
-	TEST(ep_create_no_cq_room),
+	TEST(ep_create_larger_than_any_cq),
 	TEST(evd_qlen_fits_its_eps),
 	TEST(ep_create_during_cq_resize),
 };

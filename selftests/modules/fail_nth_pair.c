@@ -166,7 +166,6 @@ DAT_RETURN lmr_create_platform(void)
 
 DAT_RETURN side_ep(struct kside *side)
 {
-	/* More than the CQ of an EVD of QLEN holds, so the CQ is resized. */
 	static const DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.max_recv_dtos = 8,

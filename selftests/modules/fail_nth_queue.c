@@ -80,27 +80,6 @@ static void undo_shrink_ring(void)
 	MUST(dat_evd_resize(evd, 8 * QLEN));
 }
 
-/* No EP uses the EVD yet, so the CQ is replaced. */
-static DAT_RETURN grow_cq(void)
-{
-	return resize(p.a.dto_evd, 64 * QLEN);
-}
-
-static void undo_grow_cq(void)
-{
-	MUST(dat_evd_resize(p.a.dto_evd, QLEN));
-}
-
-static DAT_RETURN shrink_cq(void)
-{
-	return resize(p.a.dto_evd, QLEN);
-}
-
-static void undo_shrink_cq(void)
-{
-	MUST(dat_evd_resize(p.a.dto_evd, 64 * QLEN));
-}
-
 /* Resizes the EVD while EPs use it. */
 static DAT_RETURN resize_in_use(void)
 {
@@ -143,10 +122,10 @@ static DAT_COUNT srq_len(void)
 	return param.max_recv_dtos;
 }
 
-/* siw cannot resize an SRQ beyond its initial size. */
+/* siw cannot resize an SRQ beyond its initial size. A CQ has room for twice its buffers. */
 static DAT_RETURN srq_resize(void)
 {
-	DAT_COUNT len = kpair_is_siw() ? SRQ_LEN / 2 : 50 * SRQ_LEN;
+	DAT_COUNT len = kpair_is_siw() ? SRQ_LEN / 2 : 2 * SRQ_LEN;
 	DAT_RETURN ret = dat_srq_resize(srq, len);
 
 	must_be(srq_len() == (ret ? SRQ_LEN : len),
@@ -303,8 +282,6 @@ static const struct step session[] = {
 	LOOK(evd_post_se),
 	MAKE(grow_ring),
 	MAKE(shrink_ring),
-	MAKE(grow_cq),
-	FREE(shrink_cq),
 
 	MAKE(srq_create),
 	LOOK(srq_query),

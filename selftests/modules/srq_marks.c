@@ -75,7 +75,7 @@ bool srq_resize_shrink_and_grow(void)
 			CHECK_EQ(DAT_SUCCESS, srq_post(i));
 		CHECK_RET(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ,
 			  srq_post(0));
-		/* More than one EVD could hold before. */
+		/* More than its buffers were before. */
 		for (i = 0; i < 150; i++)
 			CHECK(srq_send(1, i));
 		CHECK(srq_counts(50, 200));

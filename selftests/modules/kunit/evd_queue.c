@@ -29,6 +29,7 @@ static struct dat_evd_entry ring[RING_SIZE];
 static struct dat_evd_entry entry;
 static struct ib_wc wcs[DAT_EVD_BATCH];
 static struct ib_cq cq;
+static struct dat_cq evd_cq;
 static struct dat_ep ep;
 
 static int evd_queue_test_init(struct kunit *test)
@@ -42,6 +43,11 @@ static int evd_queue_test_init(struct kunit *test)
 	evd.wcs = wcs;
 	evd.mask = RING_SIZE - 1;
 	evd.qlen = RING_SIZE;
+	INIT_LIST_HEAD(&evd.cqs);
+	evd_cq.cq = &cq;
+	list_add(&evd_cq.node, &evd.cqs);
+	evd.num_cqs = 1;
+	evd.poll_limit = FAKE_MAX_COMPLETIONS + DAT_EVD_BATCH;
 	cq.device = &fake.ibdev;
 	cq.cqe = FAKE_MAX_COMPLETIONS;
 	ep.obj.owner = &fake_owner;
@@ -133,7 +139,7 @@ static void send_done(struct kunit *test, u32 cookie, bool unsignalled)
 	dto->unsignalled = unsignalled;
 	dto->suppress = false;
 	ep.sq.head++;
-	evd.cq = &cq;
+	evd.cq = &evd_cq;
 	fake_complete(dat_dto_wr_id(dto), IB_WC_SUCCESS);
 }
 
@@ -569,7 +575,51 @@ static void swap_ring_too_small(struct kunit *test)
 	vfree(rings[1]);
 }
 
+/* Completions that each of two CQs still has */
+static u32 num_left[2];
+
+static int poll_two(struct ib_cq *polled, int num, struct ib_wc *wc)
+{
+	u32 *left = &num_left[polled != &cq];
+	u32 took = min_t(u32, num, *left);
+
+	fake.polls++;
+	*left -= took;
+	return took;
+}
+
+/* No CQ is polled for more than a batch while another has completions. */
+static void polls_go_round_the_cqs(struct kunit *test)
+{
+	struct ib_cq other = { .device = &fake.ibdev };
+	struct dat_cq second = { .cq = &other };
+	unsigned int i;
+
+	list_add_tail(&second.node, &evd.cqs);
+	evd.num_cqs = 2;
+	evd.cq = &evd_cq;
+	fake.ibdev.ops.poll_cq = poll_two;
+	num_left[0] = 100;
+	num_left[1] = 20;
+	for (i = 0; i < DAT_EVD_BATCH; i++)
+		KUNIT_EXPECT_EQ(test, 1, cq_poll(&evd, 1));
+	KUNIT_EXPECT_EQ(test, 84, num_left[0]);
+	KUNIT_EXPECT_EQ(test, DAT_EVD_BATCH, cq_poll(&evd, DAT_EVD_BATCH));
+	KUNIT_EXPECT_EQ(test, 4, num_left[1]);
+	KUNIT_EXPECT_EQ(test, DAT_EVD_BATCH, cq_poll(&evd, DAT_EVD_BATCH));
+	KUNIT_EXPECT_EQ(test, 68, num_left[0]);
+	KUNIT_EXPECT_EQ(test, 4, cq_poll(&evd, DAT_EVD_BATCH));
+	/* An empty one gives way at once. */
+	KUNIT_EXPECT_EQ(test, DAT_EVD_BATCH, cq_poll(&evd, DAT_EVD_BATCH));
+	KUNIT_EXPECT_EQ(test, 52, num_left[0]);
+	num_left[0] = 0;
+	fake.polls = 0;
+	KUNIT_EXPECT_EQ(test, 0, cq_poll(&evd, 1));
+	KUNIT_EXPECT_EQ(test, 2, fake.polls);
+}
+
 static struct kunit_case evd_queue_cases[] = {
+	KUNIT_CASE(polls_go_round_the_cqs),
 	KUNIT_CASE(swap_ring_during_push_pop),
 	KUNIT_CASE(swap_ring_too_small),
 	KUNIT_CASE(upcalls_poll_cq_once),
