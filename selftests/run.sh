@@ -11,6 +11,8 @@
 #   dat2       the programs for libdat2 alone
 #   variants   programs again: for 32 bits, with ThreadSanitizer, linked with libdat2, with
 #              posts and waits by io_uring
+#   cqs        programs and modules again, with EPs that use the third CQ of their EVD: those
+#              that need not free it
 #   short      tests that a new kernel or architecture is likely to break, and the demo
 #   models     memory, windows, DTOs, SRQs and EVDs with rxe as each adapter of this
 #              kernel: see modules/model.c
@@ -65,6 +67,8 @@ run_program() {
 		TSAN_OPTIONS=detect_deadlocks=0 DAT_OVERRIDE=/tmp/tsan.conf \
 			"/selftests/$1" 2>&1
 		;;
+	cqs/uring) KDAPL_MANY_CQS=1 /selftests/uring/uring 2>&1 ;;
+	cqs/*) KDAPL_MANY_CQS=1 "/selftests/${1#*/}" 2>&1 ;;
 	uring/uring) /selftests/uring/uring 2>&1 ;;
 	uring/*) LD_PRELOAD=/selftests/uring/lib/ioctl_by_uring.so "/selftests/${1#*/}" 2>&1 ;;
 	*) "/selftests/$1" 2>&1 ;;
@@ -96,20 +100,23 @@ run_as_user() {
 }
 
 run_module() {
-	results=/sys/kernel/debug/$1/results
+	module=${1##*/}
+	results=/sys/kernel/debug/$module/results
 	begin "$1"
 	rc=1
+	many_cqs=0
+	[ "$module" = "$1" ] || many_cqs=1
 	# No longer than needed: it keeps kdapl.ko from being unloaded.
 	insmod /selftests/modules/kdapl_testlib.ko ia="${DAT_TEST_IA:-rxe0}" \
-		thorough="${KDAPL_THOROUGH:-0}"
-	if insmod "/selftests/modules/$1.ko"; then
+		thorough="${KDAPL_THOROUGH:-0}" many_cqs=$many_cqs
+	if insmod "/selftests/modules/$module.ko"; then
 		if [ -r "$results" ]; then
 			cat "$results"
 			grep -q '^not ok' "$results" || rc=0
 		else
-			echo "# $1 left no results"
+			echo "# $module left no results"
 		fi
-		unload "$1" || rc=1
+		unload "$module" || rc=1
 	fi
 	unload kdapl_testlib || rc=1
 	end "$1" $rc
@@ -357,6 +364,15 @@ for name; do
 	shift
 	case $name in
 	programs | users | variants | dat2 | modules | slow | replay) groups="$groups $name" ;;
+	cqs)
+		for program in batch dto evd evd_change evd_take fd post removal request rmr_bind \
+			rmr_flags rmr_state srq kdapl_ep_test kdapl_evd_policy_test \
+			kdapl_fmr_test kdapl_post_test kdapl_removal_test kdapl_rmr_test \
+			kdapl_upcall_test; do
+			set -- "$@" "cqs/$program"
+		done
+		[ ! -e /selftests/uring/uring ] || set -- "$@" cqs/uring
+		;;
 	uapi | exit)
 		# shellcheck disable=SC2046 # no program has a space in its name
 		set -- "$@" $(programs_of "$name")
@@ -400,8 +416,8 @@ users=' batch dto handles rmr_bind rmr_state ' variants=yes
 # `make test-all` runs these. They take more than 20 seconds on an idle machine, or are new.
 slow_programs='exit_rounds hostile_connect hostile_flood hostile_rdma rmr_window'
 # New ones
-slow_programs="$slow_programs addr_load ep_evds handoff userns"
-slow_modules='kdapl_conn_test kdapl_mem_test'
+slow_programs="$slow_programs addr_load ep_evds evd_cqs handoff userns"
+slow_modules='kdapl_conn_test kdapl_evd_cqs_test kdapl_mem_test'
 left_out=" $slow_programs $slow_modules "
 # Debian's programs run on one kernel only: run-tests.sh sets KDAPL_ONCE there.
 once=${KDAPL_ONCE-}
@@ -493,7 +509,7 @@ run_one() {
 		run_storage "$1"
 	elif [ "${1%/*}" = user ]; then
 		run_as_user "$1"
-	elif [ -f "/selftests/modules/$1.ko" ]; then
+	elif [ -f "/selftests/modules/${1#cqs/}.ko" ]; then
 		run_module "$1"
 	else
 		run_program "$1"

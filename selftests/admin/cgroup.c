@@ -149,9 +149,10 @@ static int everything_is_counted(void)
 	MUST_BE(DAT_SUCCESS, dat_pz_create(ia, &pz));
 	num = used("hca_object=");
 	MUST_BE(true, num == 3 || num == 4);
+	/* An EVD has a CQ while EPs feed it. */
 	MUST_BE(DAT_SUCCESS, dat_evd_create(ia, 8, DAT_HANDLE_NULL,
 					    DAT_EVD_DTO_FLAG, &evd));
-	MUST_BE(num + 1, used("hca_object="));
+	MUST_BE(num, used("hca_object="));
 	MUST_BE(DAT_SUCCESS, dat_ep_create(ia, pz, evd, evd, DAT_HANDLE_NULL,
 					   NULL, &ep));
 	MUST_BE(num + 2, used("hca_object="));
@@ -167,7 +168,7 @@ static int everything_is_counted(void)
 	MUST_BE(DAT_SUCCESS, dat_rmr_free(rmr));
 	MUST_BE(num + 4, used("hca_object="));
 	MUST_BE(DAT_SUCCESS, dat_ep_free(ep));
-	MUST_BE(num + 3, used("hca_object="));
+	MUST_BE(num + 2, used("hca_object="));
 	MUST_BE(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 	MUST_BE(0, used("hca_object="));
 	MUST_BE(0, used("hca_handle="));
@@ -198,12 +199,14 @@ static int objects_are_refused(void)
 		dat_rmr_create(pz[0], &rmr));
 	MUST_BE(DAT_SUCCESS, dat_evd_create(ia, 8, DAT_HANDLE_NULL,
 					    DAT_EVD_DTO_FLAG, &evd));
+	/* A CQ, but no QP; then no CQ. */
 	MUST_BE(REFUSED(DAT_RESOURCE_TEP),
+		dat_ep_create(ia, pz[0], evd, evd, DAT_HANDLE_NULL, NULL, &ep));
+	MUST_BE(true, limit("hca_object", used("hca_object=")));
+	MUST_BE(REFUSED(DAT_RESOURCE_TEVD),
 		dat_ep_create(ia, pz[0], evd, evd, DAT_HANDLE_NULL, NULL, &ep));
 	MUST_BE(REFUSED(DAT_RESOURCE_SRQ),
 		dat_srq_create(ia, pz[0], &srq_attr, &srq));
-	MUST_BE(REFUSED(DAT_RESOURCE_TEVD),
-		dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
 	return 0;
 }
 
@@ -213,6 +216,46 @@ TEST_F(cgroup, hca_object_limit_enforced)
 	/* The process has ended, and with it its file. */
 	EXPECT_EQ(0, used("hca_object="));
 	EXPECT_EQ(0, used("hca_handle="));
+}
+
+#define ROUNDS		1000
+
+/* Five EPs at a time: each time CQs come, and go. */
+static int eps_come_and_go(void)
+{
+	DAT_EP_HANDLE standing, ep[5];
+	long long objects, bytes;
+	DAT_EVD_HANDLE evd;
+	DAT_PZ_HANDLE pz;
+	int round;
+	size_t i;
+
+	MUST_BE(DAT_SUCCESS, open_ia());
+	MUST_BE(DAT_SUCCESS, dat_pz_create(ia, &pz));
+	MUST_BE(DAT_SUCCESS, dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
+	objects = used("hca_object=");
+	bytes = settled_charge();
+	MUST_BE(DAT_SUCCESS,
+		dat_ep_create(ia, pz, evd, evd, DAT_HANDLE_NULL, NULL, &standing));
+	for (round = 0; round < ROUNDS / 5; round++) {
+		for (i = 0; i < ARRAY_LEN(ep); i++)
+			MUST_BE(DAT_SUCCESS, dat_ep_create(ia, pz, evd, evd, DAT_HANDLE_NULL,
+							   NULL, &ep[i]));
+		for (i = 0; i < ARRAY_LEN(ep); i++)
+			MUST_BE(DAT_SUCCESS, dat_ep_free(ep[i]));
+	}
+	/* The EP, its CQ, and the newest CQ. */
+	MUST_BE(objects + 3, used("hca_object="));
+	MUST_BE(DAT_SUCCESS, dat_ep_free(standing));
+	MUST_BE(objects, used("hca_object="));
+	MUST_BE(bytes, settled_charge());
+	return 0;
+}
+
+TEST_F(cgroup, eps_that_come_and_go_leave_no_cq)
+{
+	EXPECT_EQ(0, run_in_group(eps_come_and_go));
+	EXPECT_EQ(0, used("hca_object="));
 }
 
 static int an_ia_is_refused(void)

@@ -95,6 +95,28 @@ ssize_t write_ports(const char *range)
 	return len;
 }
 
+/*
+ * With KDAPL_MANY_CQS in the environment the EPs of a pair use the third CQ of their EVD: the first
+ * has room for one of these EPs, the second for the two others.
+ */
+static DAT_RETURN fill_cqs(struct pair *pair, struct side *side)
+{
+	struct side more = *side;
+	DAT_EP_HANDLE ep;
+	DAT_RETURN ret;
+	unsigned int i;
+
+	if (!getenv("KDAPL_MANY_CQS"))
+		return DAT_SUCCESS;
+	/* Tests that free the others find them unused. */
+	ret = dat_pz_create(pair->ia, &more.pz) ?:
+	      dat_evd_create(pair->ia, 16, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
+			     &more.conn_evd);
+	for (i = 0; i < 3 && !ret; i++)
+		ret = ep_like(pair, &more, &ep);
+	return ret;
+}
+
 /**
  * side_open - make PZ, EVDs and EP of a side
  * @pair: whose IA to use
@@ -127,6 +149,8 @@ DAT_RETURN side_open(struct pair *pair, struct side *side)
 	if (!ret)
 		ret = dat_evd_create(pair->ia, 16, DAT_HANDLE_NULL,
 				     DAT_EVD_CONNECTION_FLAG, &side->conn_evd);
+	if (!ret)
+		ret = fill_cqs(pair, side);
 	if (!ret)
 		ret = dat_ep_create(pair->ia, side->pz, side->dto_evd,
 				    side->dto_evd, side->conn_evd, &attr,

@@ -156,6 +156,30 @@ static void undo_lonely_ep(void)
 	undo_ep_create();
 }
 
+static DAT_EP_HANDLE second_ep;
+
+/* The CQ of the first EP has no room for another. */
+static DAT_RETURN second_cq(void)
+{
+	return dat_ep_create(p.ia, p.a.pz, p.a.dto_evd, p.a.dto_evd, p.a.conn_evd, NULL,
+			     &second_ep);
+}
+
+static void undo_second_cq(void)
+{
+	MUST(dat_ep_free(second_ep));
+}
+
+static DAT_RETURN second_cq_free(void)
+{
+	return dat_ep_free(second_ep);
+}
+
+static void undo_second_cq_free(void)
+{
+	MUST(second_cq());
+}
+
 static DAT_RETURN ep_query(void)
 {
 	DAT_EP_PARAM param;
@@ -440,6 +464,8 @@ static const struct step session[] = {
 
 	BEGIN(reset_all),
 	MAKE_QP(ep_create),
+	MAKE_QP(second_cq),
+	FREE(second_cq_free),
 	QUIET(other_ep),
 	LOOK(ep_query),
 	LOOK(ep_get_status),

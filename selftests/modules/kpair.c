@@ -25,6 +25,10 @@ EXPORT_SYMBOL_GPL(kpair_thorough);
 module_param_named(thorough, kpair_thorough, bool, 0444);
 MODULE_PARM_DESC(thorough, "the long form of tests that have one");
 
+static bool many_cqs;
+module_param_named(many_cqs, many_cqs, bool, 0444);
+MODULE_PARM_DESC(many_cqs, "the EPs of a pair use the third CQ of their EVD");
+
 /* Allows for an emulated machine with sanitizers. */
 #define TIMEOUT		(20 * HZ)
 #define QLEN		256
@@ -44,6 +48,19 @@ static bool ok(DAT_RETURN ret, const char *what)
 
 #define OK(call)	ok(call, #call)
 
+/* The first CQ has room for one of these EPs, the second for the two others. */
+static bool fill_cqs(struct kpair *pair, struct kside *side)
+{
+	DAT_EP_HANDLE ep;
+	unsigned int i;
+
+	for (i = 0; many_cqs && i < 3; i++)
+		if (!OK(dat_ep_create(pair->ia, side->pz, side->dto_evd, side->dto_evd,
+				      side->conn_evd, NULL, &ep)))
+			return false;
+	return true;
+}
+
 static bool side_open(struct kpair *pair, struct kside *side,
 		      const DAT_UPCALL_OBJECT *upcall, const DAT_EP_ATTR *attr)
 {
@@ -56,6 +73,7 @@ static bool side_open(struct kpair *pair, struct kside *side,
 				  &side->dto_evd)) &&
 	       OK(dat_evd_kcreate(pair->ia, 8, DAT_UPCALL_DISABLE, NULL,
 				  DAT_EVD_CONNECTION_FLAG, &side->conn_evd)) &&
+	       fill_cqs(pair, side) &&
 	       OK(dat_ep_create(pair->ia, side->pz, side->dto_evd,
 				side->dto_evd, side->conn_evd, attr,
 				&side->ep));
@@ -115,7 +133,15 @@ bool kpair_open(struct kpair *pair)
 }
 EXPORT_SYMBOL_GPL(kpair_open);
 
-static bool connect_eps(struct kpair *pair, DAT_EP_HANDLE a, DAT_EP_HANDLE b)
+/**
+ * kpair_connect_eps - connect two EPs
+ * @pair: from kpair_open()
+ * @a: an EP with the EVD of side a for connection events
+ * @b: an EP with that of side b
+ *
+ * Return: true; false, after a report, on failure.
+ */
+bool kpair_connect_eps(struct kpair *pair, DAT_EP_HANDLE a, DAT_EP_HANDLE b)
 {
 	static DAT_IA_ATTR attr;
 	DAT_EVENT event;
@@ -134,6 +160,7 @@ static bool connect_eps(struct kpair *pair, DAT_EP_HANDLE a, DAT_EP_HANDLE b)
 	       kwait_number(pair->b.conn_evd,
 			    DAT_CONNECTION_EVENT_ESTABLISHED);
 }
+EXPORT_SYMBOL_GPL(kpair_connect_eps);
 
 /**
  * kpair_connect - connect the two sides
@@ -143,7 +170,7 @@ static bool connect_eps(struct kpair *pair, DAT_EP_HANDLE a, DAT_EP_HANDLE b)
  */
 bool kpair_connect(struct kpair *pair)
 {
-	return connect_eps(pair, pair->a.ep, pair->b.ep);
+	return kpair_connect_eps(pair, pair->a.ep, pair->b.ep);
 }
 EXPORT_SYMBOL_GPL(kpair_connect);
 
@@ -164,7 +191,7 @@ bool kpair_connect_more(struct kpair *pair, DAT_EP_HANDLE *ep_a,
 	       OK(dat_ep_create(pair->ia, pair->b.pz, pair->b.dto_evd,
 				pair->b.dto_evd, pair->b.conn_evd, NULL,
 				ep_b)) &&
-	       connect_eps(pair, *ep_a, *ep_b);
+	       kpair_connect_eps(pair, *ep_a, *ep_b);
 }
 EXPORT_SYMBOL_GPL(kpair_connect_more);
 

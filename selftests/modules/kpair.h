@@ -69,6 +69,7 @@ bool kpair_open_attr(struct kpair *pair, const DAT_UPCALL_OBJECT *upcall,
 		     const DAT_EP_ATTR *attr);
 bool kpair_reopen(struct kpair *pair);
 bool kpair_connect(struct kpair *pair);
+bool kpair_connect_eps(struct kpair *pair, DAT_EP_HANDLE a, DAT_EP_HANDLE b);
 bool kpair_connect_more(struct kpair *pair, DAT_EP_HANDLE *ep_a,
 			DAT_EP_HANDLE *ep_b);
 void kpair_close(struct kpair *pair);

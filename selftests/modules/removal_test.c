@@ -23,8 +23,12 @@ static DAT_LMR_HANDLE fmr;
 static DAT_RMR_HANDLE rmr;
 static DAT_SRQ_HANDLE srq;
 static DAT_RSP_HANDLE rsp;
-/* A connected pair, and an EP of a service point, without PZ and EVDs. */
-static DAT_EP_HANDLE eps[3];
+/*
+ * A connected pair; an EP of a service point, without PZ and EVDs; another connected EP, in the
+ * fifth CQ of its EVD.
+ */
+static DAT_EP_HANDLE eps[4];
+static DAT_EP_HANDLE more_eps[14];
 static DAT_LMR_CONTEXT reserved;
 
 static int run(const char *command)
@@ -67,13 +71,26 @@ static DAT_CONTEXT cookie(u64 value)
 	return (DAT_CONTEXT){ .as_64 = value };
 }
 
+/* CQs for 1, 2, 4 and 8 EPs, and one EP more. */
+static bool fill_four_cqs(void)
+{
+	DAT_EP_HANDLE ep;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(more_eps); i++)
+		CHECK_EQ(DAT_SUCCESS, dat_ep_create(pair.ia, pair.a.pz, pair.a.dto_evd,
+						    pair.a.dto_evd, pair.a.conn_evd, NULL,
+						    &more_eps[i]));
+	return kpair_connect_more(&pair, &eps[3], &ep);
+}
+
 static bool set_up(void)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 16, .max_recv_iov = 1 };
 	DAT_LMR_HANDLE all;
 	DAT_RSP_PARAM param;
 
-	CHECK(kpair_open(&pair) && kpair_connect(&pair));
+	CHECK(kpair_open(&pair) && kpair_connect(&pair) && fill_four_cqs());
 	CHECK(kregion_open(&pair, pair.a.pz, &a, SIZE, DAT_MEM_PRIV_ALL_FLAG));
 	CHECK(kregion_open(&pair, pair.b.pz, &b, SIZE, DAT_MEM_PRIV_ALL_FLAG));
 	CHECK_EQ(DAT_SUCCESS, dat_lmr_allocate(pair.ia, pair.a.pz, 4,
@@ -185,6 +202,7 @@ static bool free_after_removal(void)
 	DAT_EP_PARAM ep_param = {};
 	DAT_EP_STATE state;
 	DAT_EVENT event;
+	unsigned int i;
 
 	CHECK(set_up());
 	CHECK_EQ(0, link_delete());
@@ -203,6 +221,9 @@ static bool free_after_removal(void)
 		;
 	CHECK_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
 	CHECK_EQ(DAT_SUCCESS, dat_ep_free(pair.a.ep));
+	CHECK_EQ(DAT_SUCCESS, dat_ep_free(eps[3]));
+	for (i = 0; i < ARRAY_SIZE(more_eps); i++)
+		CHECK_EQ(DAT_SUCCESS, dat_ep_free(more_eps[i]));
 	CHECK_EQ(DAT_SUCCESS, dat_rmr_free(rmr));
 	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(fmr));
 	CHECK_EQ(DAT_SUCCESS, dat_lmr_free(a.lmr));

@@ -345,6 +345,28 @@ TEST_F(srq, resize_limits_posts)
 	receive(_metadata, self, 1, 3);
 }
 
+/* The CQ of the first EP on an EVD has room for it. */
+TEST_F(srq, grows_to_length_of_evd)
+{
+	struct pair *pair = &self->pair;
+	DAT_EP_ATTR attr = {};
+	DAT_EVD_HANDLE evd;
+	DAT_SRQ_HANDLE srq;
+	DAT_EP_HANDLE ep;
+	DAT_RETURN ret;
+
+	ASSERT_DAT(create(pair, MAX, 0, &srq));
+	ASSERT_DAT(dat_evd_create(pair->ia, 900, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
+	ASSERT_DAT(dat_ep_create_with_srq(pair->ia, pair->b.pz, evd, evd, pair->b.conn_evd, srq,
+					  &attr, &ep));
+	ret = dat_srq_resize(srq, 900);
+	EXPECT_EQ(link_is_iwarp() ? ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ) :
+				    DAT_SUCCESS, ret);
+	ASSERT_DAT(dat_ep_free(ep));
+	EXPECT_DAT(dat_srq_free(srq));
+	EXPECT_DAT(dat_evd_free(evd));
+}
+
 static void expect_told(struct __test_metadata *_metadata,
 			FIXTURE_DATA(srq) *self, DAT_HANDLE handle,
 			DAT_COUNT reason)
