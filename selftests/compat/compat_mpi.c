@@ -160,10 +160,11 @@ static void open_rank(struct rank *r, const char *ia, int me)
 	DAT_RETURN ret;
 
 	r->me = me;
+	r->qlen = QLEN;
 	CALL(dat_ia_open((DAT_NAME_PTR)ia, 8, &r->async_evd, &r->ia));
 	CALL(dat_ia_query(r->ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_NONE, NULL));
 	CALL(dat_pz_create(r->ia, &r->pz));
-	CALL(dat_evd_create(r->ia, QLEN, DAT_HANDLE_NULL,
+	CALL(dat_evd_create(r->ia, r->qlen, DAT_HANDLE_NULL,
 			    DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_DTO_FLAG,
 			    &r->evd));
 	while ((ret = dat_psp_create(r->ia, qual, r->evd, DAT_PSP_CONSUMER_FLAG, &r->psp)) !=

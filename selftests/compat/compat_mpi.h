@@ -37,8 +37,8 @@
 #define SENDS		8
 #define MESSAGE		(sizeof(struct header) + EAGER)
 #define SPINS		16
-/* Each Send can have an RDMA Write before it. Twice, because a rejected EP stays until the end. */
-#define QLEN		(2 * RANKS * (RECVS + 2 * SENDS))
+/* A request and two connection events of each peer. Each EP adds its DTOs. */
+#define QLEN		(3 * RANKS)
 
 /* In microseconds. Only a program that hangs waits as long as that. */
 #define HANG		(300 * 1000000U)
@@ -99,6 +99,7 @@ struct peer {
 
 struct rank {
 	int me, closing;
+	DAT_COUNT qlen;
 	DAT_IA_HANDLE ia;
 	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE async_evd, evd;
@@ -181,6 +182,9 @@ static struct channel *open_channel(struct rank *r, int peer)
 	int i;
 
 	c->peer = peer;
+	/* Each Send can have an RDMA Write before it. */
+	r->qlen += RECVS + 2 * SENDS;
+	CALL(dat_evd_resize(r->evd, r->qlen));
 	CALL(dat_ep_create(r->ia, r->pz, r->evd, r->evd, r->evd, &attr, &c->ep));
 	register_memory(r, c->buf, sizeof(c->buf), DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &c->lmr,
 			&c->context);
