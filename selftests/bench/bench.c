@@ -462,7 +462,6 @@ static void more_eps(unsigned int count)
 {
 	struct side more;
 
-	/* An EVD has room for the completions of one. */
 	while (count--) {
 		make_side(&more);
 		make_ep(&more);

@@ -17,6 +17,7 @@
 #include "pair.h"
 
 #define BYTES	64
+#define DTOS	4
 
 /* Shared by all processes */
 struct crowd {
@@ -43,8 +44,8 @@ static void round_of_posts(struct many *m, struct region *region)
 						 DAT_COMPLETION_DEFAULT_FLAG),
 			  "dat_ep_post_rdma_write");
 	for (i = 0; i < m->num / 2; i++) {
-		many_must(dat_evd_wait(m->dto_evds[i / MANY_SHARE], DAT_TIMEOUT_INFINITE, 1, &event,
-				       &nmore), "dat_evd_wait");
+		many_must(dat_evd_wait(m->dto_evd, DAT_TIMEOUT_INFINITE, 1, &event, &nmore),
+			  "dat_evd_wait");
 		if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
 			many_must(DAT_ABORT, "RDMA Write");
 	}
@@ -57,7 +58,7 @@ static void post_until_end(unsigned int num)
 	unsigned long posts = 0;
 	struct many m;
 
-	many_open(&m, num);
+	many_open(&m, num, DTOS);
 	many_create(&m);
 	many_connect(&m);
 	pair.ia = m.ia;

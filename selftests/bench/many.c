@@ -33,14 +33,11 @@ double many_now(void)
 }
 
 /* Creates everything but the EPs. */
-void many_open(struct many *m, unsigned int num)
+void many_open(struct many *m, unsigned int num, unsigned int dtos)
 {
-	unsigned int i;
-
-	*m = (struct many){ .num = num, .num_evds = (num + MANY_SHARE - 1) / MANY_SHARE };
+	*m = (struct many){ .num = num, .dtos = dtos };
 	m->eps = calloc(num, sizeof(*m->eps));
-	m->dto_evds = calloc(m->num_evds, sizeof(*m->dto_evds));
-	if (!m->eps || !m->dto_evds)
+	if (!m->eps)
 		many_must(DAT_INSUFFICIENT_RESOURCES, "calloc");
 	m->async_evd = DAT_HANDLE_NULL;
 	many_must(dat_ia_open((char *)ia_name(), 8, &m->async_evd, &m->ia), "dat_ia_open");
@@ -50,9 +47,8 @@ void many_open(struct many *m, unsigned int num)
 		  "dat_evd_create");
 	many_must(dat_evd_create(m->ia, 2 * num, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
 				 &m->conn_evd), "dat_evd_create");
-	for (i = 0; i < m->num_evds; i++)
-		many_must(dat_evd_create(m->ia, 2 * MANY_DTOS * MANY_SHARE, DAT_HANDLE_NULL,
-					 DAT_EVD_DTO_FLAG, &m->dto_evds[i]), "dat_evd_create");
+	many_must(dat_evd_create(m->ia, num < dtos ? dtos : num, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
+				 &m->dto_evd), "dat_evd_create");
 	many_must(dat_psp_create_any(m->ia, &m->qual, m->cr_evd, DAT_PSP_CONSUMER_FLAG, &m->psp),
 		  "dat_psp_create_any");
 }
@@ -61,19 +57,16 @@ void many_create(struct many *m)
 {
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
-		.max_recv_dtos = MANY_DTOS,
-		.max_request_dtos = MANY_DTOS,
+		.max_recv_dtos = m->dtos,
+		.max_request_dtos = m->dtos,
 		.max_recv_iov = 1,
 		.max_request_iov = 1,
 	};
 	unsigned int i;
 
-	for (i = 0; i < m->num; i++) {
-		DAT_EVD_HANDLE evd = m->dto_evds[i / MANY_SHARE];
-
-		many_must(dat_ep_create(m->ia, m->pz, evd, evd, m->conn_evd, &attr, &m->eps[i]),
-			  "dat_ep_create");
-	}
+	for (i = 0; i < m->num; i++)
+		many_must(dat_ep_create(m->ia, m->pz, m->dto_evd, m->dto_evd, m->conn_evd, &attr,
+					&m->eps[i]), "dat_ep_create");
 }
 
 /* Waits for an event, which must be of a certain kind. */
@@ -93,6 +86,8 @@ static void take(DAT_EVD_HANDLE evd, DAT_EVENT *event, DAT_EVENT_NUMBER number)
 void many_connect(struct many *m)
 {
 	unsigned int asked = 0, accepted = 0, events = 0, half = m->num / 2;
+	unsigned int tenth = (m->num + 9) / 10;
+	double start = many_now(), before_last = start;
 	DAT_EVENT event;
 
 	while (events < m->num) {
@@ -107,7 +102,12 @@ void many_connect(struct many *m)
 		}
 		take(m->conn_evd, &event, DAT_CONNECTION_EVENT_ESTABLISHED);
 		events++;
+		if (events == tenth)
+			m->first_tenth = many_now() - start;
+		if (events == m->num - tenth)
+			before_last = many_now();
 	}
+	m->last_tenth = many_now() - before_last;
 }
 
 void many_disconnect(struct many *m)
@@ -135,5 +135,4 @@ void many_close(struct many *m)
 {
 	many_must(dat_ia_close(m->ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
 	free(m->eps);
-	free(m->dto_evds);
 }

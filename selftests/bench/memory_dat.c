@@ -121,10 +121,11 @@ int main(int argc, char **argv)
 	}
 	must(dat_ia_open(argv[1], 8, &async_evd, &ia), "dat_ia_open");
 	must(dat_pz_create(ia, &pz), "dat_pz_create");
-	/* Large enough for both EPs: who makes it grow would have to pay. */
 	must(dat_evd_create(ia, 4 * QLEN, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
 			    &dto_evd),
 	     "dat_evd_create");
+	/* The second EP adds a CQ with room for the third, which is measured. */
+	make_ep();
 	must(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
 			    &conn_evd),
 	     "dat_evd_create");

@@ -49,7 +49,7 @@ dto="u-write-64 u-write-64-x32 u-dequeue-empty u-pingpong-64 u-write-1M u-read-1
 lmr="lmr-4K lmr-1M lmr-64M"
 bind="rmr-bind-4K rmr-bind-1M"
 scale="scale-1 scale-1000-lmrs scale-10000-lmrs scale-100-eps scale-1000-eps"
-verbs="u-write-64 u-write-64-x32 $bind"
+verbs="u-write-64 u-write-64-x32 $bind many-2 many-16 many-1024"
 
 bench=/selftests/bench/bench
 # A thousand EPs are more than a process may have by default.
@@ -68,6 +68,7 @@ for _ in $(seq "$times"); do
 		of ours $bench "$ours" $dto
 		of other $bench "$other" $dto u-batch-64-x32
 		of ours env -u DAT_OVERRIDE /selftests/bench/batch
+		of ours env -u DAT_OVERRIDE /selftests/bench/dequeue
 		of ours $bench "$ours" $lmr
 		of other $bench "$other" $lmr
 		of ours $bench "$ours" lmr-over-lmr-1M $bind

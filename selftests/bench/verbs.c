@@ -2,8 +2,8 @@
 /*
  * verbs.c - what operations of a process cost over raw verbs
  *
- * verbs DEVICE CASE...: prints lines as bench.c does. Two queue pairs of this process
- * are connected to each other by hand.
+ * verbs DEVICE CASE...: prints lines as bench.c does; "many-N" is the cases of dequeue.c for N.
+ * The queue pairs, of this process, are connected to each other by hand.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <infiniband/verbs.h>
 
@@ -28,6 +29,10 @@ static struct ibv_context *context;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
 static struct ibv_qp *qp[2];
+/* Of the cases of dequeue.c; the first half is connected to the second. */
+static struct ibv_cq *many_cq;
+static struct ibv_qp **qps;
+static unsigned int num_qps, next_qp;
 static struct ibv_mr *mr;
 static struct ibv_mw *mw;
 static unsigned char *mem;
@@ -50,18 +55,18 @@ static unsigned long long now(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-static void poll_for_one(void)
+static void poll_for_one(struct ibv_cq *which)
 {
 	struct ibv_wc wc;
 	int ret;
 
 	do {
-		ret = ibv_poll_cq(cq, 1, &wc);
+		ret = ibv_poll_cq(which, 1, &wc);
 	} while (!ret);
 	must(ret == 1 && wc.status == IBV_WC_SUCCESS, "a completion");
 }
 
-static void rdma_write(size_t len, bool tells)
+static void rdma_write(struct ibv_qp *which, size_t len, bool tells)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)mem,
@@ -77,13 +82,13 @@ static void rdma_write(size_t len, bool tells)
 		.wr.rdma.rkey = mr->rkey,
 	}, *bad;
 
-	must(!ibv_post_send(qp[0], &wr, &bad), "ibv_post_send");
+	must(!ibv_post_send(which, &wr, &bad), "ibv_post_send");
 }
 
 static void write_64(void)
 {
-	rdma_write(64, true);
-	poll_for_one();
+	rdma_write(qp[0], 64, true);
+	poll_for_one(cq);
 }
 
 static void write_64_x32(void)
@@ -91,9 +96,9 @@ static void write_64_x32(void)
 	int i;
 
 	for (i = 1; i < MANY; i++)
-		rdma_write(64, false);
-	rdma_write(64, true);
-	poll_for_one();
+		rdma_write(qp[0], 64, false);
+	rdma_write(qp[0], 64, true);
+	poll_for_one(cq);
 }
 
 /* A window of type 2: what it was is invalidated, then it is bound again. */
@@ -123,7 +128,7 @@ static void bind_mw(size_t len)
 	inval.next = &bind;
 	must(!ibv_post_send(qp[0], is_bound ? &inval : &bind, &bad),
 	     "ibv_post_send");
-	poll_for_one();
+	poll_for_one(cq);
 	mw->rkey = rkey;
 	is_bound = true;
 }
@@ -136,6 +141,39 @@ static void bind_4k(void)
 static void bind_1m(void)
 {
 	bind_mw(MIB);
+}
+
+/* What dequeue.c measures: "u-write-N-eps", in nanoseconds of all */
+static unsigned long long write_some(unsigned int count)
+{
+	unsigned long long start = now();
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		rdma_write(qps[next_qp], 64, true);
+		next_qp = (next_qp + 1) % (num_qps / 2);
+		poll_for_one(many_cq);
+	}
+	return now() - start;
+}
+
+/* "u-dequeue-N-eps" */
+static unsigned long long dequeue_some(unsigned int batch)
+{
+	unsigned long long start;
+	unsigned int i;
+
+	for (i = 0; i < batch; i++) {
+		rdma_write(qps[next_qp], 64, true);
+		next_qp = (next_qp + 1) % (num_qps / 2);
+	}
+	/* The others follow at once. */
+	poll_for_one(many_cq);
+	usleep(10000);
+	start = now();
+	for (i = 1; i < batch; i++)
+		poll_for_one(many_cq);
+	return now() - start;
 }
 
 static const struct bench_case {
@@ -224,9 +262,11 @@ static void connect_to(struct ibv_qp *one, struct ibv_qp *other)
 	     "RTS");
 }
 
-static void open_all(const char *name)
+static void make_qps(struct ibv_cq *on, struct ibv_qp **made, unsigned int num)
 {
 	struct ibv_qp_init_attr init = {
+		.send_cq = on,
+		.recv_cq = on,
 		.qp_type = IBV_QPT_RC,
 		.cap = {
 			.max_send_wr = QLEN,
@@ -235,6 +275,45 @@ static void open_all(const char *name)
 			.max_recv_sge = 1,
 		},
 	};
+	unsigned int i;
+
+	for (i = 0; i < num; i++) {
+		made[i] = ibv_create_qp(pd, &init);
+		must(made[i], "ibv_create_qp");
+	}
+	for (i = 0; i < num; i++)
+		connect_to(made[i], made[(i + num / 2) % num]);
+}
+
+static void measure_many(unsigned int num)
+{
+	unsigned int batch = num / 2 < QLEN ? QLEN : num / 2;
+	unsigned int rounds = getenv("BENCH_SMOKE") ? 1 : 8, i;
+	unsigned long long ns = 0;
+
+	current = "many";
+	num_qps = num;
+	next_qp = 0;
+	qps = calloc(num, sizeof(*qps));
+	must(qps, "calloc");
+	many_cq = ibv_create_cq(context, 2 * batch, NULL, NULL, 0);
+	must(many_cq, "ibv_create_cq");
+	make_qps(many_cq, qps, num);
+	write_some(batch);
+	printf("u-write-%u-eps %llu\n", num, write_some(rounds * batch) / (rounds * batch));
+	dequeue_some(batch);
+	for (i = 0; i < rounds; i++)
+		ns += dequeue_some(batch);
+	printf("u-dequeue-%u-eps %llu\n", num, ns / (rounds * (batch - 1)));
+	fflush(stdout);
+	for (i = 0; i < num; i++)
+		must(!ibv_destroy_qp(qps[i]), "ibv_destroy_qp");
+	must(!ibv_destroy_cq(many_cq), "ibv_destroy_cq");
+	free(qps);
+}
+
+static void open_all(const char *name)
+{
 	struct ibv_device **list;
 	int i, num = 0;
 
@@ -255,14 +334,7 @@ static void open_all(const char *name)
 	must(mw, "ibv_alloc_mw");
 	cq = ibv_create_cq(context, 4 * QLEN, NULL, NULL, 0);
 	must(cq, "ibv_create_cq");
-	init.send_cq = cq;
-	init.recv_cq = cq;
-	for (i = 0; i < 2; i++) {
-		qp[i] = ibv_create_qp(pd, &init);
-		must(qp[i], "ibv_create_qp");
-	}
-	connect_to(qp[0], qp[1]);
-	connect_to(qp[1], qp[0]);
+	make_qps(cq, qp, 2);
 }
 
 /* In this order: rxe warns of a QP that goes before its window. */
@@ -285,6 +357,10 @@ int main(int argc, char **argv)
 	must(argc > 2, "usage: verbs DEVICE CASE...");
 	open_all(argv[1]);
 	for (i = 2; i < argc; i++) {
+		if (!strncmp(argv[i], "many-", 5)) {
+			measure_many(strtoul(argv[i] + 5, NULL, 10));
+			continue;
+		}
 		for (j = 0; j < ARRAY_SIZE(cases); j++)
 			if (!strcmp(cases[j].name, argv[i]))
 				break;

@@ -9,16 +9,24 @@ set -euo pipefail
 
 usage() {
 	cat >&2 <<-EOT
-	usage: scale.sh VERSION [NUMBER...]
+	usage: scale.sh [--icount] VERSION [NUMBER...]
 	NUMBER of EPs is 100, 1000 and 10000 by default. Prints microseconds per EP: to kill a
 	process whose EPs are connected, and to create, connect, disconnect and free an EP; at
-	last to close the IA, with its EVDs. Then one process with 64 EPs posts, and 64 such
-	processes, on four processors; for each lock that somebody had to wait for there is a line
-	with the function that took it, the most waits first.
+	last to close the IA, with its EVDs; and how much longer the last tenth of the EPs took
+	to connect than the first. Then one process with 64 EPs posts, and 64 such processes, on
+	four processors; for each lock that somebody had to wait for there is a line with the
+	function that took it, the most waits first.
+	  --icount  without the posts, on one processor, and in thousands of instructions
+	            instead of microseconds
 	EOT
 	exit 2
 }
 
+icount=''
+if [ "${1-}" = --icount ]; then
+	icount=yes
+	shift
+fi
 [ $# -ge 1 ] || usage
 version=$1
 shift
@@ -33,5 +41,7 @@ trap 'exit 130' INT TERM HUP
 build_bench "$version" "$out/build-$version.log"
 # With two processors a spin lock that is taken has one waiter at most, whom the tracepoint does
 # not count.
-(boot_bench "$version" --smp 4 --timeout 3600 --log "$out/$version-scale.log" --mem 6144M \
+options=(--smp 4)
+[ -z "$icount" ] || options=(--icount --env SCALE_ALONE=1)
+(boot_bench "$version" "${options[@]}" --timeout 3600 --log "$out/$version-scale.log" --mem 6144M \
 	-- "$top_dir/selftests/bench/scale.sh" "$@") | tee "$out/$version-scale.txt"
