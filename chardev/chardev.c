@@ -29,12 +29,36 @@ static int dat_open(struct inode *inode, struct file *filp)
 	}
 	xa_init_flags(&file->objects, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
 	init_rwsem(&file->close_rwsem);
-	file->filp = filp;
+	kref_init(&file->ref);
 	filp->private_data = file;
 	dat_files_add(file);
 	return nonseekable_open(inode, filp);
 }
 
+static void file_free(struct kref *ref)
+{
+	struct dat_file *file = container_of(ref, struct dat_file, ref);
+
+	xa_destroy(&file->objects);
+	dat_ucharge_put(file->charge);
+	kfree(file);
+}
+
+/**
+ * dat_file_put - drop a reference
+ * @file: the file; its last object has been put
+ *
+ * Context: process, may sleep.
+ */
+void dat_file_put(struct dat_file *file)
+{
+	kref_put(&file->ref, file_free);
+}
+
+/*
+ * A descriptor that polls an EVD does not keep its objects: a child of fork() inherits the
+ * descriptor and may outlive the process that opened the IA.
+ */
 static int dat_release(struct inode *inode, struct file *filp)
 {
 	struct dat_file *file = filp->private_data;
@@ -48,10 +72,9 @@ static int dat_release(struct inode *inode, struct file *filp)
 			dat_ia_close(uobj->khandle, DAT_CLOSE_ABRUPT_FLAG);
 		dat_uobj_put(uobj);
 	}
+	dat_uia_hang_up(file, NULL);
 	dat_uobj_remove_all(file, NULL);
-	xa_destroy(&file->objects);
-	dat_ucharge_put(file->charge);
-	kfree(file);
+	dat_file_put(file);
 	return 0;
 }
 

@@ -25,10 +25,10 @@
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
-static inline void vm_flags_clear(struct vm_area_struct *vma,
-				  vm_flags_t flags)
+static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_flags_t clear)
 {
-	vma->vm_flags &= ~flags;
+	vma->vm_flags |= set;
+	vma->vm_flags &= ~clear;
 }
 #endif
 

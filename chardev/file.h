@@ -30,7 +30,7 @@ struct io_uring_cmd;
 
 /**
  * struct dat_file - an open /dev/dat
- * @filp: the file itself
+ * @ref: one for the open file, one for each descriptor that polls an EVD or CNO
  * @objects: all objects created through the file, by user handle; upcalls take
  *	the lock of the xarray
  * @cache: lookup cache in front of @objects
@@ -46,7 +46,7 @@ struct io_uring_cmd;
  *	that create or free objects
  */
 struct dat_file {
-	struct file *filp;
+	struct kref ref;
 	struct xarray objects;
 	struct dat_lookup_cache cache;
 	u32 next_handle;
@@ -128,6 +128,12 @@ static inline struct dat_uep *to_uep(struct dat_uobj *uobj)
 /* Handle types that the kernel API does not have: CNOs, and any type. */
 #define DAT_UOBJ_CNO	((DAT_HANDLE_TYPE)DAT_DEV_HANDLE_TYPE_CNO)
 #define DAT_UOBJ_ANY	((DAT_HANDLE_TYPE)-1)
+
+/* chardev.c */
+void dat_file_put(struct dat_file *file);
+
+/* uia.c */
+void dat_uia_hang_up(struct dat_file *file, const struct dat_uia *ia);
 
 /* uobj.c */
 void *dat_uobj_alloc(struct dat_file *file, size_t size, DAT_HANDLE_TYPE type,

@@ -297,10 +297,10 @@ static __poll_t cno_poll(struct file *filp, poll_table *table)
 static int fd_release(struct inode *inode, struct file *filp)
 {
 	struct dat_uobj *uobj = filp->private_data;
-	struct file *device = uobj->file->filp;
+	struct dat_file *file = uobj->file;
 
 	dat_uobj_put(uobj);
-	fput(device);
+	dat_file_put(file);
 	return 0;
 }
 
@@ -319,8 +319,8 @@ static const struct file_operations cno_fops = {
 };
 
 /*
- * The descriptor references the object and the file: the file's objects are freed with
- * it. Both references precede the descriptor, which another thread may close at once.
+ * The descriptor references the memory of the object and of the file, not the open file. Both
+ * references precede the descriptor, which another thread may close at once.
  */
 static int get_fd(struct dat_uobj *uobj)
 {
@@ -328,12 +328,12 @@ static int get_fd(struct dat_uobj *uobj)
 	int fd;
 
 	kref_get(&uobj->ref);
-	get_file(uobj->file->filp);
+	kref_get(&uobj->file->ref);
 	fd = anon_inode_getfd(is_evd ? "[dat-evd]" : "[dat-cno]",
 			      is_evd ? &evd_fops : &cno_fops, uobj,
 			      O_RDWR | O_CLOEXEC);
 	if (fd < 0) {
-		fput(uobj->file->filp);
+		dat_file_put(uobj->file);
 		dat_uobj_put(uobj);
 	}
 	return fd;

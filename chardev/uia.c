@@ -170,13 +170,32 @@ static bool has_cnos(const struct dat_uia *ia)
 	return found;
 }
 
+/**
+ * dat_uia_hang_up - end the waits for the EVDs and CNOs of a closed IA
+ * @file: the file; no other thread adds objects of @ia
+ * @ia: the IA; NULL for all of the file
+ *
+ * Context: process, may sleep.
+ */
+void dat_uia_hang_up(struct dat_file *file, const struct dat_uia *ia)
+{
+	struct dat_uobj *uobj;
+	unsigned long index;
+
+	dat_for_each_uobj(file, index, uobj) {
+		if (uobj->type == DAT_HANDLE_TYPE_EVD && (!ia || uobj->ia == ia))
+			dat_uevd_kill(to_uevd(uobj));
+		if (uobj->type == DAT_UOBJ_CNO && (!ia || uobj->ia == ia))
+			dat_ucno_kill(to_ucno(uobj));
+		dat_uobj_put(uobj);
+	}
+}
+
 /* dat_ia_close() */
 DAT_RETURN dat_ioctl_ia_close(struct dat_uobj *uobj, void *arg)
 {
 	struct dat_dev_ia_close *p = arg;
 	struct dat_uia *ia = to_uia(uobj);
-	struct dat_uobj *other;
-	unsigned long index;
 	DAT_RETURN ret;
 
 	/* The kernel API has no CNOs, so a graceful close has to check them here. */
@@ -186,13 +205,7 @@ DAT_RETURN dat_ioctl_ia_close(struct dat_uobj *uobj, void *arg)
 	if (ret)
 		return ret;
 
-	dat_for_each_uobj(uobj->file, index, other) {
-		if (other->type == DAT_HANDLE_TYPE_EVD && other->ia == ia)
-			dat_uevd_kill(to_uevd(other));
-		if (other->type == DAT_UOBJ_CNO && other->ia == ia)
-			dat_ucno_kill(to_ucno(other));
-		dat_uobj_put(other);
-	}
+	dat_uia_hang_up(uobj->file, ia);
 	ia->async_evd = NULL;
 	dat_uobj_remove_all(uobj->file, ia);
 	return DAT_SUCCESS;

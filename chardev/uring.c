@@ -85,7 +85,7 @@ static void uring_vm_close(struct vm_area_struct *vma)
 	dat_uring_put(vma->vm_private_data);
 }
 
-/* Each mapping references the ring, also a partial, moved or inherited mapping. */
+/* Each mapping references the ring, also a partial or moved mapping. */
 static const struct vm_operations_struct uring_vm_ops = {
 	.open = uring_vm_open,
 	.close = uring_vm_close,
@@ -94,7 +94,7 @@ static const struct vm_operations_struct uring_vm_ops = {
 /**
  * dat_uring_mmap - map a ring
  * @ring: the ring
- * @vma: the mapping
+ * @vma: the mapping, which references the open file: a child of fork() does not inherit it
  *
  * Context: process, may sleep.
  * Return: 0, -EINVAL (not the whole ring, or executable), or an error of
@@ -108,7 +108,7 @@ int dat_uring_mmap(struct dat_uring *ring, struct vm_area_struct *vma)
 	if (vma->vm_end - vma->vm_start != ring->bytes ||
 	    vma->vm_flags & VM_EXEC)
 		return -EINVAL;
-	vm_flags_clear(vma, VM_MAYEXEC);
+	vm_flags_mod(vma, VM_DONTCOPY, VM_MAYEXEC);
 	for (offset = 0; offset < ring->bytes && !ret; offset += PAGE_SIZE)
 		ret = vm_insert_page(vma, vma->vm_start + offset,
 				     vmalloc_to_page((void *)ring->mem +

@@ -399,7 +399,8 @@ struct dat_dev_event {
  * @events: entry N is events[N % entries]
  *
  * Map the ring at file offset (handle * page size), with a length of
- * sizeof(struct dat_dev_ring) + entries * sizeof(struct dat_dev_event).
+ * sizeof(struct dat_dev_ring) + entries * sizeof(struct dat_dev_event). A mapping keeps the
+ * file of /dev/dat open. A child of fork() does not inherit it.
  * Read @tail with acquire, write @head with release semantics. A process that
  * writes to any other field affects only itself.
  */
@@ -614,7 +615,8 @@ struct dat_dev_cno_set_agent {
  *
  * The descriptor is readable while the ring of the EVD holds events, or while the CNO
  * has a pending trigger. It reports a hangup after the object is freed. read() is not
- * supported. The descriptor keeps the file of /dev/dat open.
+ * supported. The descriptor does not keep the file of /dev/dat open: its objects are freed
+ * when the last descriptor of that file is closed.
  */
 struct dat_dev_fd {
 	__u32 size;
