@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <sched.h>
 
+#include "ioctls.h"
 #include "link.h"
 #include "pair.h"
 #include "software_event.h"
@@ -601,146 +602,83 @@ TEST_F(change, resize_races_post_and_dequeue)
 	EXPECT_TRUE(is_empty(self->evd));
 }
 
-/* A child that shares the file, told what to do through a pipe. */
-struct child {
-	pid_t pid;
-	int order, answer;
-};
-
-#define ORDER_END	0
-#define ORDER_TAKE	1	/* se_take() */
-#define ORDER_WAIT	2	/* dat_evd_wait() for 1 event, without time */
-#define ORDER_WAIT_MANY	3	/* dat_evd_wait() for 20 events */
-
-static long child_obeys(DAT_EVD_HANDLE evd, long order)
+/* As another process resizes that was given the file: the library learns of it from the ring. */
+static DAT_UINT32 resize_behind(DAT_EVD_HANDLE evd, DAT_COUNT min_qlen)
 {
-	DAT_EVENT event;
-	DAT_COUNT nmore;
-	DAT_RETURN ret;
+	struct dat_dev_evd_resize arg = {
+		.size = sizeof(arg),
+		.evd = handle_number(evd),
+		.min_qlen = min_qlen,
+	};
 
-	if (order == ORDER_TAKE) {
-		ret = dat_evd_dequeue(evd, &event);
-		return ret ? -(long)DAT_GET_TYPE(ret) : se_number(&event);
-	}
-	if (order == ORDER_WAIT)
-		return dat_evd_wait(evd, 0, 1, &event, &nmore);
-	return dat_evd_wait(evd, PAIR_TIMEOUT, 20, &event, &nmore);
-}
-
-static bool child_start(struct child *child, DAT_EVD_HANDLE evd)
-{
-	int order[2], answer[2];
-	long what;
-
-	if (pipe(order) || pipe(answer))
-		return false;
-	child->order = order[1];
-	child->answer = answer[0];
-	child->pid = fork();
-	if (child->pid)
-		return child->pid > 0;
-	close(order[1]);
-	while (read(order[0], &what, sizeof(what)) == sizeof(what) && what) {
-		what = child_obeys(evd, what);
-		if (write(answer[1], &what, sizeof(what)) != sizeof(what))
-			break;
-	}
-	_exit(0);
-}
-
-static void child_order(struct child *child, long what)
-{
-	if (write(child->order, &what, sizeof(what)) != sizeof(what))
-		abort();
-}
-
-static long child_answer(struct child *child)
-{
-	long what;
-
-	return read(child->answer, &what, sizeof(what)) == sizeof(what) ?
-		       what : LONG_MIN;
-}
-
-static long child_does(struct child *child, long what)
-{
-	child_order(child, what);
-	return child_answer(child);
-}
-
-static bool child_end(struct child *child)
-{
-	int status;
-
-	child_order(child, ORDER_END);
-	return waitpid(child->pid, &status, 0) == child->pid && !status;
+	return dev_type(library_fd(), DAT_DEV_EVD_RESIZE, &arg);
 }
 
 TEST_F(change, resize_seen_by_other_process)
 {
-	struct child child;
 	int i;
 
+	if (HANDLES_ARE_POINTERS)
+		SKIP(return, "the kernel's number is not known");
 	ASSERT_DAT(post_from(self->evd, 0, 4));
-	ASSERT_TRUE(child_start(&child, self->evd));
-	EXPECT_EQ(0, child_does(&child, ORDER_TAKE));
-	ASSERT_DAT(dat_evd_resize(self->evd, 64));
-	EXPECT_EQ(1, child_does(&child, ORDER_TAKE));
+	EXPECT_EQ(0, se_take(self->evd));
+	ASSERT_EQ(0, resize_behind(self->evd, 64));
+	EXPECT_EQ(1, se_take(self->evd));
 	ASSERT_DAT(post_from(self->evd, 4, 40));
 	for (i = 2; i < 42; i++)
-		EXPECT_EQ(i, child_does(&child, ORDER_TAKE));
+		EXPECT_EQ(i, se_take(self->evd));
 	/* Twice, before it looks. */
-	ASSERT_DAT(dat_evd_resize(self->evd, 2));
-	ASSERT_DAT(dat_evd_resize(self->evd, 16));
-	EXPECT_EQ(42, child_does(&child, ORDER_TAKE));
+	ASSERT_EQ(0, resize_behind(self->evd, 2));
+	ASSERT_EQ(0, resize_behind(self->evd, 16));
+	EXPECT_EQ(42, se_take(self->evd));
 	EXPECT_EQ(43, se_take(self->evd));
-	EXPECT_EQ(-(long)DAT_QUEUE_EMPTY, child_does(&child, ORDER_TAKE));
-	EXPECT_TRUE(child_end(&child));
+	EXPECT_TRUE(is_empty(self->evd));
 }
 
 TEST_F(change, resize_seen_by_waiting_process)
 {
-	struct child child;
+	struct evd_waiter w;
 
-	ASSERT_TRUE(child_start(&child, self->evd));
-	ASSERT_DAT(dat_evd_resize(self->evd, 32));
+	if (HANDLES_ARE_POINTERS)
+		SKIP(return, "the kernel's number is not known");
+	ASSERT_EQ(0, resize_behind(self->evd, 32));
 	/* More than fitted when it began. */
-	child_order(&child, ORDER_WAIT_MANY);
-	usleep(SILENCE);
-	ASSERT_DAT(dat_evd_resize(self->evd, 64));
+	waiter_start(&w, self->evd, 20);
+	ASSERT_EQ(0, resize_behind(self->evd, 64));
 	ASSERT_DAT(post_from(self->evd, 0, 20));
-	EXPECT_DAT(child_answer(&child));
-	EXPECT_EQ(1, child_does(&child, ORDER_TAKE));
-	EXPECT_TRUE(take_from(self->evd, 2, 18));
-	EXPECT_TRUE(child_end(&child));
+	evd_waiter_end(&w);
+	ASSERT_DAT(w.ret);
+	EXPECT_EQ(0, se_number(&w.event));
+	EXPECT_TRUE(take_from(self->evd, 1, 19));
 }
 
 /* The old ring says for ever what was true when it was left. */
 TEST_F(change, resize_updates_state_across_processes)
 {
-	struct child child;
 	struct evd_waiter w;
+	DAT_EVENT event;
+	DAT_COUNT nmore;
 
-	ASSERT_TRUE(child_start(&child, self->evd));
+	if (HANDLES_ARE_POINTERS)
+		SKIP(return, "the kernel's number is not known");
 	waiter_start(&w, self->evd, 1);
-	ASSERT_DAT(dat_evd_resize(self->evd, 16));
+	ASSERT_EQ(0, resize_behind(self->evd, 16));
 	ASSERT_DAT(post_from(self->evd, 0, 1));
 	evd_waiter_end(&w);
 	ASSERT_DAT(w.ret);
 	ASSERT_DAT(post_from(self->evd, 1, 2));
-	EXPECT_EQ(1, child_does(&child, ORDER_TAKE));
+	EXPECT_EQ(1, se_take(self->evd));
 
 	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
-	ASSERT_DAT(dat_evd_resize(self->evd, 32));
+	ASSERT_EQ(0, resize_behind(self->evd, 32));
 	ASSERT_DAT(dat_evd_clear_unwaitable(self->evd));
-	EXPECT_DAT(child_does(&child, ORDER_WAIT));
+	EXPECT_DAT(dat_evd_wait(self->evd, 0, 1, &event, &nmore));
 
 	ASSERT_DAT(post_from(self->evd, 3, 1));
-	ASSERT_DAT(dat_evd_resize(self->evd, 8));
+	ASSERT_EQ(0, resize_behind(self->evd, 8));
 	ASSERT_DAT(dat_evd_set_unwaitable(self->evd));
-	EXPECT_EQ(UNWAITABLE, child_does(&child, ORDER_WAIT));
-	EXPECT_EQ(3, child_does(&child, ORDER_TAKE));
-	EXPECT_TRUE(child_end(&child));
+	EXPECT_EQ(UNWAITABLE, dat_evd_wait(self->evd, 0, 1, &event, &nmore));
+	EXPECT_EQ(3, se_take(self->evd));
 }
 
 /* dat_evd_post_se() */

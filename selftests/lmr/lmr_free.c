@@ -13,6 +13,7 @@
 #include "harness.h"
 
 #include "counts.h"
+#include "ioctls.h"
 #include "link.h"
 #include "pair.h"
 
@@ -657,28 +658,35 @@ TEST_F(lmr_free, remote_reads_stop_after_free)
 TEST_F(lmr_free, free_lmr_of_exited_process)
 {
 	struct pair *p = &self->pair;
-	struct region r;
-	int fds[2];
+	struct dat_dev_lmr_create lmr;
+	int fds[2], fd = library_fd();
 	pid_t pid;
+	void *mem;
 
 	if (HANDLES_ARE_POINTERS)
-		SKIP(return, "libdat2 follows a handle to its provider");
-	/* The child shares the file, and registers memory of its own. */
+		SKIP(return, "the kernel's number is not known");
+	mem = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, mem);
 	ASSERT_EQ(0, pipe(fds));
-	pid = fork();
+	/*
+	 * The library does not notice, so the child shares the file, and registers memory of its
+	 * own.
+	 */
+	pid = _Fork();
 	if (!pid) {
-		if (region_open(p, p->b.pz, &r, 65536, DAT_MEM_PRIV_ALL_FLAG))
+		if (dev_lmr_create(fd, handle_number(p->ia), handle_number(p->b.pz), mem, 65536,
+				   &lmr))
 			_exit(1);
-		_exit(write(fds[1], &r, sizeof(r)) != sizeof(r));
+		_exit(write(fds[1], &lmr, sizeof(lmr)) != sizeof(lmr));
 	}
-	ASSERT_EQ(sizeof(r), read(fds[0], &r, sizeof(r)));
+	close(fds[1]);
+	ASSERT_EQ(sizeof(lmr), read(fds[0], &lmr, sizeof(lmr)));
 	waitpid(pid, NULL, 0);
 	/* It was charged to the child. */
 	EXPECT_EQ(2 * 64, charged());
 	EXPECT_EQ(self->pinned + 3 * REGION_PAGES, pinned_pages());
-	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a, r.rmr_context,
-						r.buf, 65536));
-	EXPECT_DAT(dat_lmr_free(r.lmr));
+	EXPECT_EQ(DAT_DTO_SUCCESS, write_status(p, &self->a, lmr.rmr_context, mem, 65536));
+	EXPECT_DAT(dat_lmr_free(number_handle(lmr.lmr)));
 	EXPECT_EQ(2 * 64, charged());
 	EXPECT_EQ(self->pinned + 2 * REGION_PAGES, pinned_pages());
 }

@@ -450,12 +450,15 @@ static bool becomes_zombie(pid_t pid)
 	return i < PATIENCE;
 }
 
-/* The child of this process waits for the lock, and can be killed. */
+/*
+ * The child of this process waits for the lock, and can be killed. The library does not notice
+ * the fork, so both processes have one file.
+ */
 static bool child_dies(FIXTURE_DATA(fuse) *self, struct pair *pair, size_t page)
 {
 	struct region base;
 	bool died;
-	pid_t child = fork();
+	pid_t child = _Fork();
 
 	if (!child)
 		_exit(!hold_lock(self, page) || create_base(pair, self->buf, &base));
@@ -483,7 +486,7 @@ static void begin_generations(FIXTURE_DATA(fuse) *self)
 		atomic_store(&self->server->generations, -1);
 		return;
 	}
-	if (fork())
+	if (_Fork())
 		return;
 	for (i = 0; i < GENERATIONS; i++)
 		if (!child_dies(self, &pair, 8 * i))

@@ -36,6 +36,9 @@ static struct bucket *bucket_of(__u32 number)
 	return &buckets[(number * UINT32_C(0x61c88647)) >> 22];
 }
 
+/* Structures of objects that belong to the parent of this process, or to its parents */
+static struct kdat_handle *inherited;
+
 /* As in table.c of libdat: fork() must not copy a mutex that is locked. */
 static void before_fork(void)
 {
@@ -59,6 +62,38 @@ static void after_fork(void)
 static void __attribute__((constructor(LIBDAT_FORK_HANDLES))) handles_init(void)
 {
 	pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+static void disown(struct bucket *bucket)
+{
+	struct kdat_handle *h, *next;
+
+	for (h = bucket->first; h; h = next) {
+		next = h->next;
+		h->key = NO_HANDLE;
+		if (atomic_load_explicit(&h->number, memory_order_relaxed) == BAD_HANDLE)
+			continue;
+		atomic_store_explicit(&h->number, BAD_HANDLE, memory_order_relaxed);
+		h->next = inherited;
+		inherited = h;
+	}
+	bucket->first = NULL;
+}
+
+/**
+ * libdat_handles_disown - make all handles of this process invalid
+ *
+ * Their structures serve no other object, however many there are. Structures that were retired
+ * before are reused in their turn.
+ *
+ * For a child of fork(): not thread safe.
+ */
+void libdat_handles_disown(void)
+{
+	int i;
+
+	for (i = 0; i < NUM_BUCKETS; i++)
+		disown(&buckets[i]);
 }
 
 /* Locked */

@@ -2,9 +2,10 @@
 /*
  * dev.c - /dev/dat: open, ioctl, map
  *
- * The first dat_ia_open() opens the device. The file stays open as long as the
- * process lives. A child of fork() shares it if it has objects. tools/libdat/check replaces
- * this file to test the rest without a kernel.
+ * The first dat_ia_open() opens the device. The file stays open as long as the process lives,
+ * and the kernel frees its objects when it is closed. A child of fork() therefore closes what it
+ * inherits, and opens a file of its own. tools/libdat/check replaces this file to test the rest
+ * without a kernel.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,17 +32,15 @@ static void after_fork(void)
 	pthread_mutex_unlock(&dev_open_lock);
 }
 
-/*
- * Without an object in the file the child needs none of it. Objects that the child creates
- * in a file of its own end with the child, not with the parent.
- */
+/* The objects of the parent end with the parent, those of the child with the child. */
 static void after_fork_in_child(void)
 {
-	int fd = atomic_load_explicit(&dev_fd, memory_order_relaxed);
+	int fd = atomic_exchange_explicit(&dev_fd, -1, memory_order_relaxed);
 
-	if (fd >= 0 && !libdat_objects_exist()) {
+	if (fd >= 0) {
 		close(fd);
-		atomic_store_explicit(&dev_fd, -1, memory_order_relaxed);
+		libdat_objects_disown();
+		libdat_handles_disown();
 	}
 	after_fork();
 }

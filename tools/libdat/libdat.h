@@ -58,6 +58,9 @@ void libdat_unmap_ring(struct dat_dev_ring *ring, __u32 entries);
 
 DAT_RETURN libdat_return_from_errno(int err);
 
+/* handles.c */
+void libdat_handles_disown(void);
+
 /**
  * libdat_free_call - make an ioctl whose only argument is a handle
  * @cmd: the ioctl
@@ -118,6 +121,9 @@ static inline DAT_RETURN libdat_return_from_kernel(__u32 kernel)
 
 #else
 
+/* handles.c: 0, unless a child of fork() inherited handles */
+extern uintptr_t libdat_handle_mark __attribute__((visibility("hidden")));
+
 /* error.c */
 DAT_RETURN libdat_return_from_kernel(__u32 kernel);
 
@@ -125,22 +131,29 @@ DAT_RETURN libdat_return_from_kernel(__u32 kernel);
  * libdat_to_kernel - the kernel's handle of an object
  * @handle: the handle that the program passed
  *
- * A handle has 32 bits. libdat never returned a wider value, so a wider value
- * must not refer to an object, nor be taken for DAT_HANDLE_NULL.
+ * A handle is the kernel's, of 31 bits, and the mark of the process. A value with another mark,
+ * such as a handle that a child of fork() inherited, must not refer to an object, nor be taken
+ * for DAT_HANDLE_NULL.
  *
- * Return: the handle, NO_HANDLE for DAT_HANDLE_NULL, BAD_HANDLE, which the kernel
- * never returns either, for a wider value.
+ * Return: the handle, NO_HANDLE for DAT_HANDLE_NULL; for a value with another mark BAD_HANDLE
+ * or another number that the kernel never returns.
  */
 static inline __u32 libdat_to_kernel(DAT_HANDLE handle)
 {
-	__u64 value = (uintptr_t)handle;
+	__u64 value = (uintptr_t)handle ^ libdat_handle_mark;
 
-	return value > BAD_HANDLE ? BAD_HANDLE : (__u32)value;
+	/* With 64 bits the mark does not reach the number, so the test below finds 0. */
+	if (sizeof(handle) == sizeof(__u32) && handle == DAT_HANDLE_NULL)
+		return NO_HANDLE;
+	if (value - 1 < BAD_HANDLE)
+		return (__u32)value;
+	return handle == DAT_HANDLE_NULL ? NO_HANDLE : BAD_HANDLE;
 }
 
 static inline DAT_HANDLE libdat_to_user(__u32 handle)
 {
-	return (DAT_HANDLE)(uintptr_t)handle;
+	return handle == NO_HANDLE ? DAT_HANDLE_NULL :
+				     (DAT_HANDLE)(handle ^ libdat_handle_mark);
 }
 
 /*
@@ -418,13 +431,13 @@ void libdat_object_add(struct libdat_object *object, __u32 handle,
 void *libdat_object_lock(__u32 handle, enum libdat_kind kind);
 void libdat_object_unlock(__u32 handle);
 void libdat_object_remove(__u32 handle, enum libdat_kind kind);
-bool libdat_objects_exist(void);
 void libdat_object_remove_ia(__u32 ia);
+void libdat_objects_disown(void);
 
 /* lockless.c */
 void libdat_lockless_publish(struct libdat_evd *evd);
 void libdat_lockless_withdraw(struct libdat_evd *evd);
-void libdat_lockless_after_fork(void);
+void libdat_lockless_disown(void);
 bool libdat_lockless_is_empty(__u32 handle);
 
 /* ring.c */

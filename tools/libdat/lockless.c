@@ -51,16 +51,18 @@ void libdat_lockless_withdraw(struct libdat_evd *evd)
 }
 
 /**
- * libdat_lockless_after_fork - forget readers, which a child of fork() has not
+ * libdat_lockless_disown - forget all EVDs and readers
  *
- * Called by the only thread of the child.
+ * For a child of fork(): not thread safe.
  */
-void libdat_lockless_after_fork(void)
+void libdat_lockless_disown(void)
 {
 	int i;
 
-	for (i = 0; i < LIBDAT_NUM_BUCKETS; i++)
+	for (i = 0; i < LIBDAT_NUM_BUCKETS; i++) {
+		atomic_store(&slots[i].evd, NULL);
 		atomic_store(&slots[i].readers, 0);
+	}
 }
 
 /* No thread waits, and the kernel has no events that are not in the ring. */

@@ -28,10 +28,12 @@ static struct bucket *bucket_of(__u32 handle)
 	return &buckets[libdat_bucket_of(handle)];
 }
 
+/* Entries of objects that belong to the parent or to its parents */
+static struct libdat_object *inherited[LIBDAT_NUM_BUCKETS];
+
 /*
- * fork() copies the mutexes, but only the calling thread. Take all mutexes
- * before it, so that no other thread holds one. In the child no thread waits
- * for events.
+ * fork() copies the mutexes, but only the calling thread. Take all mutexes before it, so that
+ * no other thread holds one.
  */
 static void before_fork(void)
 {
@@ -49,37 +51,39 @@ static void after_fork(void)
 		pthread_mutex_unlock(&buckets[i].lock);
 }
 
-static void after_fork_in_child(void)
-{
-	struct libdat_object *object;
-	int i;
-
-	for (i = 0; i < LIBDAT_NUM_BUCKETS; i++)
-		for (object = buckets[i].first; object; object = object->next)
-			if (object->kind == LIBDAT_EVD)
-				((struct libdat_evd *)object)->waiting = false;
-	libdat_lockless_after_fork();
-	after_fork();
-}
-
 static void __attribute__((constructor(LIBDAT_FORK_TABLE))) table_init(void)
 {
-	pthread_atfork(before_fork, after_fork, after_fork_in_child);
+	pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+static void disown(struct bucket *bucket, struct libdat_object **list)
+{
+	struct libdat_object **end = &bucket->first;
+
+	if (!*end)
+		return;
+	while (*end)
+		end = &(*end)->next;
+	*end = *list;
+	*list = bucket->first;
+	bucket->first = NULL;
 }
 
 /**
- * libdat_objects_exist - does the table have an entry, such as that of an open IA?
+ * libdat_objects_disown - empty the table
  *
- * Not thread safe: for a child of fork().
+ * The program may hold pointers into the entries, such as ia_address_ptr, so their memory
+ * remains. The rings are not mapped any more: a child of fork() does not inherit them.
+ *
+ * For a child of fork(): not thread safe.
  */
-bool libdat_objects_exist(void)
+void libdat_objects_disown(void)
 {
 	int i;
 
 	for (i = 0; i < LIBDAT_NUM_BUCKETS; i++)
-		if (buckets[i].first)
-			return true;
-	return false;
+		disown(&buckets[i], &inherited[i]);
+	libdat_lockless_disown();
 }
 
 /**
