@@ -361,8 +361,7 @@ static struct dat_sp *find_sp_in(struct dat_ia *ia, DAT_HANDLE_TYPE type,
 
 	spin_lock_bh(&ia->owner.lock);
 	list_for_each_entry(obj, &ia->owner.objects[type], node) {
-		if (to_sp(obj)->conn_qual == dat_addr_port(addr) &&
-		    dat_addr_is_equal(&to_sp(obj)->addr, addr) &&
+		if (to_sp(obj)->conn_qual && dat_addr_is_equal(&to_sp(obj)->addr, addr) &&
 		    !test_bit(DAT_RSP_SPENT, &to_sp(obj)->spent) &&
 		    atomic_read(&obj->users) >= 0 &&
 		    kref_get_unless_zero(&obj->ref)) {
@@ -402,19 +401,19 @@ static struct dat_sp *find_sp(struct dat_ia *ia, const struct sockaddr_storage *
  * A port may have service points on several addresses. The peer has named one of them; else it
  * is the address of the IA, on which PSPs and RSPs listen.
  */
-static struct dat_sp *find_target(struct dat_cr *cr, DAT_CONN_QUAL qual)
+static struct dat_sp *find_target(struct dat_cr *cr, u16 port)
 {
 	struct sockaddr_storage addr = {};
 	struct dat_sp *sp = NULL;
 
 	if (cr->id) {
 		addr = cr->id->route.addr.src_addr;
-		dat_addr_set_port(&addr, qual);
+		dat_addr_set_port(&addr, port);
 		sp = find_sp(cr->obj.ia, &addr);
 	}
 	if (!sp) {
 		addr = *dat_addr(cr->obj.ia);
-		dat_addr_set_port(&addr, qual);
+		dat_addr_set_port(&addr, port);
 		sp = find_sp(cr->obj.ia, &addr);
 	}
 	return sp;
@@ -423,7 +422,7 @@ static struct dat_sp *find_target(struct dat_cr *cr, DAT_CONN_QUAL qual)
 /**
  * kdapl_cr_handoff - hand a connection request off to another service point
  * @cr_handle: the CR; destroyed if the call succeeds
- * @handoff: connection qualifier, 1 to 65535, of a PSP, RSP or CSP on the same port of
+ * @handoff: connection qualifier, not 0, of a PSP, RSP or CSP on the same port of
  *	the same device, in the same network namespace, of the same user. The one on the
  *	address that the peer connected to comes first, then the one on the address of
  *	the IA.
@@ -445,7 +444,7 @@ DAT_RETURN kdapl_cr_handoff(DAT_CR_HANDLE cr_handle,
 	DAT_RETURN ret;
 
 	might_sleep();
-	if (!handoff || handoff > U16_MAX)
+	if (!handoff)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	obj = dat_object_get_live(cr_handle, DAT_HANDLE_TYPE_CR,
 				  DAT_INVALID_HANDLE_CR, &ret);
@@ -456,7 +455,7 @@ DAT_RETURN kdapl_cr_handoff(DAT_CR_HANDLE cr_handle,
 		goto leave;
 	}
 	ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	sp = find_target(to_cr(obj), handoff);
+	sp = find_target(to_cr(obj), dat_qual_port(handoff));
 	if (sp) {
 		ret = try_handoff(to_cr(obj), sp);
 		dat_object_put(&sp->obj);

@@ -75,7 +75,7 @@ static bool cr_get_ep(struct dat_cr *cr, struct dat_sp *sp)
 		kref_get(&cr->ep->obj.ref);
 		cr->ep_is_ours = sp->ep_is_ours;
 		return dat_ep_now_pending(cr->ep, &cr->remote_addr,
-					  sp->conn_qual);
+					  dat_addr_port(&sp->addr));
 	}
 	if (cr->obj.ia->unplugged)
 		return false;
@@ -85,7 +85,7 @@ static bool cr_get_ep(struct dat_cr *cr, struct dat_sp *sp)
 			   &cr->ep))
 		return false;
 	mutex_lock(&cr->ep->mutex);
-	dat_ep_set_peer(cr->ep, &cr->remote_addr, sp->conn_qual);
+	dat_ep_set_peer(cr->ep, &cr->remote_addr, dat_addr_port(&sp->addr));
 	mutex_unlock(&cr->ep->mutex);
 	return true;
 }

@@ -202,8 +202,7 @@ static DAT_RETURN set_addr(struct peer *peer, DAT_IA_ADDRESS_PTR addr)
  * kdapl_ep_connect - connect an EP to a remote service point
  * @ep_handle: the EP, UNCONNECTED
  * @remote_ia_address: address of the remote IA, IPv4 or IPv6
- * @remote_conn_qual: connection qualifier of the service point: a port of
- *	RDMA_PS_TCP, 1 to 65535
+ * @remote_conn_qual: connection qualifier of the service point, not 0
  * @timeout: microseconds until kdapl gives up, at least 1, or DAT_TIMEOUT_INFINITE
  * @private_data_size: bytes of @private_data, from 0 to 56
  * @private_data: passed to the peer unchanged
@@ -239,7 +238,7 @@ DAT_RETURN kdapl_ep_connect(DAT_EP_HANDLE ep_handle,
 	ret = set_addr(&peer, remote_ia_address);
 	if (ret)
 		return ret;
-	if (!remote_conn_qual || remote_conn_qual > U16_MAX)
+	if (!remote_conn_qual)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	ret = check_common(&peer, 4);
 	if (!ret)
@@ -248,7 +247,7 @@ DAT_RETURN kdapl_ep_connect(DAT_EP_HANDLE ep_handle,
 		ret = check_flags(connect_flags);
 	if (ret)
 		return ret;
-	dat_addr_set_port(&peer.addr, remote_conn_qual);
+	dat_addr_set_port(&peer.addr, dat_qual_port(remote_conn_qual));
 	return connect_ep(ep_handle, &peer);
 }
 

@@ -166,8 +166,8 @@ static bool address_exists(struct dat_sp *sp, const struct sockaddr_storage *add
 	return !rdma_translate_ip((const struct sockaddr *)addr, &dev_addr);
 }
 
-static int bind_and_listen(struct dat_sp *sp,
-			   const struct sockaddr_storage *addr)
+static int bind_and_listen(struct dat_sp *sp, const struct sockaddr_storage *addr,
+			   DAT_CONN_QUAL qual)
 {
 	int ret;
 
@@ -180,21 +180,22 @@ static int bind_and_listen(struct dat_sp *sp,
 		return -ENODEV;
 	/* Set before the first request, whose event reports them. */
 	sp->addr = sp->id->route.addr.src_addr;
-	sp->conn_qual = dat_addr_port(&sp->addr);
+	sp->conn_qual = qual ?: dat_addr_port(&sp->addr);
 	return rdma_listen(sp->id, BACKLOG);
 }
 
 /*
- * Listens on an address of the IA; port 0 for a free one. Only rdma_cm checks whether
- * the caller may use a privileged port.
+ * Listens on an address of the IA; port 0 for a free one. Events report @qual, or the port if
+ * @qual is 0. Only rdma_cm checks whether the caller may use a privileged port.
  */
-static DAT_RETURN listen_on(struct dat_sp *sp, const struct sockaddr_storage *addr)
+static DAT_RETURN listen_on(struct dat_sp *sp, const struct sockaddr_storage *addr,
+			    DAT_CONN_QUAL qual)
 {
 	bool any = !dat_addr_port(addr);
 	int tries, ret;
 
 	for (tries = 1; ; tries++) {
-		ret = bind_and_listen(sp, addr);
+		ret = bind_and_listen(sp, addr, qual);
 		if (ret != -EADDRINUSE || !any || tries == DAT_PORT_TRIES)
 			break;
 		ret = renew_id(sp);
@@ -231,8 +232,8 @@ static DAT_RETURN listen_on_qual(struct dat_sp *sp, DAT_CONN_QUAL qual)
 	dat_addr_find(sp->obj.ia);
 	addr = *dat_addr(sp->obj.ia);
 	if (addr.ss_family != AF_UNSPEC) {
-		dat_addr_set_port(&addr, qual);
-		ret = listen_on(sp, &addr);
+		dat_addr_set_port(&addr, dat_qual_port(qual));
+		ret = listen_on(sp, &addr, qual);
 	}
 	/* An address that is missing or removed is not an error of the consumer. */
 	if (DAT_GET_TYPE(ret) == DAT_INVALID_ADDRESS)
@@ -249,7 +250,7 @@ static DAT_RETURN listen_as_socket(struct dat_sp *sp, const struct sp_param *par
 
 	sp->comm = *param->comm;
 	memcpy(&addr, param->address, dat_addr_size(param->address));
-	ret = listen_on(sp, &addr);
+	ret = listen_on(sp, &addr, 0);
 	if (DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE ||
 	    DAT_GET_TYPE(ret) == DAT_CONN_QUAL_UNAVAILABLE)
 		ret = DAT_ERROR(DAT_PORT_IN_USE, DAT_NO_SUBTYPE);
@@ -322,7 +323,7 @@ static DAT_RETURN psp_create(DAT_IA_HANDLE ia_handle, struct sp_param *param,
 /**
  * kdapl_psp_create - listen on a connection qualifier
  * @ia_handle: the IA
- * @conn_qual: the connection qualifier: a port of RDMA_PS_TCP, 1 to 65535, on
+ * @conn_qual: the connection qualifier, not 0: dat_qual_port() is a port of RDMA_PS_TCP on
  *	the IA's address
  * @evd_handle: EVD for connection requests; while it is full kdapl rejects requests
  * @psp_flags: DAT_PSP_CONSUMER_FLAG, or DAT_PSP_PROVIDER_FLAG to let kdapl create an EP
@@ -353,7 +354,7 @@ DAT_RETURN kdapl_psp_create(DAT_IA_HANDLE ia_handle,
 	};
 
 	might_sleep();
-	if (!conn_qual || conn_qual > U16_MAX)
+	if (!conn_qual)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	return psp_create(ia_handle, &param, psp_handle);
 }
@@ -465,7 +466,7 @@ DAT_RETURN kdapl_psp_free(DAT_PSP_HANDLE psp_handle)
 /**
  * kdapl_rsp_create - listen for one request that one EP can accept
  * @ia_handle: the IA
- * @conn_qual: the connection qualifier: a port of RDMA_PS_TCP, 1 to 65535, on
+ * @conn_qual: the connection qualifier, not 0: dat_qual_port() is a port of RDMA_PS_TCP on
  *	the IA's address
  * @ep_handle: the EP, UNCONNECTED; the call makes it RESERVED. With DAT_HANDLE_NULL kdapl
  *	creates an EP, which dat_rsp_query() returns. That EP is UNCONFIGURED_RESERVED
@@ -499,7 +500,7 @@ DAT_RETURN kdapl_rsp_create(DAT_IA_HANDLE ia_handle,
 	};
 
 	might_sleep();
-	if (!conn_qual || conn_qual > U16_MAX)
+	if (!conn_qual)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!rsp_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);

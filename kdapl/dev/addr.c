@@ -581,6 +581,27 @@ void dat_addr_set_port(struct sockaddr_storage *addr, u16 port)
 		((struct sockaddr_in6 *)addr)->sin6_port = htons(port);
 }
 
+/*
+ * Qualifiers above the ports, as OpenFabrics' DAPL maps them: to the highest ports. Both ends
+ * must map alike, so the numbers are part of the wire format.
+ */
+#define QUAL_PORTS	32001
+#define FIRST_QUAL_PORT	33534
+
+/**
+ * dat_qual_port - convert a connection qualifier to a port of RDMA_PS_TCP
+ * @qual: the qualifier, not 0
+ *
+ * Context: any.
+ * Return: the port, in host order: @qual up to 65535, above from 33534 to 65534.
+ */
+u16 dat_qual_port(DAT_CONN_QUAL qual)
+{
+	if (qual <= U16_MAX)
+		return qual;
+	return FIRST_QUAL_PORT + do_div(qual, QUAL_PORTS);
+}
+
 /**
  * dat_addr_port - return the port of an address
  * @addr: the address

@@ -11,6 +11,8 @@
 #include <linux/in6.h>
 #include <linux/socket.h>
 
+#include <dat/kdat.h>
+
 struct dat_ia;
 struct sockaddr;
 struct sockaddr_storage;
@@ -33,6 +35,7 @@ void dat_addr_unregister(void);
 bool dat_addr_is_valid(const struct sockaddr *addr);
 size_t dat_addr_size(const struct sockaddr *addr);
 void dat_addr_set_port(struct sockaddr_storage *addr, u16 port);
+u16 dat_qual_port(DAT_CONN_QUAL qual);
 u16 dat_addr_port(const struct sockaddr_storage *addr);
 bool dat_addr_is_equal(const struct sockaddr_storage *a,
 		       const struct sockaddr_storage *b);

@@ -431,7 +431,7 @@ DAT_RETURN kdapl_ep_query(DAT_EP_HANDLE ep_handle,
 		.srq_handle = ep->srq ? ep->srq->obj.handle : DAT_HANDLE_NULL,
 		.ep_attr = ep->attr,
 	};
-	ep_param->local_port_qual = ep->local_qual;
+	ep_param->local_port_qual = ep->local_port;
 	if (ep->cm_id) {
 		struct rdma_addr *addr = &ep->cm_id->route.addr;
 

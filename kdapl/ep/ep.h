@@ -158,7 +158,7 @@ struct dat_ep_parts {
  * @in_data: private data from the peer
  * @in_data_len: bytes of @in_data
  * @remote_addr: address of the peer, as far as it is known
- * @local_qual: for a connection request: connection qualifier that the peer named
+ * @local_port: for a connection request: port of its service point
  */
 struct dat_ep {
 	struct dat_object obj;
@@ -229,7 +229,7 @@ struct dat_ep {
 	u8 in_data[DAT_PRIVATE_DATA_BUF];
 	u8 in_data_len;
 	struct sockaddr_storage remote_addr;
-	DAT_CONN_QUAL local_qual;
+	u16 local_port;
 };
 
 static inline struct dat_ep *to_ep(struct dat_object *obj)
@@ -294,9 +294,9 @@ DAT_RETURN dat_ep_reserve(struct dat_ia *ia, DAT_EP_HANDLE handle,
 DAT_RETURN dat_ep_provide(struct dat_ia *ia, DAT_EP_STATE state, u8 reads_in,
 			  u8 reads_out, struct dat_ep **epp);
 void dat_ep_set_peer(struct dat_ep *ep, const struct sockaddr_storage *peer,
-		     DAT_CONN_QUAL qual);
+		     u16 port);
 bool dat_ep_now_pending(struct dat_ep *ep, const struct sockaddr_storage *peer,
-			DAT_CONN_QUAL qual);
+			u16 port);
 void dat_ep_unreserve(struct dat_ep *ep, bool is_ours);
 
 /* qos.c */

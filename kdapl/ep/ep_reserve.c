@@ -100,32 +100,32 @@ put:
  * dat_ep_set_peer - set the address of the peer that requests a connection
  * @ep: the EP, whose mutex the caller holds
  * @peer: address of the peer; NULL if there is none any more
- * @qual: connection qualifier that the peer has named
+ * @port: port of the service point
  *
  * Once the EP has an id, dat_ep_query() reads the address from the id. Context: process.
  */
 void dat_ep_set_peer(struct dat_ep *ep, const struct sockaddr_storage *peer,
-		     DAT_CONN_QUAL qual)
+		     u16 port)
 {
 	lockdep_assert_held(&ep->mutex);
 	if (peer)
 		ep->remote_addr = *peer;
 	else
 		memset(&ep->remote_addr, 0, sizeof(ep->remote_addr));
-	ep->local_qual = qual;
+	ep->local_port = port;
 }
 
 /**
  * dat_ep_now_pending - move a reserved EP to the pending state when its request arrives
  * @ep: the EP of an RSP
  * @peer: address of the peer
- * @qual: connection qualifier of the RSP
+ * @port: port of the RSP
  *
  * Context: process, may sleep.
  * Return: false if the EP is no longer reserved.
  */
 bool dat_ep_now_pending(struct dat_ep *ep, const struct sockaddr_storage *peer,
-			DAT_CONN_QUAL qual)
+			u16 port)
 {
 	bool ok;
 
@@ -136,7 +136,7 @@ bool dat_ep_now_pending(struct dat_ep *ep, const struct sockaddr_storage *peer,
 	     dat_ep_move(ep, EP_IN(UNCONFIGURED_RESERVED),
 			 DAT_EP_STATE_UNCONFIGURED_PASSIVE);
 	if (ok)
-		dat_ep_set_peer(ep, peer, qual);
+		dat_ep_set_peer(ep, peer, port);
 	mutex_unlock(&ep->mutex);
 	return ok;
 }

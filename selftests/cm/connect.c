@@ -260,8 +260,6 @@ TEST_F(connect, connect_bad_args)
 			dat_ep_connect(ep, &family, 1, 1, 0, NULL, 0, 0));
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 		       try_connect(self, 0, 1000));
-	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
-		       try_connect(self, 65536, 1000));
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
 		       try_connect(self, 1, 0));
 	EXPECT_DAT_TYPE(DAT_MODEL_NOT_SUPPORTED,
@@ -525,13 +523,6 @@ TEST_F(connect, psp_create_bad_args)
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
 		       dat_psp_create(pair->ia, 0, pair->cr_evd,
 				      DAT_PSP_CONSUMER_FLAG, &psp));
-	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		       dat_psp_create(pair->ia, 65536, pair->cr_evd,
-				      DAT_PSP_CONSUMER_FLAG, &psp));
-	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		       dat_psp_create(pair->ia, (1ULL << 32) + pair->qual + 1,
-				      pair->cr_evd, DAT_PSP_CONSUMER_FLAG,
-				      &psp));
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4),
 		       dat_psp_create(pair->ia, pair->qual + 1, pair->cr_evd, 2,
 				      &psp));

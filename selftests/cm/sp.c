@@ -827,9 +827,6 @@ TEST_F(sp, rsp_create_bad_args)
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
 		       dat_rsp_create(pair->ia, 0, pair->b.ep, pair->cr_evd,
 				      &rsp));
-	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		       dat_rsp_create(pair->ia, 65536, pair->b.ep, pair->cr_evd,
-				      &rsp));
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
 		       dat_rsp_create(pair->ia, self->qual, pair->b.ep,
 				      pair->cr_evd, NULL));
@@ -907,10 +904,6 @@ TEST_F(sp, handoff_bad_args)
 	cr = request_for(_metadata, pair->cr_evd, pair->qual, pair->psp);
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
 		       dat_cr_handoff(cr, 0));
-	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		       dat_cr_handoff(cr, 65536));
-	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		       dat_cr_handoff(cr, pair->qual + (UINT64_C(1) << 32)));
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
 		       dat_cr_handoff(cr, self->qual));
 	EXPECT_DAT_RET(ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR),

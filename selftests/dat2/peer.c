@@ -16,7 +16,8 @@
 
 #include <dat2/udat.h>
 
-#define QUAL		0x3456
+/* Both map what is no port to the same port. */
+#define QUAL		((DAT_CONN_QUAL)7 << 35 | 0x3456)
 #define SIZE		(256 * 1024)
 #define SLOT		64
 #define TIMEOUT		(30 * 1000 * 1000)

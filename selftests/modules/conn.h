@@ -76,5 +76,6 @@ bool rsp_free_stops_listening(void);
 bool rsp_free_races_request(void);
 bool psp_create_any_used_port(void);
 bool sp_create_without_address(void);
+bool wide_qualifiers(void);
 
 #endif /* SELFTESTS_CONN_H */

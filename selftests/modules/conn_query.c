@@ -362,3 +362,56 @@ bool sp_create_without_address(void)
 	CHECK_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
 	return kpair_connect(&pair);
 }
+
+/* Returns the next request, which must be for @qual. */
+static DAT_CR_HANDLE request_for(DAT_CONN_QUAL qual)
+{
+	DAT_CR_ARRIVAL_EVENT_DATA *data;
+	DAT_EVENT event;
+
+	if (!kwait_event(pair.cr_evd, &event))
+		return DAT_HANDLE_NULL;
+	data = &event.event_data.cr_arrival_event_data;
+	return data->conn_qual == qual ? data->cr_handle : DAT_HANDLE_NULL;
+}
+
+/* Above 65535 the port is as in OpenFabrics' DAPL; queries and events give the number itself. */
+bool wide_qualifiers(void)
+{
+	static const DAT_CONN_QUAL wide[] = { 65536, 71024, 0xaffab1e, 5ULL << 35, U64_MAX };
+	DAT_PSP_HANDLE psp, other;
+	DAT_RSP_HANDLE rsp;
+	DAT_PSP_PARAM param;
+	DAT_RSP_PARAM rsp_param;
+	DAT_CR_HANDLE cr;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(wide); i++) {
+		CHECK(fresh());
+		CHECK_EQ(DAT_SUCCESS, dat_psp_create(pair.ia, wide[i], pair.cr_evd,
+						     DAT_PSP_CONSUMER_FLAG, &psp));
+		CHECK_EQ(DAT_SUCCESS, dat_psp_query(psp, DAT_PSP_FIELD_ALL, &param));
+		CHECK_EQ(wide[i], param.conn_qual);
+		CHECK_RET(DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE,
+			  dat_psp_create(pair.ia, 33534 + wide[i] % 32001, pair.cr_evd,
+					 DAT_PSP_CONSUMER_FLAG, &other));
+		CHECK_EQ(DAT_SUCCESS, connect_to(pair.a.ep, wide[i], DAT_TIMEOUT_INFINITE));
+		cr = request_for(wide[i]);
+		CHECK(cr);
+		CHECK_EQ(DAT_SUCCESS, dat_cr_accept(cr, pair.b.ep, 0, NULL));
+		CHECK(both_established());
+		CHECK_EQ(DAT_SUCCESS, dat_psp_free(psp));
+	}
+	CHECK(fresh());
+	CHECK_EQ(DAT_SUCCESS, dat_rsp_create(pair.ia, wide[2], pair.b.ep, pair.cr_evd, &rsp));
+	CHECK_EQ(DAT_SUCCESS, dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &rsp_param));
+	CHECK_EQ(wide[2], rsp_param.conn_qual);
+	cr = request(pair.a.ep, KPAIR_QUAL);
+	CHECK(cr);
+	CHECK_EQ(DAT_SUCCESS, dat_cr_handoff(cr, wide[2]));
+	cr = request_for(wide[2]);
+	CHECK(cr);
+	CHECK_EQ(DAT_SUCCESS, dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
+	CHECK(both_established());
+	return dat_rsp_free(rsp) == DAT_SUCCESS;
+}

@@ -498,8 +498,6 @@ bool handoff_to_psp_and_rsp(void)
 	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
 		  dat_cr_handoff(cr, 0));
 	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
-		  dat_cr_handoff(cr, 65536));
-	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
 		  dat_cr_handoff(cr, QUAL + 9));
 	CHECK_EQ(DAT_SUCCESS, dat_cr_handoff(cr, qual));
 	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR,
@@ -694,9 +692,6 @@ bool sp_bad_arguments(void)
 		  dat_psp_query(pair.psp, 0, NULL));
 	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
 		  dat_rsp_create(pair.ia, 0, pair.b.ep, pair.cr_evd, &handle));
-	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
-		  dat_rsp_create(pair.ia, 65536, pair.b.ep, pair.cr_evd,
-				 &handle));
 	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5,
 		  dat_rsp_create(pair.ia, QUAL, pair.b.ep, pair.cr_evd, NULL));
 	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
