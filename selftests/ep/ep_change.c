@@ -382,6 +382,7 @@ TEST_F(ep_change, failed_modify_not_charged)
 	DAT_EP_HANDLE ep = self->pair.a.ep;
 	DAT_EP_PARAM param = {};
 	DAT_IA_ATTR attr;
+	DAT_RETURN ret;
 	int i;
 
 	ASSERT_DAT(dat_ia_query(self->pair.ia, NULL, DAT_IA_FIELD_ALL, &attr,
@@ -394,12 +395,13 @@ TEST_F(ep_change, failed_modify_not_charged)
 					     ATTR(MAX_RECV_DTOS) |
 						     ATTR(MAX_REQUEST_DTOS),
 					     &param));
-		/* As many as an EP can have of each. No CQ, or no account, has room for both. */
+		/* As many as an EP can have of each: too many for a CQ of most devices */
 		param.ep_attr.max_recv_dtos = attr.max_dto_per_ep;
 		param.ep_attr.max_request_dtos = attr.max_dto_per_ep;
-		ASSERT_EQ(DAT_INSUFFICIENT_RESOURCES,
-			  DAT_GET_TYPE(dat_ep_modify(ep, ATTR(MAX_RECV_DTOS) |
-						     ATTR(MAX_REQUEST_DTOS), &param)));
+		ret = dat_ep_modify(ep, ATTR(MAX_RECV_DTOS) | ATTR(MAX_REQUEST_DTOS), &param);
+		if (!i && ret == DAT_SUCCESS)
+			SKIP(return, "a CQ has room for both");
+		ASSERT_DAT_TYPE(DAT_INSUFFICIENT_RESOURCES, ret);
 	}
 	EXPECT_EQ(before, charged_bytes(getpid()));
 }
