@@ -99,6 +99,8 @@ struct dat_dev {
  * @DAT_QUIRK_NO_RELAXED_REG: a fast registration cannot ask for relaxed ordering
  * @DAT_QUIRK_FOREIGN_INVALIDATE: a Send with invalidate ends each registration of the device
  *	that has the type IB_MR_TYPE_MEM_REG, whatever its PD and its privileges
+ * @DAT_QUIRK_LENGTH_IS_QP_ERROR: a receive that is shorter than its message completes with
+ *	IB_WC_LOC_QP_OP_ERR, and so does one whose memory is not registered any more
  * @DAT_QUIRK_UNKNOWN_DRIVER: the driver has no row in drivers.c
  */
 enum dat_quirk {
@@ -129,6 +131,7 @@ enum dat_quirk {
 	DAT_QUIRK_FALSE_LAST_WQE	= BIT(24),
 	DAT_QUIRK_NO_RELAXED_REG	= BIT(25),
 	DAT_QUIRK_FOREIGN_INVALIDATE	= BIT(26),
+	DAT_QUIRK_LENGTH_IS_QP_ERROR	= BIT(27),
 };
 
 /**

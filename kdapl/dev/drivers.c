@@ -229,13 +229,16 @@ static const struct dat_driver drivers[] = {
 		 *   Linux 6.3 rxe has a type of its own, which kdapl cannot change.
 		 * - It uses a QP after it has given away the reference of a packet
 		 *   (rxe_resp.c, rxe_resp_queue_pkt(); rxe_comp.c, rxe_comp_queue_pkt()).
+		 * - A message that is longer than its receive is an error of the QP, as is
+		 *   a receive without memory (rxe_mr.c, copy_data(); rxe_resp.c,
+		 *   send_data_in()).
 		 * - Inline data: rxe_verbs.c, copy_inline_data_to_wqe().
 		 */
 		.quirks = DAT_QUIRK_INVALIDATE_FIRST |
 			  DAT_QUIRK_LARGE_PAGES_SLEEP | DAT_QUIRK_SRQ_SAME_PZ |
 			  DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_SRQ_FORGETS |
 			  DAT_QUIRK_LATE_ANSWERS | DAT_QUIRK_READ_PAST_LIST |
-			  DAT_QUIRK_FOREIGN_INVALIDATE,
+			  DAT_QUIRK_FOREIGN_INVALIDATE | DAT_QUIRK_LENGTH_IS_QP_ERROR,
 		.inline_data = INLINE_SEGMENTS,
 		.user_mr = USER_MR_ANY,
 		/* It reports no limit, but allocates 16 bytes per page with kmalloc(). */

@@ -233,6 +233,7 @@ static void cache_caps(struct dat_ep *ep, const struct ib_qp *qp)
 	ep->late_answers = dat_dev_quirks(qp->device) & DAT_QUIRK_LATE_ANSWERS;
 	ep->no_late_posts = dat_dev_quirks(qp->device) & DAT_QUIRK_NO_LATE_POSTS;
 	ep->sq.unordered = dat_dev_quirks(qp->device) & DAT_QUIRK_UNORDERED;
+	ep->rq.hides_length = dat_dev_quirks(qp->device) & DAT_QUIRK_LENGTH_IS_QP_ERROR;
 	ep->rq.unordered = ep->sq.unordered;
 }
 

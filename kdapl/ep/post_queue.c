@@ -345,6 +345,7 @@ static DAT_RETURN post_recv_queue(struct dat_ep *ep, struct ib_recv_wr *wr,
 	dto->op = DAT_DTO_RECEIVE;
 	dto->cookie = user_cookie;
 	dto->length = length;
+	dto->context = wr->num_sge ? wr->sg_list->lkey : 0;
 	dto->unsignalled = completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG;
 	wr->wr_id = dat_dto_wr_id(dto);
 	err = dat_wr_post_recv(wq->qp, wr);

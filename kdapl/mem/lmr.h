@@ -217,6 +217,7 @@ int dat_lmr_insert(struct dat_lmr *lmr);
 void dat_lmr_remove(struct dat_lmr *lmr);
 int dat_lmr_insert_key(struct dat_lmr *lmr, u32 key);
 void dat_lmr_remove_key(struct dat_lmr *lmr, u32 key);
+bool dat_lmr_exists(struct dat_ia *ia, DAT_LMR_CONTEXT context);
 struct dat_lmr *dat_lmr_find_range(struct dat_ia *ia, const struct dat_pz *pz,
 				   const DAT_LMR_TRIPLET *segment);
 

@@ -201,6 +201,23 @@ static struct dat_lmr *lmr_find(struct dat_ia *ia, DAT_LMR_CONTEXT context)
 }
 
 /**
+ * dat_lmr_exists - does a context belong to an LMR?
+ * @ia: the IA
+ * @context: any value
+ *
+ * Context: any.
+ */
+bool dat_lmr_exists(struct dat_ia *ia, DAT_LMR_CONTEXT context)
+{
+	bool exists;
+
+	rcu_read_lock();
+	exists = lmr_find(ia, context);
+	rcu_read_unlock();
+	return exists;
+}
+
+/**
  * dat_lmr_find_range - look up an LMR that covers a range
  * @ia: the IA
  * @pz: PZ of the LMR, or NULL for any

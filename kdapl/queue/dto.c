@@ -203,6 +203,21 @@ static DAT_DTO_COMPLETION_STATUS to_dto_status(enum ib_wc_status status)
 	return DAT_DTO_ERR_TRANSPORT;
 }
 
+/*
+ * Status of a request in place of the one that the driver reports. Sets apart a receive that is
+ * too short and one whose LMR was freed; of several LMRs it asks for the first.
+ */
+static enum ib_wc_status true_status(const struct dat_workq *wq, const struct dat_dto *dto,
+				     enum ib_wc_status status)
+{
+	if (likely(status != IB_WC_LOC_QP_OP_ERR) || dto->op != DAT_DTO_RECEIVE ||
+	    !wq->hides_length)
+		return status;
+	if (dto->length && !dat_lmr_exists(wq->ep->ia, dto->context))
+		return IB_WC_LOC_PROT_ERR;
+	return IB_WC_LOC_LEN_ERR;
+}
+
 /* Status of a registration or invalidation. Devices differ in their failure codes. */
 static DAT_DTO_COMPLETION_STATUS to_mm_status(enum ib_wc_status status)
 {
@@ -400,7 +415,7 @@ static bool complete_shared(struct dat_dto *dto, const struct ib_wc *wc,
 	spin_lock(&shared->lock);
 	wq = dat_srq_complete(dto, wc->qp);
 	if (!WARN_ON_ONCE(!wq))
-		make_dto_entry(wq, dto, wc, wc->status, entry);
+		make_dto_entry(wq, dto, wc, true_status(wq, dto, wc->status), entry);
 	spin_unlock(&shared->lock);
 	if (!wq)
 		return false;
@@ -442,7 +457,7 @@ static noinline bool complete_any(struct dat_workq *wq, struct dat_dto *dto,
 		if (unlikely(has_object) && dto->op == DAT_DTO_BIND_MW)
 			make_bind_entry(dto, status, entry);
 		else
-			make_dto_entry(wq, dto, wc, status, entry);
+			make_dto_entry(wq, dto, wc, true_status(wq, dto, status), entry);
 		entry->unsignalled = dto->unsignalled && status == IB_WC_SUCCESS;
 		entry->shared = false;
 	}

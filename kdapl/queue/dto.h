@@ -27,6 +27,7 @@ struct dat_workq;
  * @rmr: the RMR of a bind, referenced; NULL for a request without RMR or LMR
  * @lmr: the LMR of a DAT_DTO_LMR_FMR or _INVALIDATE, referenced
  * @length: bytes of all segments
+ * @context: of a receive: LMR context of its first segment
  * @op: operation, DAT_DTOS or DAT_IB_DTO_*
  * @suppress: no event if the request succeeds
  * @unsignalled: the event causes no notification
@@ -45,6 +46,7 @@ struct dat_dto {
 		struct dat_lmr *lmr;
 	};
 	u32 length;
+	u32 context;
 	u8 op;
 	bool suppress : 1;
 	bool unsignalled : 1;
@@ -92,6 +94,7 @@ struct dat_workq_ops {
  * @extra_tail: such work requests whose slots are free; written as @tail
  * @unordered: DAT_QUIRK_UNORDERED, or @shared
  * @shared: queue of an SRQ instead of an EP, see struct dat_srq
+ * @hides_length: DAT_QUIRK_LENGTH_IS_QP_ERROR
  * @waited: call ops->drained() when nothing is outstanding
  * @since_signaled: work requests since the last that is sure to complete
  */
@@ -112,6 +115,7 @@ struct dat_workq {
 	u32 extra_tail;
 	bool unordered;
 	bool shared;
+	bool hides_length;
 	bool waited;
 };
 

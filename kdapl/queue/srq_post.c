@@ -111,6 +111,7 @@ static DAT_RETURN post_recv(struct dat_srq *srq, struct ib_recv_wr *wr,
 	slot = list_first_entry(&srq->free, struct dat_srq_slot, node);
 	slot->dto.cookie = user_cookie;
 	slot->dto.length = length;
+	slot->dto.context = wr->num_sge ? wr->sg_list->lkey : 0;
 	wr->wr_id = dat_dto_wr_id(&slot->dto);
 	if (unlikely(dat_wr_post_srq_recv(srq->srq, wr))) {
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
