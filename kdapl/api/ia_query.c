@@ -8,6 +8,8 @@
 #include <linux/kernel.h>
 #include <linux/limits.h>
 
+#include <dat/version.h>
+
 #include "base/calls.h"
 #include "base/compat.h"
 #include "dev/addr.h"
@@ -86,8 +88,8 @@ static void fill_provider_attr(struct dat_ia *ia, DAT_PROVIDER_ATTR *attr)
 {
 	memset(attr, 0, sizeof(*attr));
 	strscpy(attr->provider_name, "kdapl", sizeof(attr->provider_name));
-	attr->provider_version_major = 0;
-	attr->provider_version_minor = 1;
+	WARN_ON_ONCE(sscanf(DAT_KDAPL_VERSION, "%u.%u", &attr->provider_version_major,
+			    &attr->provider_version_minor) != 2);
 	attr->dapl_version_major = DAT_VERSION_MAJOR;
 	attr->dapl_version_minor = DAT_VERSION_MINOR;
 	attr->lmr_mem_types_supported =

@@ -63,13 +63,39 @@ static unsigned int lines(void)
 	return count;
 }
 
+/* Is there a line of this name whose value begins so? */
+static bool has_line(const char *name, const char *value)
+{
+	char start[64];
+	const char *at;
+
+	snprintf(start, sizeof(start), "\n\t%s ", name);
+	at = strstr(text, start);
+	if (!at)
+		return false;
+	at += strlen(start);
+	at += strspn(at, " ");
+	if (!strncmp(at, value, strlen(value)))
+		return true;
+	fprintf(stderr, "# %s: %.*s\n", name, (int)strcspn(at, "\n"), at);
+	return false;
+}
+
 TEST(dat_info_lists_ia_address)
 {
 	ASSERT_EQ(0, run(""));
 	EXPECT_NE(NULL, strstr(text, ia_name()));
 	EXPECT_NE(NULL, strstr(text, "10.0.2.15"));
 	EXPECT_EQ(NULL, strstr(text, "max_eps"));
+	/* What an administrator looks for */
+	EXPECT_TRUE(has_line("driver", "software device: "));
+	EXPECT_TRUE(has_line("vendor", "none"));
+	EXPECT_TRUE(has_line("firmware", "none"));
+	EXPECT_TRUE(has_line("link", "ACTIVE, "));
+	EXPECT_TRUE(has_line("provider", "kdapl " DAT_KDAPL_VERSION));
 	ASSERT_EQ(0, run("-v"));
+	EXPECT_TRUE(has_line("max_private_data_size", "56 bytes\n"));
+	EXPECT_NE(NULL, strstr(text, "RLIMIT_MEMLOCK"));
 	EXPECT_NE(NULL, strstr(text, "max_eps"));
 	EXPECT_NE(NULL, strstr(text, "max_lmr_block_size"));
 	ASSERT_EQ(0, run(ia_name()));
@@ -131,6 +157,33 @@ TEST(dat_info_check_all_ok)
 }
 
 #define MAX_FILE_BYTES	"/sys/module/kdapl/parameters/max_file_bytes"
+
+TEST(dat_info_sizes_with_units)
+{
+	static const struct {
+		const char *bytes, *text;
+	} sizes[] = {
+		{ "33554432", "32 MiB\n" }, { "35127296", "33.5 MiB\n" },
+		{ "2147483648", "2 GiB\n" }, { "1049600", "1025 KiB\n" },
+	};
+	char before[32], set[96];
+	unsigned int i;
+	FILE *f = fopen(MAX_FILE_BYTES, "r");
+
+	ASSERT_NE(NULL, f);
+	ASSERT_EQ(1, fscanf(f, "%31s", before));
+	fclose(f);
+	for (i = 0; i < ARRAY_LEN(sizes); i++) {
+		snprintf(set, sizeof(set), "echo %s >" MAX_FILE_BYTES, sizes[i].bytes);
+		ASSERT_EQ(0, system(set));
+		EXPECT_EQ(0, run("-v"));
+		EXPECT_TRUE(has_line("max_file_bytes", sizes[i].text));
+		EXPECT_EQ(0, run("-b -v"));
+		EXPECT_TRUE(has_line("max_file_bytes", sizes[i].bytes));
+	}
+	snprintf(set, sizeof(set), "echo %s >" MAX_FILE_BYTES, before);
+	ASSERT_EQ(0, system(set));
+}
 
 TEST(dat_info_check_reports_failure)
 {
@@ -221,6 +274,33 @@ TEST(debugfs_files_root_only)
 	EXPECT_EQ(0, status);
 }
 
+static const char *size_of(unsigned long bytes)
+{
+	static char buf[32];
+
+	snprintf(buf, sizeof(buf), " %lu KiB ", bytes / 1024);
+	return buf;
+}
+
+/* All columns but the last one end at the same place in each line. */
+static bool columns_fit(void)
+{
+	const char *head = text, *line, *at, *end;
+
+	at = strchr(head + strspn(head, " "), ' ');
+	for (; at && *at != '\n'; at = strpbrk(at + 1, "\n ")) {
+		/* Ends of names in the first line, but for the last two spaces */
+		if (at[-1] == ' ' || at > strstr(head, "command") - 3)
+			continue;
+		for (line = strchr(text, '\n') + 1; *line; line = end + 1) {
+			end = strchr(line, '\n');
+			if (line[at - head - 1] == ' ' || line[at - head] != ' ')
+				return false;
+		}
+	}
+	return true;
+}
+
 /* The line of this process: the numbers behind its process id. */
 static int numbers_of(pid_t pid, long *numbers, int max, char *command)
 {
@@ -282,7 +362,14 @@ TEST(debugfs_files_object_counts)
 	ASSERT_EQ(0, run("-o"));
 	snprintf(pid, sizeof(pid), "%d", getpid());
 	EXPECT_NE(NULL, strstr(text, pid));
+	EXPECT_NE(NULL, strstr(text, "charged"));
+	EXPECT_EQ(NULL, strstr(text, "_bytes"));
+	EXPECT_NE(NULL, strstr(text, size_of(3 * PAGE)));
+	ASSERT_EQ(0, run("-b -o"));
 	EXPECT_NE(NULL, strstr(text, "charged_bytes"));
+	snprintf(pid, sizeof(pid), " %lu ", 3 * PAGE);
+	EXPECT_NE(NULL, strstr(text, pid));
+	EXPECT_TRUE(columns_fit());
 
 	ASSERT_DAT(dat_lmr_free(r.lmr));
 	ASSERT_DAT(dat_ia_close(p.ia, DAT_CLOSE_ABRUPT_FLAG));

@@ -16,8 +16,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <dat/version.h>
-
 #include "check.h"
 
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
@@ -597,56 +595,16 @@ static const struct {
 
 /* The report */
 
-static void show(const char *name, const char *value)
+static void show_host(void)
 {
-	printf("\t%-32s %s\n", name, value);
-}
-
-/* Shows a line of sysfs about the device, if there is one. */
-static void show_sysfs(const char *device, const char *name, const char *file)
-{
-	char path[512], line[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/%s", device, file);
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	if (fgets(line, sizeof(line), f) && line[0] != '\n') {
-		line[strcspn(line, "\n")] = '\0';
-		show(name, line);
-	}
-	fclose(f);
-}
-
-static void show_driver(const char *device)
-{
-	char path[512], target[256];
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device/driver", device);
-	len = readlink(path, target, sizeof(target) - 1);
-	/* Software devices have none. */
-	target[len > 0 ? len : 0] = '\0';
-	show("driver", len > 0 ? strrchr(target, '/') + 1 : "none");
-}
-
-static void show_host(const char *name)
-{
-	char device[256];
 	struct utsname host;
 	DAT_COUNT i;
 
 	uname(&host);
-	snprintf(device, sizeof(device), "%.*s", (int)strcspn(name, ":"), name);
-	show("kdapl", DAT_KDAPL_VERSION);
 	show("kernel", host.release);
 	show("architecture", host.machine);
-	show_driver(device);
-	show_sysfs(device, "type", "hca_type");
-	show_sysfs(device, "board", "board_id");
-	show_sysfs(device, "firmware", "fw_ver");
-	show("vendor", limits.vendor_name);
+	show_device(&limits, &provider);
+	show_provider(&limits, &provider);
 	for (i = 0; i < provider.num_provider_specific_attr; i++)
 		show(provider.provider_specific_attr[i].name,
 		     provider.provider_specific_attr[i].value);
@@ -698,8 +656,7 @@ bool check_ia(const char *name)
 		return false;
 	}
 	printf("%s\n", name);
-	/* The name may be an alias of dat.conf(5). */
-	show_host(limits.adapter_name);
+	show_host();
 	good = run_checks();
 	if (!good)
 		fprintf(stderr, "dat-info: %s: a check failed, see the report\n", name);

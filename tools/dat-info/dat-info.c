@@ -2,10 +2,8 @@
 /*
  * dat-info.c - shows the IAs of this machine, and who has what open
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,70 +35,12 @@ const char *explain(DAT_RETURN ret)
 
 static void usage(FILE *to)
 {
-	fputs("usage: dat-info [-v] [IA...]   the IAs, with -v all of their limits\n"
+	fputs("usage: dat-info [-bv] [IA...]  the IAs, with -v all limits\n"
 	      "       dat-info --check IA     does the IA do what it should? A report to send\n"
-	      "       dat-info -o             who has /dev/dat open, and what\n"
-	      "       dat-info --version      the version, and the tested kernels\n",
+	      "       dat-info [-b] -o        who has /dev/dat open, and what\n"
+	      "       dat-info --version      the version, and the tested kernels\n"
+	      "       -b                      sizes in bytes\n",
 	      to);
-}
-
-static const char *address(const struct sockaddr *sa)
-{
-	static char text[INET6_ADDRSTRLEN];
-	const void *bytes;
-
-	if (!sa)
-		return "none";
-	if (sa->sa_family == AF_INET6)
-		bytes = &((const struct sockaddr_in6 *)sa)->sin6_addr;
-	else
-		bytes = &((const struct sockaddr_in *)sa)->sin_addr;
-	return inet_ntop(sa->sa_family, bytes, text, sizeof(text)) ?: "?";
-}
-
-static void number(const char *name, unsigned long long value)
-{
-	printf("\t%-32s %llu\n", name, value);
-}
-
-static void yes_no(const char *name, DAT_BOOLEAN value)
-{
-	printf("\t%-32s %s\n", name, value ? "yes" : "no");
-}
-
-/**
- * show_limits - print the limits of an IA
- * @a: its attributes
- * @p: attributes of its provider
- */
-void show_limits(const DAT_IA_ATTR *a, const DAT_PROVIDER_ATTR *p)
-{
-	number("max_eps", a->max_eps);
-	number("max_dto_per_ep", a->max_dto_per_ep);
-	number("max_rdma_read_per_ep_in", a->max_rdma_read_per_ep_in);
-	number("max_rdma_read_per_ep_out", a->max_rdma_read_per_ep_out);
-	number("max_evds", a->max_evds);
-	number("max_evd_qlen", a->max_evd_qlen);
-	number("max_iov_segments_per_dto", a->max_iov_segments_per_dto);
-	number("max_iov_segments_per_rdma_read",
-	       a->max_iov_segments_per_rdma_read);
-	number("max_iov_segments_per_rdma_write",
-	       a->max_iov_segments_per_rdma_write);
-	number("max_pzs", a->max_pzs);
-	number("max_lmrs", a->max_lmrs);
-	number("max_lmr_block_size", a->max_lmr_block_size);
-	number("max_rmrs", a->max_rmrs);
-	number("max_message_size", a->max_message_size);
-	number("max_rdma_size", a->max_rdma_size);
-	number("max_srqs", a->max_srqs);
-	number("max_recv_per_srq", a->max_recv_per_srq);
-	number("max_private_data_size", p->max_private_data_size);
-	number("optimal_buffer_alignment", p->optimal_buffer_alignment);
-	yes_no("srq_supported", p->srq_supported);
-	yes_no("srq_ep_pz_difference_supported",
-	       p->srq_ep_pz_difference_supported);
-	yes_no("lmr_sync_req", p->lmr_sync_req);
-	yes_no("rdma_write_for_rdma_read_req", p->rdma_write_for_rdma_read_req);
 }
 
 static bool show_ia(char *name, bool verbose)
@@ -123,12 +63,8 @@ static bool show_ia(char *name, bool verbose)
 		return false;
 	}
 	printf("%s\n", name);
-	printf("\t%-32s %s\n", "adapter", attr.adapter_name);
-	printf("\t%-32s %s\n", "vendor", attr.vendor_name);
-	printf("\t%-32s %s\n", "address", address(attr.ia_address_ptr));
-	printf("\t%-32s %s %u.%u\n", "provider", provider.provider_name,
-	       provider.provider_version_major,
-	       provider.provider_version_minor);
+	show_device(&attr, &provider);
+	show_provider(&attr, &provider);
 	if (verbose)
 		show_limits(&attr, &provider);
 	dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
@@ -194,27 +130,101 @@ static bool show_all(bool verbose)
 	return ok;
 }
 
-/* The kernel's table, its columns made even. */
+#define MAX_COLUMNS	20
+#define MAX_WORD	64
+
+/* A line of the kernel's table. Its last column is a name of any length. */
+struct row {
+	char words[MAX_COLUMNS][MAX_WORD];
+	int num;
+};
+
+/* The columns behind the counts of objects are sizes in bytes: "pinned_bytes 4096". */
+static void humanize(struct row *row, const struct row *head)
+{
+	static const char suffix[] = "_bytes";
+	int i, len;
+
+	for (i = 0; i < row->num && i < head->num; i++) {
+		len = (int)strlen(head->words[i]) - (int)strlen(suffix);
+		if (len <= 0 || strcmp(head->words[i] + len, suffix))
+			continue;
+		if (row == head)
+			row->words[i][len] = '\0';
+		else
+			snprintf(row->words[i], MAX_WORD, "%s",
+				 size_text(strtoull(row->words[i], NULL, 0)));
+	}
+}
+
+static void split(struct row *row, char *line)
+{
+	char *word;
+
+	row->num = 0;
+	while ((word = strsep(&line, "\n ")) && row->num < MAX_COLUMNS)
+		if (*word)
+			snprintf(row->words[row->num++], MAX_WORD, "%s", word);
+}
+
+/* Reads the table; the caller frees it. */
+static struct row *read_rows(FILE *f, int *num)
+{
+	struct row *rows = NULL, *more;
+	char line[1024];
+
+	*num = 0;
+	while (fgets(line, sizeof(line), f)) {
+		more = realloc(rows, (size_t)(*num + 1) * sizeof(*rows));
+		if (!more) {
+			free(rows);
+			return NULL;
+		}
+		rows = more;
+		split(&rows[(*num)++], line);
+	}
+	return rows;
+}
+
+static void print_rows(struct row *rows, int num)
+{
+	int width[MAX_COLUMNS] = {}, i, j, len;
+
+	/* The names of the columns last: they say which are sizes. */
+	for (i = num - 1; i >= 0 && !show_bytes; i--)
+		humanize(&rows[i], rows);
+	for (i = 0; i < num; i++)
+		for (j = 0; j < rows[i].num; j++) {
+			len = (int)strlen(rows[i].words[j]);
+			width[j] = len > width[j] ? len : width[j];
+		}
+	for (i = 0; i < num; i++) {
+		for (j = 0; j < rows[i].num - 1; j++)
+			printf("%*s  ", width[j], rows[i].words[j]);
+		printf("%s\n", rows[i].num ? rows[i].words[j] : "");
+	}
+}
+
+/* The kernel's table of open files, with columns that fit */
 static bool show_open_files(void)
 {
 	FILE *f = fopen(OPEN_FILES, "r");
-	char line[1024], *word, *rest;
-	int column;
+	struct row *rows;
+	int num;
 
 	if (!f) {
 		fprintf(stderr, "dat-info: %s: %s\n", OPEN_FILES,
 			strerror(errno));
 		return false;
 	}
-	while (fgets(line, sizeof(line), f)) {
-		rest = line;
-		for (column = 0; (word = strsep(&rest, "\n ")); column++)
-			if (*word)
-				printf("%s%*s", column ? " " : "",
-				       column > 11 ? 13 : column ? 5 : 7, word);
-		putchar('\n');
-	}
+	rows = read_rows(f, &num);
 	fclose(f);
+	if (!rows) {
+		fprintf(stderr, "dat-info: %s: cannot be read\n", OPEN_FILES);
+		return false;
+	}
+	print_rows(rows, num);
+	free(rows);
 	return true;
 }
 
@@ -230,6 +240,7 @@ static int end(bool ok)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "bytes", no_argument, NULL, 'b' },
 		{ "check", no_argument, NULL, 'c' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
@@ -238,12 +249,15 @@ int main(int argc, char **argv)
 	bool verbose = false, open_files = false, check = false, ok = true;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "chovV", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "bchovV", options, NULL)) != -1) {
 		switch (c) {
 		case 'V':
 			printf("dat-info " DAT_KDAPL_VERSION "\n"
 			       "tested on Linux " DAT_KDAPL_KERNELS "\n");
 			return end(true);
+		case 'b':
+			show_bytes = true;
+			break;
 		case 'c':
 			check = true;
 			break;
@@ -271,8 +285,10 @@ int main(int argc, char **argv)
 	if (check)
 		return end(check_ia(argv[optind]));
 	if (optind == argc)
-		return end(show_all(verbose));
+		ok = show_all(verbose);
 	for (; optind < argc; optind++)
 		ok = show_ia(argv[optind], verbose) && ok;
+	if (verbose && ok)
+		show_process_limits();
 	return end(ok);
 }
