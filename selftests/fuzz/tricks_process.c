@@ -18,6 +18,16 @@
 
 #define MAX_FORKS	3
 
+/* A child does not inherit the rings: it maps those that it uses. */
+static void forget_rings(void)
+{
+	unsigned int file, i;
+
+	for (file = 0; file < NUM_FILES; file++)
+		for (i = 0; i < MAX_OBJECTS; i++)
+			proc.objs[file][T_EVD][i].ring = NULL;
+}
+
 /* The steps of the thread that follow, in a process of their own */
 static void run_fork(struct worker *w, unsigned int num)
 {
@@ -27,6 +37,7 @@ static void run_fork(struct worker *w, unsigned int num)
 	/* The other threads do not exist here. */
 	pthread_mutex_init(&proc.lock, NULL);
 	proc.is_fork = true;
+	forget_rings();
 	w->fail_fd = -1;
 	for (i = w->at + 1; i < w->seq->num && num; i++) {
 		if (w->seq->steps[i].thread != w->seq->steps[w->at].thread)
