@@ -20,11 +20,13 @@ struct dat_owner;
 /* struct ib_wc: rxe fills CQs with it. mlx5's CQE has the same size. */
 #define DAT_BYTES_CQE		64
 /* A work request without its segments; one segment. */
-#define DAT_BYTES_SEND_WQE	256
-#define DAT_BYTES_RECV_WQE	64
+#define DAT_BYTES_SEND_WQE	208
+#define DAT_BYTES_RECV_WQE	40
 #define DAT_BYTES_SEGMENT	16
-/* A page in the page list of an MR; a page in a scatterlist. */
+/* A page in the page list of an MR; what rxe of Linux 6.1 allocates such a list in. */
 #define DAT_BYTES_MR_PAGE	16
+#define DAT_BYTES_MR_LIST	4096
+/* A page in a scatterlist. */
 #define DAT_BYTES_SG		32
 /* The structure of each object, including its socket if it has one. */
 #define DAT_BYTES_CQ		4096
@@ -49,7 +51,7 @@ static inline size_t dat_bytes_queue(u32 entries, u32 segments, size_t wqe)
 
 static inline size_t dat_bytes_mr(u64 pages)
 {
-	return DAT_BYTES_MR + pages * DAT_BYTES_MR_PAGE;
+	return DAT_BYTES_MR + round_up(pages * DAT_BYTES_MR_PAGE, DAT_BYTES_MR_LIST);
 }
 
 /**

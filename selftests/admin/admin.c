@@ -234,8 +234,8 @@ TEST_F(limits, max_file_bytes_limits_queues)
 	EXPECT_EQ(NO_MEMORY, ep_like(pair, &pair->a, &ep[2]));
 }
 
-/* More than the lists that an RMR begins with: see FEW_PAGES in kdapl/mem/rmr.c */
-#define LARGE	(100 * PAGE)
+/* More than the lists that an RMR is charged for at first: see DAT_BYTES_MR_LIST */
+#define LARGE	(300 * PAGE)
 
 /* An RMR is charged for what is bound, and a refusal leaves the window as it is. */
 TEST_F(limits, max_file_bytes_limits_windows)

@@ -269,31 +269,31 @@ static void long_bind_replaces_window(struct kunit *test)
 
 	rmr.pair.pd = &pd;
 	fake.list_page = 4096;
-	rmr.pair.list_len = 16;
-	frmr->list_len = 16;
+	rmr.pair.list_len = 256;
+	frmr->list_len = 256;
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, make_room(ADDRESS, 1));
-	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, make_room(ADDRESS + 4095, 14 * 4096 + 2));
-	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, make_room(ADDRESS, 16 * 4096));
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, make_room(ADDRESS + 4095, 254 * 4096 + 2));
+	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, make_room(ADDRESS, 256 * 4096));
 	KUNIT_EXPECT_EQ(test, DAT_FRMR_IDLE, frmr->state);
-	KUNIT_EXPECT_EQ(test, 16, rmr.pair.list_len);
+	KUNIT_EXPECT_EQ(test, 256, rmr.pair.list_len);
 
 	fake.refuses = true;
 	KUNIT_EXPECT_EQ(test, DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY),
-			make_room(ADDRESS + 1, 16 * 4096));
+			make_room(ADDRESS + 1, 256 * 4096));
 	KUNIT_EXPECT_EQ(test, DAT_FRMR_IDLE, frmr->state);
-	KUNIT_EXPECT_EQ(test, 16, rmr.pair.list_len);
+	KUNIT_EXPECT_EQ(test, 256, rmr.pair.list_len);
 	fake.refuses = false;
 
-	KUNIT_EXPECT_EQ(test, busy, make_room(ADDRESS + 1, 16 * 4096));
+	KUNIT_EXPECT_EQ(test, busy, make_room(ADDRESS + 1, 256 * 4096));
 	KUNIT_EXPECT_EQ(test, DAT_FRMR_BROKEN, frmr->state);
-	KUNIT_EXPECT_EQ(test, 32, rmr.pair.list_len);
-	KUNIT_EXPECT_EQ(test, 4 * 16 * DAT_BYTES_MR_PAGE, atomic_long_read(&rmr.obj.charged));
+	KUNIT_EXPECT_EQ(test, DAT_MAX_FRWR_PAGES, rmr.pair.list_len);
+	KUNIT_EXPECT_EQ(test, 4 * DAT_BYTES_MR_LIST, atomic_long_read(&rmr.obj.charged));
 	flush_work(&rmr.pair.repair_work);
 	KUNIT_EXPECT_EQ(test, 1, repairs);
 
 	/* The other MR of the pair is already paid for. */
-	KUNIT_EXPECT_EQ(test, busy, make_room(ADDRESS, 32 * 4096));
-	KUNIT_EXPECT_EQ(test, 32, rmr.pair.list_len);
+	KUNIT_EXPECT_EQ(test, busy, make_room(ADDRESS, 511 * 4096));
+	KUNIT_EXPECT_EQ(test, DAT_MAX_FRWR_PAGES, rmr.pair.list_len);
 	/* No list is longer than the device permits: larger pages, or a failure of the map. */
 	KUNIT_EXPECT_EQ(test, busy, make_room(ADDRESS, U32_MAX));
 	KUNIT_EXPECT_EQ(test, DAT_MAX_FRWR_PAGES, rmr.pair.list_len);
