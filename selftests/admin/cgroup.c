@@ -15,6 +15,7 @@
 
 #include "counts.h"
 #include "pair.h"
+#include "process.h"
 
 #define ROOT	"/tmp/kdapl_cgroup"
 #define GROUP	ROOT "/kdapl"
@@ -256,6 +257,61 @@ TEST_F(cgroup, eps_that_come_and_go_leave_no_cq)
 {
 	EXPECT_EQ(0, run_in_group(eps_come_and_go));
 	EXPECT_EQ(0, used("hca_object="));
+}
+
+#define WORKERS		20
+
+/* One object of each kind, then waits for its end. */
+static int work(int ready)
+{
+	DAT_SRQ_ATTR srq_attr = { 16, 1, DAT_SRQ_LW_DEFAULT };
+	struct region region;
+	struct pair pair;
+	DAT_SRQ_HANDLE srq;
+	DAT_RMR_HANDLE rmr;
+
+	MUST_BE(DAT_SUCCESS, pair_open_connected(&pair));
+	MUST_BE(DAT_SUCCESS, region_open(&pair, pair.a.pz, &region, PAGE, DAT_MEM_PRIV_ALL_FLAG));
+	MUST_BE(DAT_SUCCESS, dat_rmr_create(pair.a.pz, &rmr));
+	MUST_BE(DAT_SUCCESS, dat_srq_create(pair.ia, pair.a.pz, &srq_attr, &srq));
+	MUST_BE(1, write(ready, "", 1));
+	for (;;)
+		pause();
+}
+
+/* The workers of a server that lives on */
+static int workers_are_killed(void)
+{
+	long long handles, objects;
+	int i, ready[2];
+	pid_t pid;
+	char c;
+
+	MUST_BE(DAT_SUCCESS, open_ia());
+	handles = used("hca_handle=");
+	objects = used("hca_object=");
+	for (i = 0; i < WORKERS; i++) {
+		MUST_BE(0, pipe(ready));
+		pid = fork_child();
+		if (!pid)
+			_exit(work(ready[1]));
+		close(ready[1]);
+		MUST_BE(1, read(ready[0], &c, 1));
+		close(ready[0]);
+		MUST_BE(handles + 1, used("hca_handle="));
+		MUST_BE(true, used("hca_object=") > objects + 10);
+		MUST_BE(true, kill_child(pid));
+		MUST_BE(handles, used("hca_handle="));
+		MUST_BE(objects, used("hca_object="));
+	}
+	return 0;
+}
+
+TEST_F(cgroup, killed_workers_leave_nothing)
+{
+	EXPECT_EQ(0, run_in_group(workers_are_killed));
+	EXPECT_EQ(0, used("hca_object="));
+	EXPECT_EQ(0, used("hca_handle="));
 }
 
 static int an_ia_is_refused(void)

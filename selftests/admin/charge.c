@@ -19,12 +19,14 @@
 
 #include "counts.h"
 #include "pair.h"
+#include "process.h"
 
 #define PARAMETERS	"/sys/module/kdapl/parameters/"
 
 #define NO_MEMORY	ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY)
 #define MB		(1LL << 20)
 #define NOBODY		65534
+#define WORKERS		20
 
 static bool set(const char *name, long long value)
 {
@@ -394,6 +396,73 @@ TEST_F(user, max_user_bytes_two_processes)
 	ASSERT_TRUE(set("max_user_bytes", 0));
 	EXPECT_DAT(dat_ia_open((char *)ia_name(), 8, &async_evd, &ia));
 	end_all(self->hold, pids, 2);
+}
+
+/* Takes RMRs until it is refused, tells how many, and waits for its end. */
+static int take_rmrs(int said)
+{
+	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	int num = 0;
+
+	if (dat_ia_open((char *)ia_name(), 8, &async_evd, &ia) || dat_pz_create(ia, &pz))
+		return 1;
+	while (!one_rmr(pz))
+		num++;
+	if (write(said, &num, sizeof(num)) != sizeof(num))
+		return 2;
+	for (;;)
+		pause();
+}
+
+/*
+ * A server of nobody whose workers take all that the user may have, and are killed: each gets
+ * as much as the one before. Tells how much that was, -1 if it differed.
+ */
+static int employ_takers(int said, int hold)
+{
+	int i, num, first = 0, taken[2];
+	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	pid_t pid;
+
+	if (!become_nobody() || dat_ia_open((char *)ia_name(), 8, &async_evd, &ia))
+		return 1;
+	for (i = 0; i < WORKERS; i++) {
+		if (pipe(taken))
+			return 2;
+		pid = fork_child();
+		if (!pid)
+			_exit(take_rmrs(taken[1]));
+		close(taken[1]);
+		if (read(taken[0], &num, sizeof(num)) != sizeof(num) || !kill_child(pid))
+			return 3;
+		close(taken[0]);
+		if (first && num != first)
+			fprintf(stderr, "# worker 0 took %d RMRs, worker %d %d\n", first, i, num);
+		first = i && num != first ? -1 : num;
+	}
+	return write(said, &first, sizeof(first)) == sizeof(first) && !read(hold, &num, 1) ? 0 : 4;
+}
+
+TEST_F(user, killed_workers_are_uncharged)
+{
+	int num, status;
+	pid_t server;
+
+	ASSERT_TRUE(set("max_user_bytes", 16 * MB));
+	server = fork_child();
+	if (!server) {
+		close(self->hold[1]);
+		_exit(employ_takers(self->done[1], self->hold[0]));
+	}
+	close(self->done[1]);
+	ASSERT_EQ(sizeof(num), read(self->done[0], &num, sizeof(num)));
+	EXPECT_LT(100, num);
+	close(self->hold[1]);
+	ASSERT_EQ(server, waitpid(server, &status, 0));
+	EXPECT_EQ(0, status);
 }
 
 static long long available(void)
