@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * compat_mpi.c - an MPI-like transport: eager and rendezvous messages, and lazy connections
+ * compat_mpi.c - an MPI-like transport: eager and rendezvous messages, two EPs for each peer,
+ * and lazy connections
  *
  * Stands for the DAT transports of MPI libraries. 64 ranks run as threads of 4 processes. Each
  * rank opens the IA for itself, so a rank uses DAT as a process of MPI does. The first message
@@ -185,20 +186,22 @@ static void open_rank(struct rank *r, const char *ia, int me)
 static void close_rank(struct rank *r)
 {
 	struct channel *c;
+	struct lane *l;
 	DAT_EVENT event;
 	DAT_RETURN ret;
 	int i;
 
 	r->closing = 1;
 	barrier(r);
-	for (i = 0; i < RANKS; i++) {
-		struct peer *p = &r->peers[i];
+	for (i = 0; i < LANES * RANKS; i++) {
+		struct peer *p = &r->peers[i / LANES];
 
-		REQUIRE(!p->queue && !p->unexpected && !p->posted);
-		while (p->state != IDLE && !p->channel->connected)
+		l = &p->lanes[i % LANES];
+		REQUIRE(!l->queue && !p->unexpected && !p->posted);
+		while (l->state != IDLE && !l->channel->connected)
 			progress(r);
-		if (p->state == UP && i > r->me)
-			CALL(dat_ep_disconnect(p->channel->ep, DAT_CLOSE_GRACEFUL_FLAG));
+		if (l->state == UP && i / LANES > r->me)
+			CALL(dat_ep_disconnect(l->channel->ep, DAT_CLOSE_GRACEFUL_FLAG));
 	}
 	for (c = r->channels; c; c = c->next)
 		while (!c->closed || (c->connected && c->outstanding))

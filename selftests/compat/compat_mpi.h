@@ -5,6 +5,10 @@
  * Only compat_mpi.c includes this file, which has its types and functions. Each rank calls the
  * functions from one thread.
  *
+ * Two ranks have two lanes, each with an EP: one for small messages and for requests, one for
+ * the data of large messages and what must not overtake it. Each lane is connected when it is
+ * used first.
+ *
  * Flow control: a sender needs a credit for each message, and messages return credits. A
  * CREDIT message needs none. At most two CREDIT messages are unprocessed at a time, because
  * each returns half of all credits; the receiver has two more buffers for them.
@@ -37,13 +41,14 @@
 #define SENDS		8
 #define MESSAGE		(sizeof(struct header) + EAGER)
 #define SPINS		16
-/* A request and two connection events of each peer. Each EP adds its DTOs. */
-#define QLEN		(3 * RANKS)
+/* A request and two connection events of each lane. Each EP adds its DTOs. */
+#define QLEN		(3 * LANES * RANKS)
 
 /* In microseconds. Only a program that hangs waits as long as that. */
 #define HANG		(300 * 1000000U)
 
 enum type { DATA, RTS, CTS, FIN, CREDIT };
+enum { SMALL, BULK, LANES };
 
 /* In front of each message. The requests are those of the sender and of the receiver. */
 struct header {
@@ -70,6 +75,11 @@ struct message {
 	unsigned char data[EAGER];
 };
 
+/* What a rank tells whom it asks for a connection, in network order */
+struct hello {
+	DAT_UINT32 rank, lane;
+};
+
 struct slot {
 	struct channel *channel;
 	enum { RECV, SEND, WRITE } kind;
@@ -81,7 +91,7 @@ struct slot {
 /* An EP and its buffers */
 struct channel {
 	struct channel *next;
-	int peer, outstanding, closed, connected;
+	int peer, lane, outstanding, closed, connected;
 	DAT_EP_HANDLE ep;
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT context;
@@ -89,12 +99,17 @@ struct channel {
 	unsigned char buf[RECVS + SENDS][MESSAGE];
 };
 
-struct peer {
+struct lane {
 	enum { IDLE, CONNECTING, REJECTED, ACCEPTING, UP } state;
 	struct channel *channel;
-	struct message *queue, *unexpected;
-	struct request *posted;
+	struct message *queue;
 	DAT_UINT32 credits, owed;
+};
+
+struct peer {
+	struct lane lanes[LANES];
+	struct message *unexpected;
+	struct request *posted;
 };
 
 struct rank {
@@ -169,7 +184,7 @@ static void post(struct channel *c, struct slot *slot, void *buf, DAT_VLEN lengt
 					    DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-static struct channel *open_channel(struct rank *r, int peer)
+static struct channel *open_channel(struct rank *r, int peer, int lane)
 {
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
@@ -182,6 +197,7 @@ static struct channel *open_channel(struct rank *r, int peer)
 	int i;
 
 	c->peer = peer;
+	c->lane = lane;
 	/* Each Send can have an RDMA Write before it. */
 	r->qlen += RECVS + 2 * SENDS;
 	CALL(dat_evd_resize(r->evd, r->qlen));
@@ -198,8 +214,8 @@ static struct channel *open_channel(struct rank *r, int peer)
 			post(c, slot, slot->buf, MESSAGE, c->context);
 	}
 	APPEND(r->channels, c);
-	r->peers[peer].channel = c;
-	r->peers[peer].credits = CREDITS;
+	r->peers[peer].lanes[lane].channel = c;
+	r->peers[peer].lanes[lane].credits = CREDITS;
 	return c;
 }
 
@@ -214,20 +230,19 @@ static struct slot *free_slot(struct channel *c)
 }
 
 /* Posts messages as far as credits and slots allow, then returns credits if many are owed. */
-static void drain(struct rank *r, int peer)
+static void drain(struct rank *r, struct lane *l)
 {
 	struct message credit = { .header.type = CREDIT }, *m;
-	struct peer *p = &r->peers[peer];
-	struct channel *c = p->channel;
+	struct channel *c = l->channel;
 	struct slot *slot;
 	DAT_VLEN length;
 
-	while (p->state == UP && (slot = free_slot(c))) {
-		if (p->queue && p->credits) {
-			m = p->queue;
-			p->queue = m->next;
-			p->credits--;
-		} else if (p->owed >= CREDITS / 2 && !r->closing) {
+	while (l->state == UP && (slot = free_slot(c))) {
+		if (l->queue && l->credits) {
+			m = l->queue;
+			l->queue = m->next;
+			l->credits--;
+		} else if (l->owed >= CREDITS / 2 && !r->closing) {
 			m = &credit;
 		} else {
 			return;
@@ -237,8 +252,8 @@ static void drain(struct rank *r, int peer)
 			post(c, &slot[SENDS], m->write->buf, m->write->length,
 			     m->write->context);
 		}
-		m->header.credits = p->owed;
-		p->owed = 0;
+		m->header.credits = l->owed;
+		l->owed = 0;
 		length = m->header.type == DATA ? m->header.length : 0;
 		memcpy(slot->buf, &m->header, sizeof(m->header));
 		memcpy(slot->buf + sizeof(m->header), m->data, length);
@@ -251,23 +266,24 @@ static void drain(struct rank *r, int peer)
 static void enqueue(struct rank *r, int peer, const struct header *header, const void *data,
 		    struct request *write)
 {
+	int lane = header->type == FIN ? BULK : SMALL;
+	struct hello hello = { .rank = htonl(r->me), .lane = htonl(lane) };
+	struct lane *l = &r->peers[peer].lanes[lane];
 	struct message *m = allocate(sizeof(*m));
-	struct peer *p = &r->peers[peer];
-	DAT_UINT32 me = htonl(r->me);
 
 	m->header = *header;
 	m->write = write;
 	if (header->type == DATA && header->length)
 		memcpy(m->data, data, header->length);
-	APPEND(p->queue, m);
-	if (p->state == IDLE) {
-		p->state = CONNECTING;
-		CALL(dat_ep_connect(open_channel(r, peer)->ep,
+	APPEND(l->queue, m);
+	if (l->state == IDLE) {
+		l->state = CONNECTING;
+		CALL(dat_ep_connect(open_channel(r, peer, lane)->ep,
 				    (DAT_IA_ADDRESS_PTR)&world->ranks[peer].address,
-				    world->ranks[peer].qual, HANG, sizeof(me), &me,
+				    world->ranks[peer].qual, HANG, sizeof(hello), &hello,
 				    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 	}
-	drain(r, peer);
+	drain(r, l);
 }
 
 /* The upper half: takes a message that has arrived. */
@@ -277,7 +293,7 @@ static void on_completion(struct rank *r, DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	struct slot *slot = dto->user_cookie.as_ptr;
 	struct channel *c = slot->channel;
-	struct peer *p = &r->peers[c->peer];
+	struct lane *l = &r->peers[c->peer].lanes[c->lane];
 	struct message *m;
 
 	REQUIRE(dto->ep_handle == c->ep && slot->busy);
@@ -295,58 +311,60 @@ static void on_completion(struct rank *r, DAT_DTO_COMPLETION_EVENT_DATA *dto)
 		memcpy(&m->header, slot->buf, sizeof(m->header));
 		memcpy(m->data, slot->buf + sizeof(m->header),
 		       dto->transfered_length - sizeof(m->header));
-		p->credits += m->header.credits;
+		l->credits += m->header.credits;
 		if (m->header.type != CREDIT)
-			p->owed++;
-		if (p->state == ACCEPTING)
-			p->state = UP;
+			l->owed++;
+		if (l->state == ACCEPTING)
+			l->state = UP;
 		/* The last barrier needs no more receives. */
 		if (!r->closing)
 			post(c, slot, slot->buf, MESSAGE, c->context);
 		on_message(r, c->peer, m);
 	}
-	drain(r, c->peer);
+	drain(r, l);
 }
 
-/* If two ranks connect to each other at once, the request of the lower rank wins. */
+/* If two ranks connect one lane to each other at once, the request of the lower rank wins. */
 static void on_connection_request(struct rank *r, DAT_CR_HANDLE cr)
 {
+	DAT_UINT32 from, lane;
 	DAT_CR_PARAM param;
-	DAT_UINT32 from;
-	struct peer *p;
+	struct hello hello;
+	struct lane *l;
 
 	CALL(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
-	REQUIRE(param.private_data_size >= (DAT_COUNT)sizeof(from));
-	memcpy(&from, param.private_data, sizeof(from));
-	from = ntohl(from);
-	REQUIRE(from < RANKS && from != (DAT_UINT32)r->me);
-	p = &r->peers[from];
-	if (p->state == UP || p->state == ACCEPTING ||
-	    (p->state == CONNECTING && from > (DAT_UINT32)r->me)) {
+	REQUIRE(param.private_data_size >= (DAT_COUNT)sizeof(hello));
+	memcpy(&hello, param.private_data, sizeof(hello));
+	from = ntohl(hello.rank);
+	lane = ntohl(hello.lane);
+	REQUIRE(from < RANKS && from != (DAT_UINT32)r->me && lane < LANES);
+	l = &r->peers[from].lanes[lane];
+	if (l->state == UP || l->state == ACCEPTING ||
+	    (l->state == CONNECTING && from > (DAT_UINT32)r->me)) {
 		CALL(dat_cr_reject(cr));
 		return;
 	}
-	p->state = ACCEPTING;
-	CALL(dat_cr_accept(cr, open_channel(r, from)->ep, 0, NULL));
+	l->state = ACCEPTING;
+	CALL(dat_cr_accept(cr, open_channel(r, from, lane)->ep, 0, NULL));
 }
 
 static void on_connection(struct rank *r, DAT_EVENT_NUMBER number, DAT_EP_HANDLE ep)
 {
 	struct channel *c = r->channels;
-	struct peer *p;
+	struct lane *l;
 
 	while (c && c->ep != ep)
 		c = c->next;
 	REQUIRE(c);
-	p = &r->peers[c->peer];
+	l = &r->peers[c->peer].lanes[c->lane];
 	if (number == DAT_CONNECTION_EVENT_ESTABLISHED) {
-		REQUIRE(c == p->channel && !c->connected);
+		REQUIRE(c == l->channel && !c->connected);
 		c->connected = 1;
 		/* On iWARP the side that has asked must send first. It has a message. */
-		if (p->state == ACCEPTING)
+		if (l->state == ACCEPTING)
 			return;
-		p->state = UP;
-		drain(r, c->peer);
+		l->state = UP;
+		drain(r, l);
 		return;
 	}
 	REQUIRE(!c->closed);
@@ -359,8 +377,8 @@ static void on_connection(struct rank *r, DAT_EVENT_NUMBER number, DAT_EP_HANDLE
 	REQUIRE(number == DAT_CONNECTION_EVENT_PEER_REJECTED ||
 		(number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED && r->closing));
 	REQUIRE(c->peer < r->me);
-	if (p->channel == c)
-		p->state = REJECTED;
+	if (l->channel == c)
+		l->state = REJECTED;
 }
 
 static void dispatch(struct rank *r, DAT_EVENT *event)
