@@ -77,5 +77,6 @@ bool rsp_free_races_request(void);
 bool psp_create_any_used_port(void);
 bool sp_create_without_address(void);
 bool wide_qualifiers(void);
+bool consecutive_qualifiers(void);
 
 #endif /* SELFTESTS_CONN_H */

@@ -415,3 +415,31 @@ bool wide_qualifiers(void)
 	CHECK(both_established());
 	return dat_rsp_free(rsp) == DAT_SUCCESS;
 }
+
+#define POINTS	200
+
+/* As the limit tests of kernel dapltest: one number after the other, of PSPs and then of RSPs. */
+bool consecutive_qualifiers(void)
+{
+	static DAT_HANDLE points[POINTS];
+	static DAT_EP_HANDLE eps[POINTS];
+	int i;
+
+	CHECK(fresh());
+	for (i = 0; i < POINTS; i++)
+		CHECK_EQ(DAT_SUCCESS, dat_psp_create(pair.ia, 0xaffab1e + i, pair.cr_evd,
+						     DAT_PSP_CONSUMER_FLAG, &points[i]));
+	for (i = 0; i < POINTS; i++)
+		CHECK_EQ(DAT_SUCCESS, dat_psp_free(points[i]));
+	for (i = 0; i < POINTS; i++) {
+		eps[i] = new_ep(&pair.b);
+		CHECK(eps[i]);
+		CHECK_EQ(DAT_SUCCESS, dat_rsp_create(pair.ia, 0xaffab1e + i, eps[i], pair.cr_evd,
+						     &points[i]));
+	}
+	for (i = 0; i < POINTS; i++) {
+		CHECK_EQ(DAT_SUCCESS, dat_rsp_free(points[i]));
+		CHECK_EQ(DAT_SUCCESS, dat_ep_free(eps[i]));
+	}
+	return true;
+}

@@ -533,6 +533,7 @@ static const struct ktest tests[] = {
 	TEST(rsp_free_races_request),
 	TEST(psp_create_any_used_port),
 	TEST(wide_qualifiers),
+	TEST(consecutive_qualifiers),
 	TEST(connect_many_concurrently),
 	TEST(connections_leak_no_resources),
 	TEST(sp_create_without_address),
