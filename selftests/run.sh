@@ -416,8 +416,8 @@ users=' batch dto handles rmr_bind rmr_state ' variants=yes
 # `make test-all` runs these. They take more than 20 seconds on an idle machine, or are new.
 slow_programs='exit_rounds hostile_connect hostile_flood hostile_rdma rmr_window'
 # New ones
-slow_programs="$slow_programs addr_load compat_fork ep_evds evd_cqs fork fork_server handoff"
-slow_programs="$slow_programs job qual userns"
+slow_programs="$slow_programs addr_load compat_fork early_data ep_evds evd_cqs fork fork_server"
+slow_programs="$slow_programs handoff job qual userns"
 slow_modules='kdapl_conn_test kdapl_evd_cqs_test kdapl_mem_test'
 left_out=" $slow_programs $slow_modules "
 # Debian's programs run on one kernel only: run-tests.sh sets KDAPL_ONCE there.

@@ -203,6 +203,10 @@ static void route_resolved(struct dat_ep *ep, struct rdma_cm_id *id)
 static void connect_event(struct dat_ep *ep, struct rdma_cm_id *id,
 			  struct rdma_cm_event *event)
 {
+	/* See ep_notify_work(). */
+	WRITE_ONCE(ep->cm_event, true);
+	wake_up_all(&ep->idle_wq);
+
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		resolve_route(ep, id);

@@ -113,7 +113,7 @@ struct dat_ep_parts {
  * @sq: sends, RDMA, binds
  * @rq: receives
  * @error_work: disconnects a broken connection; see dat_ep_break_soon()
- * @notify_work: reports to rdma_cm that data has arrived
+ * @notify_work: reports to rdma_cm that data has arrived, if the set-up does not end by itself
  * @failed: a DTO has failed, or the device reported an error, before the connection
  *	ended
  * @qp_failed: kdapl has moved the QP to the error state
@@ -144,6 +144,7 @@ struct dat_ep_parts {
  * @passive: the EP connects by accepting
  * @no_reads: the peer serves neither RDMA Reads nor atomic operations
  * @heard: the peer has sent data while the EP was COMPLETION_PENDING
+ * @cm_event: rdma_cm has reported an event of the connection
  * @iwarp: the transport is iWARP, which connects and disconnects QPs itself
  * @has_atomics: peers can do atomic operations on memory of the EP
  * @requests_atomics: the device can request atomic operations
@@ -188,7 +189,7 @@ struct dat_ep {
 	struct dat_workq rq;
 
 	struct delayed_work error_work;
-	struct work_struct notify_work;
+	struct delayed_work notify_work;
 	struct work_struct connect_work;
 	void (*connect_step)(struct dat_ep *ep);
 	struct delayed_work drain_work;
@@ -215,6 +216,7 @@ struct dat_ep {
 	bool passive;
 	bool no_reads;
 	bool heard;
+	bool cm_event;
 	bool iwarp;
 	bool has_atomics;
 	bool requests_atomics;
@@ -338,6 +340,7 @@ void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number);
 void dat_ep_disconnected(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number);
 void dat_ep_break(struct dat_ep *ep);
 void dat_ep_break_soon(struct dat_ep *ep);
+void dat_ep_notify_soon(struct dat_ep *ep);
 void dat_ep_drained(struct dat_object *obj);
 void dat_ep_wait_disconnected(struct dat_ep *ep);
 void dat_ep_poll_start(struct dat_ep *ep);

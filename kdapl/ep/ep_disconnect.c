@@ -38,6 +38,9 @@
 #define ANSWER_DELAY	msecs_to_jiffies(50)
 #define DREQ_DELAY	msecs_to_jiffies(100)
 
+/* ib_cm handles a report of data at once, unless the end of the connection has overtaken it. */
+#define NOTIFY_TIMEOUT	HZ
+
 /**
  * dat_ep_fail_qp - move the QP to the error state, which flushes all posted requests
  * @ep: the EP
@@ -391,14 +394,24 @@ void dat_ep_break_soon(struct dat_ep *ep)
 			   ep->late_answers ? ANSWER_DELAY : 0);
 }
 
-/* The last message of the set-up may be lost: report to rdma_cm that data arrived. */
+/*
+ * The last message of the set-up is lost: report to rdma_cm that data has arrived.
+ *
+ * Until ib_cm has handled the report, it does not know that its own last message was
+ * answered. An id that is disconnected or destroyed in between lasts until ib_cm has
+ * repeated that message for 69 seconds (cm.c, cm_establish()). So keep the mutex, without
+ * which nothing ends the id. The handler does not take it.
+ */
 static void ep_notify_work(struct work_struct *work)
 {
-	struct dat_ep *ep = container_of(work, struct dat_ep, notify_work);
+	struct dat_ep *ep = container_of(to_delayed_work(work), struct dat_ep, notify_work);
 
 	mutex_lock(&ep->mutex);
-	if (ep->cm_id)
-		rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
+	/* iw_cm ignores the report. */
+	if (ep->cm_id && !ep->iwarp &&
+	    dat_ep_state(ep) == DAT_EP_STATE_COMPLETION_PENDING &&
+	    !rdma_notify(ep->cm_id, IB_EVENT_COMM_EST))
+		wait_event_timeout(ep->idle_wq, READ_ONCE(ep->cm_event), NOTIFY_TIMEOUT);
 	mutex_unlock(&ep->mutex);
 }
 
@@ -479,7 +492,7 @@ void dat_ep_disconnect_init(struct dat_ep *ep)
 {
 	init_waitqueue_head(&ep->idle_wq);
 	INIT_DELAYED_WORK(&ep->error_work, ep_error_work);
-	INIT_WORK(&ep->notify_work, ep_notify_work);
+	INIT_DELAYED_WORK(&ep->notify_work, ep_notify_work);
 	INIT_WORK(&ep->connect_work, ep_connect_work);
 	INIT_DELAYED_WORK(&ep->drain_work, ep_drain_work);
 	INIT_DELAYED_WORK(&ep->settle_work, ep_settle_work);
@@ -496,7 +509,7 @@ void dat_ep_disconnect_init(struct dat_ep *ep)
 void dat_ep_disconnect_cancel(struct dat_ep *ep)
 {
 	cancel_delayed_work_sync(&ep->error_work);
-	cancel_work_sync(&ep->notify_work);
+	cancel_delayed_work_sync(&ep->notify_work);
 	cancel_work_sync(&ep->connect_work);
 	cancel_delayed_work_sync(&ep->drain_work);
 	cancel_delayed_work_sync(&ep->settle_work);

@@ -60,7 +60,7 @@ static void qp_event(struct ib_event *event, void *context)
 
 	switch (event->event) {
 	case IB_EVENT_COMM_EST:
-		queue_work(dat_wq(&ep->obj), &ep->notify_work);
+		dat_ep_notify_soon(ep);
 		break;
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
@@ -483,6 +483,7 @@ static DAT_RETURN replace_qp(struct dat_ep *ep)
 	WRITE_ONCE(ep->no_reads, false);
 	/* Before the next COMPLETION_PENDING, for dat_ep_may_answer(). */
 	WRITE_ONCE(ep->heard, false);
+	WRITE_ONCE(ep->cm_event, false);
 	ep->in_data_len = 0;
 	dat_ep_set_peer(ep, NULL, 0);
 	return DAT_SUCCESS;

@@ -41,13 +41,33 @@ bool dat_ep_move(struct dat_ep *ep, unsigned int from, DAT_EP_STATE to)
 	return ok;
 }
 
+/*
+ * The last message of the set-up is lost if it does not follow the first data of the peer
+ * within this time. ib_cm repeats its own last message after 4 seconds.
+ */
+#define NOTIFY_DELAY	msecs_to_jiffies(500)
+
+/**
+ * dat_ep_notify_soon - queue the work item that reports the peer's data to rdma_cm
+ * @ep: the EP
+ *
+ * Data often overtakes the last message of the set-up, which then is not lost. The work
+ * item gives it NOTIFY_DELAY.
+ *
+ * Context: any.
+ */
+void dat_ep_notify_soon(struct dat_ep *ep)
+{
+	queue_delayed_work(dat_wq(&ep->obj), &ep->notify_work, NOTIFY_DELAY);
+}
+
 /**
  * dat_ep_heard - handle a receive that completes while the EP is COMPLETION_PENDING
  * @obj: the EP
  *
  * A peer that sends is connected, but its last message of the set-up may arrive later or
- * be lost. A work item reports the receive to rdma_cm. Meanwhile the consumer may post
- * requests.
+ * be lost. In that case a work item reports the receive to rdma_cm. Meanwhile the consumer
+ * may post requests.
  *
  * Context: any.
  */
@@ -59,7 +79,7 @@ void dat_ep_heard(struct dat_object *obj)
 	/* After that state no work may be queued: see dat_ep_disconnect_cancel(). */
 	if (ep->state == DAT_EP_STATE_COMPLETION_PENDING && !ep->heard) {
 		WRITE_ONCE(ep->heard, true);
-		queue_work(dat_wq(&ep->obj), &ep->notify_work);
+		dat_ep_notify_soon(ep);
 	}
 	spin_unlock_bh(&ep->state_lock);
 }

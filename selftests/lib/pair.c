@@ -180,7 +180,8 @@ DAT_RETURN pair_open(struct pair *pair)
 	 * Tests run in processes of their own, side by side in time. No port is given
 	 * to whoever does not care below 32768.
 	 */
-	pair->qual = 10000 + (getpid() * 7 + next++) % 12000;
+	pair->qual = 10000 + (getpid() * 7 + __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) %
+		     12000;
 	if (!ret)
 		ret = dat_psp_create(pair->ia, pair->qual, pair->cr_evd,
 				     DAT_PSP_CONSUMER_FLAG, &pair->psp);

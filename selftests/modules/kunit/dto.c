@@ -572,7 +572,7 @@ static void receive_sets_heard(struct kunit *test)
 	int i;
 
 	spin_lock_init(&ep.state_lock);
-	INIT_WORK(&ep.notify_work, nothing);
+	INIT_DELAYED_WORK(&ep.notify_work, nothing);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct dat_dto *dto = post(test);
 
@@ -581,7 +581,7 @@ static void receive_sets_heard(struct kunit *test)
 		ep.heard = false;
 		KUNIT_EXPECT_TRUE(test, finish(dto, cases[i].status));
 		KUNIT_EXPECT_EQ(test, cases[i].heard, ep.heard);
-		flush_work(&ep.notify_work);
+		flush_delayed_work(&ep.notify_work);
 	}
 }
 

@@ -25,7 +25,7 @@ static int ep_state_test_init(struct kunit *test)
 	notified = 0;
 	memset(&ep, 0, sizeof(ep));
 	spin_lock_init(&ep.state_lock);
-	INIT_WORK(&ep.notify_work, count_notify);
+	INIT_DELAYED_WORK(&ep.notify_work, count_notify);
 	ep.obj.owner = &fake_owner;
 	return 0;
 }
@@ -41,9 +41,9 @@ static void heard_allows_answer(struct kunit *test)
 		notified = 0;
 		KUNIT_EXPECT_FALSE(test, dat_ep_may_answer(&ep, state));
 		dat_ep_heard(&ep.obj);
-		flush_work(&ep.notify_work);
+		flush_delayed_work(&ep.notify_work);
 		dat_ep_heard(&ep.obj);
-		flush_work(&ep.notify_work);
+		flush_delayed_work(&ep.notify_work);
 		KUNIT_EXPECT_EQ(test, pending, notified);
 		KUNIT_EXPECT_EQ(test, pending, dat_ep_may_answer(&ep, state));
 		/* The EP is CONNECTED when the transport has reported it. */
