@@ -118,6 +118,35 @@ static DAT_RETURN count_events(struct libdat_evd *evd, __u32 wanted,
 	return ret;
 }
 
+/*
+ * Lock an EVD that has an event and no waiter, and count its events. After a failure it is
+ * not locked.
+ */
+static DAT_RETURN lock_with_event(__u32 handle, struct libdat_evd **evd, __u32 *count)
+{
+	DAT_RETURN ret;
+
+	*evd = libdat_object_lock(handle, LIBDAT_EVD);
+	if (!*evd)
+		return BAD_EVD;
+
+	libdat_ring_check(*evd);
+	if (libdat_ring_has_waiter(*evd)) {
+		ret = DAT_ERROR(DAT_INVALID_STATE,
+				DAT_INVALID_STATE_EVD_WAITER);
+		goto unlock;
+	}
+	ret = count_events(*evd, 1, count);
+	if (*count)
+		return DAT_SUCCESS;
+	if (ret == DAT_SUCCESS)
+		ret = DAT_QUEUE_EMPTY;
+
+unlock:
+	libdat_object_unlock(handle);
+	return ret;
+}
+
 /* Not inline: keeps the registers of this out of the path of an empty EVD. */
 static __attribute__((noinline)) DAT_RETURN take_first(__u32 handle,
 						       DAT_EVENT *event)
@@ -128,33 +157,54 @@ static __attribute__((noinline)) DAT_RETURN take_first(__u32 handle,
 	__u32 count;
 	__u32 ia;
 
-	evd = libdat_object_lock(handle, LIBDAT_EVD);
-	if (!evd)
-		return BAD_EVD;
-
-	libdat_ring_check(evd);
-	if (libdat_ring_has_waiter(evd)) {
-		ret = DAT_ERROR(DAT_INVALID_STATE,
-				DAT_INVALID_STATE_EVD_WAITER);
-		goto unlock;
-	}
-	ret = count_events(evd, 1, &count);
-	if (!count) {
-		if (ret == DAT_SUCCESS)
-			ret = DAT_QUEUE_EMPTY;
-		goto unlock;
-	}
-
+	ret = lock_with_event(handle, &evd, &count);
+	if (ret != DAT_SUCCESS)
+		return ret;
 	libdat_ring_consume(evd, &raw);
 	ia = evd->object.ia;
 	libdat_object_unlock(handle);
 
 	libdat_event_to_user(event, &raw, handle, ia);
 	return DAT_SUCCESS;
+}
 
-unlock:
+static bool is_completion(const struct dat_dev_event *raw)
+{
+	return raw->number == DAT_DTO_COMPLETION_EVENT || raw->number == DAT_DEV_IB_DTO_EVENT ||
+	       raw->number == DAT_RMR_BIND_COMPLETION_EVENT;
+}
+
+/**
+ * libdat_evd_take - take completions out of an EVD
+ * @handle: the EVD
+ * @max: entries of @raw
+ * @raw: out: the completions
+ * @num: out: their number; an event that is no completion ends them
+ *
+ * Thread safe. Makes no system call, unless events come without notification.
+ *
+ * Return: as dat_evd_dequeue(); DAT_SUCCESS if there is an event.
+ */
+DAT_RETURN libdat_evd_take(__u32 handle, __u32 max, struct dat_dev_event *raw, __u32 *num)
+{
+	struct libdat_evd *evd;
+	DAT_RETURN ret;
+	__u32 count;
+
+	*num = 0;
+	if (libdat_lockless_is_empty(handle))
+		return DAT_QUEUE_EMPTY;
+	ret = lock_with_event(handle, &evd, &count);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	for (; *num < max && *num < count; (*num)++) {
+		libdat_ring_first(evd, &raw[*num]);
+		if (!is_completion(&raw[*num]))
+			break;
+		libdat_ring_advance(evd);
+	}
 	libdat_object_unlock(handle);
-	return ret;
+	return DAT_SUCCESS;
 }
 
 DAT_RETURN libdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)

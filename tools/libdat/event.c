@@ -9,8 +9,15 @@
 
 #include "libdat.h"
 
-/* DAT 2.0 has one more status: a local memory operation failed. */
-static DAT_DTO_COMPLETION_STATUS status_to_user(__u32 status)
+/**
+ * libdat_status_to_user - translate the status of a completion
+ * @status: the kernel's
+ *
+ * DAT 2.0 has one more status: a local memory operation failed.
+ *
+ * Return: a status of DAT 1.2.
+ */
+DAT_DTO_COMPLETION_STATUS libdat_status_to_user(__u32 status)
 {
 	return status <= DAT_RMR_OPERATION_FAILED ?
 		       (DAT_DTO_COMPLETION_STATUS)status :
@@ -22,7 +29,7 @@ static void dto_to_user(DAT_DTO_COMPLETION_EVENT_DATA *out,
 {
 	out->ep_handle = libdat_to_user(in->handle);
 	out->user_cookie.as_64 = in->cookie;
-	out->status = status_to_user(in->status);
+	out->status = libdat_status_to_user(in->status);
 	out->transfered_length = in->length;
 }
 
@@ -31,7 +38,7 @@ static void rmr_bind_to_user(DAT_RMR_BIND_COMPLETION_EVENT_DATA *out,
 {
 	out->rmr_handle = libdat_to_user(in->handle);
 	out->user_cookie.as_64 = in->cookie;
-	out->status = status_to_user(in->status);
+	out->status = libdat_status_to_user(in->status);
 }
 
 /*

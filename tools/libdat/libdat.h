@@ -444,6 +444,8 @@ bool libdat_lockless_is_empty(__u32 handle);
 __u32 libdat_ring_count(struct libdat_evd *evd);
 void libdat_ring_renew(struct libdat_evd *evd);
 void libdat_ring_check(struct libdat_evd *evd);
+void libdat_ring_first(const struct libdat_evd *evd, struct dat_dev_event *event);
+void libdat_ring_advance(struct libdat_evd *evd);
 void libdat_ring_consume(struct libdat_evd *evd, struct dat_dev_event *event);
 bool libdat_ring_has_waiter(const struct libdat_evd *evd);
 
@@ -452,6 +454,7 @@ DAT_RETURN libdat_cr_dismiss(unsigned long cmd, void *arg,
 			     DAT_CR_HANDLE cr_handle);
 
 /* event.c */
+DAT_DTO_COMPLETION_STATUS libdat_status_to_user(__u32 status);
 void libdat_event_to_user(DAT_EVENT *out, const struct dat_dev_event *in,
 			  __u32 evd, __u32 ia);
 
@@ -459,6 +462,7 @@ void libdat_event_to_user(DAT_EVENT *out, const struct dat_dev_event *in,
 DAT_RETURN libdat_evd_post_wait(DAT_EVD_HANDLE evd_handle, struct dat_dev_post *post,
 				DAT_TIMEOUT timeout, DAT_COUNT threshold,
 				DAT_EVENT *event, DAT_COUNT *nmore);
+DAT_RETURN libdat_evd_take(__u32 handle, __u32 max, struct dat_dev_event *raw, __u32 *num);
 DAT_RETURN libdat_evd_begin_wait(__u32 handle, DAT_TIMEOUT timeout,
 				 DAT_COUNT threshold, struct dat_dev_evd_wait *arg);
 DAT_RETURN libdat_evd_add(struct libdat_evd *evd, __u32 handle, __u32 ia,

@@ -11,6 +11,9 @@
 
 #include "libdat.h"
 
+/* Events that dat_linux_dequeue() takes at a time */
+#define DEQUEUE_BATCH	16
+
 /**
  * dat_linux_get_fd - get a file descriptor to poll an EVD or CNO
  * @handle: the EVD or CNO
@@ -261,4 +264,67 @@ DAT_RETURN dat_linux_post_wait(DAT_COUNT num, DAT_LINUX_DTO *dtos, DAT_COUNT *nu
 	ret = libdat_evd_post_wait(evd_handle, &arg, timeout, threshold, event, nmore);
 	end_post(&arg, dtos, num_posted);
 	return ret;
+}
+
+/* Atomic operations and immediate data have no call in DAT 1.2. */
+static DAT_LINUX_OP op_to_user(const struct dat_dev_event *in)
+{
+	if (in->number == DAT_RMR_BIND_COMPLETION_EVENT)
+		return DAT_LINUX_RMR_BIND;
+	/* The numbers of DAT_DTOS in DAT 2.0 */
+	switch (in->operation) {
+	case 0:
+		return DAT_LINUX_SEND;
+	case 1:
+		return DAT_LINUX_RDMA_WRITE;
+	case 2:
+		return DAT_LINUX_RDMA_READ;
+	default:
+		return DAT_LINUX_RECV;
+	}
+}
+
+/**
+ * dat_linux_dequeue - take many completions out of an EVD
+ * @evd_handle: the EVD
+ * @max: entries of @completions
+ * @completions: out: the completions, oldest first
+ * @num: out: their number; 0 with DAT_SUCCESS if the first event is no completion of a DTO
+ *	or bind
+ *
+ * Thread safe. See dat_linux_dequeue(3DAT).
+ *
+ * Return: DAT_SUCCESS, DAT_QUEUE_EMPTY, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INVALID_STATE if a thread waits on the EVD.
+ */
+DAT_RETURN dat_linux_dequeue(DAT_EVD_HANDLE evd_handle, DAT_COUNT max,
+			     DAT_LINUX_COMPLETION *completions, DAT_COUNT *num)
+{
+	struct dat_dev_event raw[DEQUEUE_BATCH];
+	__u32 want, got, i;
+	DAT_RETURN ret;
+
+	if (max < 1)
+		return BAD_ARG(2);
+	if (!completions)
+		return BAD_ARG(3);
+	if (!num)
+		return BAD_ARG(4);
+	*num = 0;
+	do {
+		want = (__u32)(max - *num);
+		if (want > DEQUEUE_BATCH)
+			want = DEQUEUE_BATCH;
+		ret = libdat_evd_take(libdat_to_kernel(evd_handle), want, raw, &got);
+		for (i = 0; i < got; i++)
+			completions[(*num)++] = (DAT_LINUX_COMPLETION){
+				.op = op_to_user(&raw[i]),
+				.status = libdat_status_to_user(raw[i].status),
+				.handle = libdat_to_user(raw[i].handle),
+				.user_cookie.as_64 = raw[i].cookie,
+				.transfered_length = raw[i].length,
+			};
+	} while (got == DEQUEUE_BATCH && *num < max);
+	/* The caller gets the completions that were taken, whatever follows them. */
+	return *num ? DAT_SUCCESS : ret;
 }

@@ -67,16 +67,37 @@ __u32 libdat_ring_count(struct libdat_evd *evd)
 }
 
 /**
+ * libdat_ring_first - copy the first event of the ring
+ * @evd: the EVD, locked; its ring is not empty
+ * @event: out: the event
+ */
+void libdat_ring_first(const struct libdat_evd *evd, struct dat_dev_event *event)
+{
+	__u32 head = __atomic_load_n(&evd->ring->head, __ATOMIC_RELAXED);
+
+	*event = evd->ring->events[head & (evd->entries - 1)];
+}
+
+/**
+ * libdat_ring_advance - remove the first event of the ring
+ * @evd: the EVD, locked; its ring is not empty
+ */
+void libdat_ring_advance(struct libdat_evd *evd)
+{
+	__u32 head = __atomic_load_n(&evd->ring->head, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&evd->ring->head, head + 1, __ATOMIC_RELEASE);
+}
+
+/**
  * libdat_ring_consume - take the first event out of the ring
  * @evd: the EVD, locked; its ring is not empty
  * @event: out: the event
  */
 void libdat_ring_consume(struct libdat_evd *evd, struct dat_dev_event *event)
 {
-	__u32 head = __atomic_load_n(&evd->ring->head, __ATOMIC_RELAXED);
-
-	*event = evd->ring->events[head & (evd->entries - 1)];
-	__atomic_store_n(&evd->ring->head, head + 1, __ATOMIC_RELEASE);
+	libdat_ring_first(evd, event);
+	libdat_ring_advance(evd);
 }
 
 /**

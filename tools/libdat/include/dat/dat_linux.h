@@ -69,6 +69,23 @@ DAT_RETURN dat_linux_post_wait(IN DAT_COUNT num, INOUT DAT_LINUX_DTO *dtos,
 			       IN DAT_TIMEOUT timeout, IN DAT_COUNT threshold,
 			       OUT DAT_EVENT *event, OUT DAT_COUNT *nmore);
 
+/* One completion. transfered_length is valid only for DAT_DTO_SUCCESS. */
+typedef struct dat_linux_completion {
+	DAT_LINUX_OP			op;
+	DAT_DTO_COMPLETION_STATUS	status;
+	DAT_HANDLE			handle;		/* EP; RMR of a bind */
+	DAT_CONTEXT			user_cookie;
+	DAT_VLEN			transfered_length;
+} DAT_LINUX_COMPLETION;
+
+/*
+ * Takes up to max completions of DTOs and binds out of an EVD, as dat_evd_dequeue() takes
+ * one, and tells the operation of each. num is their number. It is 0 with DAT_SUCCESS if the
+ * first event is no completion: dat_evd_dequeue() takes it.
+ */
+DAT_RETURN dat_linux_dequeue(IN DAT_EVD_HANDLE evd_handle, IN DAT_COUNT max,
+			     OUT DAT_LINUX_COMPLETION *completions, OUT DAT_COUNT *num);
+
 /*
  * Posts and waits as requests of io_uring(7). A program prepares a request in a
  * submission queue entry, submits the entry, and passes the result of the completion
