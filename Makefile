@@ -62,10 +62,14 @@ storage: modules
 
 # The provider needs the headers of Debian's libdapl-dev.
 has_dat2 := $(wildcard $(SYSROOT)/usr/include/dat2/udat.h)
+# That of libfabric needs libfabric-dev.
+has_libfabric := $(wildcard $(SYSROOT)/usr/include/rdma/providers/fi_prov.h)
 
 tools:
 	$(MAKE) -C tools/libdat O=$(BUILD_DIR)/libdat
 	$(if $(has_dat2),$(MAKE) -C tools/libdaplkdat O=$(BUILD_DIR)/libdaplkdat)
+	$(if $(has_libfabric),$(MAKE) -C tools/libfabric O=$(BUILD_DIR)/libfabric \
+		LIBDAT=$(BUILD_DIR)/libdat)
 	$(MAKE) -C tools/dat-info O=$(BUILD_DIR)/dat-info LIBDAT=$(BUILD_DIR)/libdat
 	$(MAKE) -C tools/dat-perf O=$(BUILD_DIR)/dat-perf LIBDAT=$(BUILD_DIR)/libdat
 
@@ -74,7 +78,8 @@ selftest-variants: goal := all variants
 selftests selftest-variants: tools
 	kselftest=$${KSELFTEST:-$$(tools/vm/borrow.sh)} && \
 	$(MAKE) -C selftests O=$(BUILD_DIR)/selftests LIBDAT=$(BUILD_DIR)/libdat \
-		LIBDAPLKDAT=$(BUILD_DIR)/libdaplkdat KSELFTEST=$$kselftest $(goal)
+		LIBDAPLKDAT=$(BUILD_DIR)/libdaplkdat LIBFABRIC=$(BUILD_DIR)/libfabric \
+		KSELFTEST=$$kselftest $(goal)
 
 demo-programs: tools
 	$(MAKE) -C tools/demo O=$(BUILD_DIR)/demo LIBDAT=$(BUILD_DIR)/libdat

@@ -416,8 +416,8 @@ users=' batch dto handles rmr_bind rmr_state ' variants=yes
 # `make test-all` runs these. They take more than 20 seconds on an idle machine, or are new.
 slow_programs='exit_rounds hostile_connect hostile_flood hostile_rdma rmr_window'
 # New ones
-slow_programs="$slow_programs addr_load compat_fork early_data ep_evds evd_cqs fork fork_server"
-slow_programs="$slow_programs handoff job qual userns"
+slow_programs="$slow_programs addr_load compat_fork early_data ep_evds evd_batch evd_cqs fork"
+slow_programs="$slow_programs fork_server handoff job qual userns"
 slow_modules='kdapl_conn_test kdapl_evd_cqs_test kdapl_mem_test'
 left_out=" $slow_programs $slow_modules "
 # Debian's programs run on one kernel only: run-tests.sh sets KDAPL_ONCE there.
@@ -443,6 +443,9 @@ fi
 if has programs && [ -z "$variants" ] && [ -e /selftests/perf/perf.sh ]; then
 	set -- "$@" perf/perf.sh
 fi
+for name in fi/fi_msg fi/pingpong.sh fi/mpi.sh; do
+	! has slow || [ -z "$variants" ] || [ ! -e "/selftests/$name" ] || set -- "$@" "$name"
+done
 if has replay; then
 	set -- "$@" fuzz/replay.sh
 	[ ! -e /selftests/modules/kdapl_fuzz.ko ] || set -- "$@" fuzz/kreplay.sh

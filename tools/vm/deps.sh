@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Installs the Debian packages that the named tasks (demo, test, check, debug, bench, deb)
-# need.
+# Installs the Debian packages that the named tasks (demo, test, check, debug, bench, deb,
+# mpi) need.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -22,7 +22,11 @@ packages() {
 		printf '%s\n' "${headers[@]}" "${foreign[@]}" qemu-system-arm \
 			linux-source-6.12 gcc-multilib \
 			libdapl-dev libdapl2 dapl2-utils ibverbs-providers \
-			libibverbs-dev librdmacm-dev liburing-dev sg3-utils fio xfsprogs
+			libibverbs-dev librdmacm-dev liburing-dev sg3-utils fio xfsprogs \
+			libfabric-dev libfabric-bin
+		;;
+	mpi)
+		printf '%s\n' openmpi-bin libopenmpi-dev
 		;;
 	bench)
 		packages test
@@ -41,7 +45,7 @@ packages() {
 		printf '%s\n' build-essential debhelper dh-dkms fakeroot lintian \
 			libdapl-dev python3-sphinx git xz-utils
 		;;
-	*) die "unknown task '$1': demo, test, check, debug, bench or deb" ;;
+	*) die "unknown task '$1': demo, test, check, debug, bench, deb or mpi" ;;
 	esac
 }
 
@@ -49,7 +53,7 @@ installed() {
 	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-[ $# -gt 0 ] || die "usage: deps.sh demo|test|check|debug|bench|deb..."
+[ $# -gt 0 ] || die "usage: deps.sh demo|test|check|debug|bench|deb|mpi..."
 command -v dpkg-query >/dev/null || die "this is not Debian: dpkg-query is missing"
 
 wanted=$(for task in "$@"; do packages "$task"; done | sort -u)

@@ -145,6 +145,7 @@ while [ $# -gt 0 ]; do
 done
 [[ $seconds =~ ^[0-9]*$ ]] || usage
 
+"$vm_dir/deps.sh" test mpi
 status=0
 if [ -n "$part" ]; then
 	run_part "$part" || status=1

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * eq.c - an event queue is an EVD for connections and connection requests
+ *
+ * An event of fi_eq_write() is a software event of the EVD, so that it wakes up who waits.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kfi.h"
+
+#define QLEN	64
+
+/**
+ * kfi_private_data - take what the peer's program has sent out of private data
+ * @to: out: KFI_MAX_PRIVATE bytes
+ * @data: the private data
+ * @size: its bytes; a transport may have added zeroes
+ *
+ * The first byte is the number of bytes that follow, as with libfabric's provider for verbs.
+ *
+ * Return: bytes in @to.
+ */
+size_t kfi_private_data(uint8_t *to, const void *data, DAT_COUNT size)
+{
+	const uint8_t *from = data;
+	size_t len;
+
+	if (!data || size < 1)
+		return 0;
+	len = from[0];
+	if (len > (size_t)size - 1)
+		len = (size_t)size - 1;
+	if (len > KFI_MAX_PRIVATE)
+		len = KFI_MAX_PRIVATE;
+	memcpy(to, from + 1, len);
+	return len;
+}
+
+static struct kfi_event *event_alloc(fid_t fid, uint32_t type)
+{
+	struct kfi_event *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->type = type;
+	e->fid = fid;
+	e->size = sizeof(e->entry);
+	e->entry.fid = fid;
+	return e;
+}
+
+/* The error of an attempt to connect; 0 if the connection was established or has ended. */
+static int connection_errno(DAT_EVENT_NUMBER number, bool established)
+{
+	switch (number) {
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+		return FI_ECONNREFUSED;
+	case DAT_CONNECTION_EVENT_TIMED_OUT:
+		return FI_ETIMEDOUT;
+	case DAT_CONNECTION_EVENT_UNREACHABLE:
+		return FI_EHOSTUNREACH;
+	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
+		return FI_ECONNABORTED;
+	case DAT_CONNECTION_EVENT_DISCONNECTED:
+	case DAT_CONNECTION_EVENT_BROKEN:
+		return established ? 0 : FI_ECONNABORTED;
+	default:
+		return 0;
+	}
+}
+
+/* NULL for an endpoint that was closed, and without memory. */
+static struct kfi_event *connection_event(DAT_EVENT_NUMBER number,
+					  const DAT_CONNECTION_EVENT_DATA *data)
+{
+	struct kfi_event *e;
+	DAT_CONTEXT context;
+	struct kfi_ep *ep;
+
+	if (dat_get_consumer_context(data->ep_handle, &context) != DAT_SUCCESS)
+		return NULL;
+	ep = context.as_ptr;
+	e = event_alloc(&ep->fid.fid, FI_SHUTDOWN);
+	if (!e)
+		return NULL;
+	e->err = connection_errno(number, ep->established);
+	e->prov_errno = (int)number;
+	if (number == DAT_CONNECTION_EVENT_ESTABLISHED) {
+		e->type = FI_CONNECTED;
+		ep->established = true;
+	}
+	e->size += kfi_private_data(e->data, data->private_data, data->private_data_size);
+	return e;
+}
+
+/* Translates the next event of the EVD; NULL if there is none. */
+static struct kfi_event *take(struct kfi_eq *eq)
+{
+	struct kfi_event *e = NULL;
+	DAT_EVENT event;
+
+	while (!e && dat_evd_dequeue(eq->evd, &event) == DAT_SUCCESS) {
+		switch (event.event_number) {
+		case DAT_CONNECTION_REQUEST_EVENT:
+			e = kfi_connection_request(&event.event_data.cr_arrival_event_data);
+			break;
+		case DAT_SOFTWARE_EVENT:
+			e = event.event_data.software_event_data.pointer;
+			break;
+		default:
+			e = connection_event(event.event_number,
+					     &event.event_data.connect_event_data);
+			break;
+		}
+	}
+	return e;
+}
+
+/* The next event, locked; NULL without. */
+static struct kfi_event *peek(struct kfi_eq *eq)
+{
+	if (!eq->events)
+		eq->events = take(eq);
+	return eq->events;
+}
+
+static void pop(struct kfi_eq *eq)
+{
+	struct kfi_event *e = eq->events;
+
+	eq->events = e->next;
+	free(e);
+}
+
+static ssize_t eq_read(struct fid_eq *fid, uint32_t *type, void *buf, size_t len, uint64_t flags)
+{
+	struct kfi_eq *eq = kfi_container(fid, struct kfi_eq, fid);
+	ssize_t size = -FI_EAGAIN;
+	struct kfi_event *e;
+
+	pthread_mutex_lock(&eq->lock);
+	e = peek(eq);
+	if (!e)
+		goto unlock;
+	size = -FI_EAVAIL;
+	if (e->err)
+		goto unlock;
+	size = -FI_ETOOSMALL;
+	if (len < (e->written ? e->size : sizeof(e->entry)))
+		goto unlock;
+	/* Private data may be cut. */
+	size = (ssize_t)(e->size < len ? e->size : len);
+	*type = e->type;
+	if (e->written) {
+		memcpy(buf, e->data, (size_t)size);
+	} else {
+		memcpy(buf, &e->entry, sizeof(e->entry));
+		memcpy((char *)buf + sizeof(e->entry), e->data, (size_t)size - sizeof(e->entry));
+	}
+	if (!(flags & FI_PEEK))
+		pop(eq);
+unlock:
+	pthread_mutex_unlock(&eq->lock);
+	return size;
+}
+
+static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry, uint64_t flags)
+{
+	struct kfi_eq *eq = kfi_container(fid, struct kfi_eq, fid);
+	ssize_t size = -FI_EAGAIN;
+	struct kfi_event *e;
+	size_t len;
+
+	pthread_mutex_lock(&eq->lock);
+	e = peek(eq);
+	if (e && e->err) {
+		len = e->size - sizeof(e->entry);
+		memcpy(eq->err_data, e->data, len);
+		entry->fid = e->fid;
+		entry->context = e->fid->context;
+		entry->data = 0;
+		entry->err = e->err;
+		entry->prov_errno = e->prov_errno;
+		entry->err_data = len ? eq->err_data : NULL;
+		entry->err_data_size = len;
+		if (!(flags & FI_PEEK))
+			pop(eq);
+		size = sizeof(*entry);
+	}
+	pthread_mutex_unlock(&eq->lock);
+	return size;
+}
+
+static ssize_t eq_write(struct fid_eq *fid, uint32_t type, const void *buf, size_t len,
+			uint64_t flags)
+{
+	struct kfi_eq *eq = kfi_container(fid, struct kfi_eq, fid);
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	struct kfi_event *e;
+	DAT_RETURN ret;
+
+	if (flags)
+		return -FI_EBADFLAGS;
+	if (len > KFI_MAX_PRIVATE)
+		return -FI_EINVAL;
+	e = event_alloc(NULL, type);
+	if (!e)
+		return -FI_ENOMEM;
+	e->size = len;
+	e->written = true;
+	memcpy(e->data, buf, len);
+	event.event_data.software_event_data.pointer = e;
+	ret = dat_evd_post_se(eq->evd, &event);
+	if (ret == DAT_SUCCESS)
+		return (ssize_t)len;
+	free(e);
+	return kfi_failed("dat_evd_create", ret);
+}
+
+static ssize_t eq_sread(struct fid_eq *fid, uint32_t *type, void *buf, size_t len, int timeout,
+			uint64_t flags)
+{
+	struct kfi_eq *eq = kfi_container(fid, struct kfi_eq, fid);
+	struct pollfd pollfd = { .fd = eq->fd, .events = POLLIN };
+	ssize_t size;
+	int ret;
+
+	if (eq->fd < 0)
+		return -FI_ENOSYS;
+	for (;;) {
+		size = eq_read(fid, type, buf, len, flags);
+		if (size != -FI_EAGAIN || !timeout)
+			return size;
+		/* An event may belong to a closed endpoint, so the time may begin again. */
+		ret = poll(&pollfd, 1, timeout);
+		if (ret < 0)
+			return -errno;
+		if (pollfd.revents & (POLLHUP | POLLERR | POLLNVAL))
+			return -FI_ENODEV;
+		if (!ret)
+			timeout = 0;
+	}
+}
+
+static const char *eq_strerror(struct fid_eq *fid, int prov_errno, const void *err_data,
+			       char *buf, size_t len)
+{
+	const char *text;
+
+	switch (prov_errno) {
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+		text = "the peer's program has rejected the connection";
+		break;
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+		text = "nobody listens there";
+		break;
+	case DAT_CONNECTION_EVENT_TIMED_OUT:
+		text = "no answer of the peer";
+		break;
+	case DAT_CONNECTION_EVENT_UNREACHABLE:
+		text = "no path to this address";
+		break;
+	default:
+		text = "the connection has ended while it was set up";
+		break;
+	}
+	return kfi_text(text, buf, len);
+}
+
+/**
+ * kfi_eq_is_empty - test whether the descriptor of an EQ may be waited for
+ * @eq: the EQ
+ *
+ * Return: true if no event was taken out of the EVD or can be.
+ */
+bool kfi_eq_is_empty(struct kfi_eq *eq)
+{
+	bool is_empty;
+
+	pthread_mutex_lock(&eq->lock);
+	is_empty = !peek(eq);
+	pthread_mutex_unlock(&eq->lock);
+	return is_empty;
+}
+
+/**
+ * kfi_eq_forget - drop the events of an object that is closed
+ * @eq: the EQ
+ * @fid: the object
+ */
+void kfi_eq_forget(struct kfi_eq *eq, fid_t fid)
+{
+	pthread_mutex_lock(&eq->lock);
+	/* Events that are still in the EVD name a handle that is no longer valid. */
+	if (eq->events && eq->events->fid == fid) {
+		fi_freeinfo(eq->events->entry.info);
+		pop(eq);
+	}
+	pthread_mutex_unlock(&eq->lock);
+}
+
+static int eq_control(struct fid *fid, int command, void *arg)
+{
+	struct kfi_eq *eq = kfi_container(fid, struct kfi_eq, fid.fid);
+
+	switch (command) {
+	case FI_GETWAIT:
+		if (eq->wait_obj != FI_WAIT_FD)
+			return -FI_ENODATA;
+		*(int *)arg = eq->fd;
+		return 0;
+	case FI_GETWAITOBJ:
+		*(enum fi_wait_obj *)arg = eq->wait_obj;
+		return 0;
+	default:
+		return -FI_ENOSYS;
+	}
+}
+
+static int eq_close(struct fid *fid)
+{
+	struct kfi_eq *eq = kfi_container(fid, struct kfi_eq, fid.fid);
+
+	if (kfi_is_used(&eq->refs))
+		return -FI_EBUSY;
+	while (peek(eq)) {
+		fi_freeinfo(eq->events->entry.info);
+		pop(eq);
+	}
+	if (eq->fd >= 0)
+		close(eq->fd);
+	dat_evd_free(eq->evd);
+	pthread_mutex_destroy(&eq->lock);
+	kfi_put(&eq->fabric->refs);
+	free(eq);
+	return 0;
+}
+
+static struct fi_ops eq_fi_ops = {
+	.size = sizeof(eq_fi_ops),
+	.close = eq_close,
+	.bind = kfi_no_bind,
+	.control = eq_control,
+	.ops_open = kfi_no_ops_open,
+};
+
+static struct fi_ops_eq eq_ops = {
+	.size = sizeof(eq_ops),
+	.read = eq_read,
+	.readerr = eq_readerr,
+	.write = eq_write,
+	.sread = eq_sread,
+	.strerror = eq_strerror,
+};
+
+/**
+ * kfi_eq_open - see fi_eq(3)
+ * @fabric: its fabric
+ * @attr: wait object; the size is a hint
+ * @eq: out
+ * @context: of the program
+ *
+ * Return: 0, -FI_ENOSYS for what the provider does not have, -FI_ENOMEM, another error.
+ */
+int kfi_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq,
+		void *context)
+{
+	struct kfi_fabric *f = kfi_container(fabric, struct kfi_fabric, fid);
+	DAT_EVD_FLAGS flags = (DAT_EVD_FLAGS)(DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG |
+					      DAT_EVD_SOFTWARE_FLAG);
+	struct kfi_eq *e;
+	DAT_RETURN ret;
+
+	if (attr->wait_obj != FI_WAIT_NONE && attr->wait_obj != FI_WAIT_UNSPEC &&
+	    attr->wait_obj != FI_WAIT_FD)
+		return -FI_ENOSYS;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -FI_ENOMEM;
+	e->fabric = f;
+	e->fd = -1;
+	e->wait_obj = attr->wait_obj;
+	pthread_mutex_init(&e->lock, NULL);
+	ret = dat_evd_create(f->ia, QLEN, DAT_HANDLE_NULL, flags, &e->evd);
+	if (ret != DAT_SUCCESS)
+		goto free;
+	if (e->wait_obj != FI_WAIT_NONE) {
+		ret = dat_linux_get_fd(e->evd, &e->fd);
+		if (ret != DAT_SUCCESS)
+			goto free_evd;
+	}
+	e->fid.fid.fclass = FI_CLASS_EQ;
+	e->fid.fid.context = context;
+	e->fid.fid.ops = &eq_fi_ops;
+	e->fid.ops = &eq_ops;
+	kfi_get(&f->refs);
+	*eq = &e->fid;
+	return 0;
+
+free_evd:
+	dat_evd_free(e->evd);
+free:
+	pthread_mutex_destroy(&e->lock);
+	free(e);
+	return kfi_failed("dat_evd_create", ret);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * kfi.h - the objects of libkdapl-fi, a provider of libfabric over libdat
+ *
+ * An object of libfabric begins with its fid and has one object of DAT. The comment on
+ * each structure names it.
+ */
+#ifndef KFI_H
+#define KFI_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/providers/fi_prov.h>
+
+#include <dat/dat_linux.h>
+
+#define KFI_API_VERSION	FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION)
+#define KFI_VERSION	FI_VERSION(1, 0)
+
+#define KFI_CAPS	(FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_WRITE | \
+			 FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define KFI_DOMAIN_CAPS	(FI_LOCAL_COMM | FI_REMOTE_COMM)
+#define KFI_MR_BASIC	(FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
+
+/* Bytes that fi_inject() takes */
+#define KFI_INJECT_SIZE	64
+/* Completions that one call takes out of an EVD */
+#define KFI_BATCH	16
+/* The most segments of a DTO that the provider offers */
+#define KFI_MAX_IOV	8
+/* Private data of any transport */
+#define KFI_MAX_PRIVATE	256
+
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+
+#define kfi_container(ptr, type, member) \
+	((type *)((char *)(ptr) - offsetof(type, member)))
+
+/**
+ * struct kfi_fabric - an IA
+ * @fid: head
+ * @ia: the IA
+ * @attr: its limits; its address, which lives as long as the IA is open
+ * @max_private: bytes of private data that the IA carries
+ * @reads_are_writes: the target of an RDMA Read needs the privilege of RDMA Writes (iWARP)
+ * @refs: domains, EQs and passive endpoints
+ */
+struct kfi_fabric {
+	struct fid_fabric fid;
+	DAT_IA_HANDLE ia;
+	DAT_IA_ATTR attr;
+	DAT_COUNT max_private;
+	bool reads_are_writes;
+	int refs;
+};
+
+/**
+ * struct kfi_domain - a PZ
+ * @fid: head
+ * @fabric: its fabric
+ * @pz: the PZ
+ * @threading: what the program promises
+ * @refs: MRs, endpoints and CQs
+ */
+struct kfi_domain {
+	struct fid_domain fid;
+	struct kfi_fabric *fabric;
+	DAT_PZ_HANDLE pz;
+	enum fi_threading threading;
+	int refs;
+};
+
+/**
+ * struct kfi_mr - an LMR
+ * @fid: head; the key is the RMR context, the descriptor the LMR context
+ * @domain: its domain
+ * @lmr: the LMR
+ */
+struct kfi_mr {
+	struct fid_mr fid;
+	struct kfi_domain *domain;
+	DAT_LMR_HANDLE lmr;
+};
+
+/**
+ * struct kfi_cq - an EVD for DTOs
+ * @fid: head
+ * @domain: its domain
+ * @evd: the EVD
+ * @fd: its file descriptor, or -1
+ * @format: format of the entries
+ * @wait_obj: what the program can wait with
+ * @refs: endpoints
+ * @lock: guards the completions
+ * @completions: taken out of the EVD and not yet read
+ * @first: the first of them
+ * @num: their number
+ * @signalled: fi_cq_signal() was called
+ */
+struct kfi_cq {
+	struct fid_cq fid;
+	struct kfi_domain *domain;
+	DAT_EVD_HANDLE evd;
+	int fd;
+	enum fi_cq_format format;
+	enum fi_wait_obj wait_obj;
+	int refs;
+	pthread_mutex_t lock;
+	DAT_LINUX_COMPLETION completions[KFI_BATCH];
+	DAT_COUNT first;
+	DAT_COUNT num;
+	bool signalled;
+};
+
+/**
+ * struct kfi_event - an event that a program has not read yet
+ * @next: the next one
+ * @type: FI_CONNREQ, ...
+ * @err: 0, or the error of an error entry
+ * @prov_errno: number of the DAT event, for an error
+ * @fid: the object
+ * @written: it is one of fi_eq_write(), with @data alone
+ * @size: bytes of @entry and @data
+ * @entry: what fi_eq_read() returns
+ * @data: private data, or what fi_eq_write() was given
+ */
+struct kfi_event {
+	struct kfi_event *next;
+	uint32_t type;
+	int err;
+	int prov_errno;
+	fid_t fid;
+	bool written;
+	size_t size;
+	struct fi_eq_cm_entry entry;
+	uint8_t data[KFI_MAX_PRIVATE];
+};
+
+/**
+ * struct kfi_eq - an EVD for connections and connection requests
+ * @fid: head
+ * @fabric: its fabric
+ * @evd: the EVD
+ * @fd: its file descriptor
+ * @wait_obj: what the program can wait with
+ * @refs: endpoints
+ * @lock: guards the events
+ * @events: taken out of the EVD and not yet read
+ * @err_data: private data of the error that was read last
+ */
+struct kfi_eq {
+	struct fid_eq fid;
+	struct kfi_fabric *fabric;
+	DAT_EVD_HANDLE evd;
+	int fd;
+	enum fi_wait_obj wait_obj;
+	int refs;
+	pthread_mutex_t lock;
+	struct kfi_event *events;
+	uint8_t err_data[KFI_MAX_PRIVATE];
+};
+
+/**
+ * struct kfi_connreq - a CR, until it is accepted or rejected
+ * @fid: head, the handle of the fi_info of FI_CONNREQ
+ * @next: another one of the passive endpoint
+ * @pep: the passive endpoint; NULL after its end
+ * @fabric: the fabric
+ * @cr: the CR
+ * @ep: the endpoint that will accept it, or NULL
+ */
+struct kfi_connreq {
+	struct fid fid;
+	struct kfi_connreq *next;
+	struct kfi_pep *pep;
+	struct kfi_fabric *fabric;
+	DAT_CR_HANDLE cr;
+	struct kfi_ep *ep;
+};
+
+/**
+ * struct kfi_pep - a PSP
+ * @fid: head
+ * @fabric: its fabric
+ * @eq: where requests are reported
+ * @info: its attributes and addresses
+ * @psp: the PSP, while it listens
+ * @connreqs: requests without an answer
+ */
+struct kfi_pep {
+	struct fid_pep fid;
+	struct kfi_fabric *fabric;
+	struct kfi_eq *eq;
+	struct fi_info *info;
+	DAT_PSP_HANDLE psp;
+	struct kfi_connreq *connreqs;
+};
+
+/**
+ * struct kfi_ep - an EP
+ * @fid: head
+ * @domain: its domain
+ * @eq: where its connection is reported
+ * @tx_cq: completions of requests
+ * @rx_cq: completions of receives
+ * @selective: requests complete silently without FI_COMPLETION
+ * @info: its attributes and addresses
+ * @connreq: the request that it will accept
+ * @ep: the EP, from fi_enable() on
+ * @established: FI_CONNECTED was reported
+ * @lock: guards the slots, unless threads take turns in the domain
+ * @slots: copies of injected data
+ * @slots_lmr: the LMR of @slots
+ * @slots_context: its LMR context
+ * @num_slots: more than requests that can be posted
+ * @next_slot: the slot whose request is the oldest
+ */
+struct kfi_ep {
+	struct fid_ep fid;
+	struct kfi_domain *domain;
+	struct kfi_eq *eq;
+	struct kfi_cq *tx_cq;
+	struct kfi_cq *rx_cq;
+	bool selective;
+	struct fi_info *info;
+	struct kfi_connreq *connreq;
+	DAT_EP_HANDLE ep;
+	bool established;
+	pthread_mutex_t lock;
+	uint8_t *slots;
+	DAT_LMR_HANDLE slots_lmr;
+	DAT_LMR_CONTEXT slots_context;
+	size_t num_slots;
+	size_t next_slot;
+};
+
+extern struct fi_provider kfi_provider;
+extern struct fi_ops_msg kfi_msg_ops;
+extern struct fi_ops_rma kfi_rma_ops;
+extern struct fi_ops_cm kfi_ep_cm_ops;
+
+int kfi_errno(DAT_RETURN ret);
+int kfi_failed(const char *call, DAT_RETURN ret);
+const char *kfi_text(const char *text, char *buf, size_t len);
+int kfi_dto_errno(DAT_DTO_COMPLETION_STATUS status);
+void kfi_get(int *refs);
+void kfi_put(int *refs);
+bool kfi_is_used(int *refs);
+int kfi_no_bind(struct fid *fid, struct fid *other, uint64_t flags);
+int kfi_no_control(struct fid *fid, int command, void *arg);
+int kfi_no_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
+		    void *context);
+size_t kfi_sockaddr_size(const void *addr);
+uint16_t kfi_port(const void *addr);
+void kfi_set_port(void *addr, uint16_t port);
+
+int kfi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
+		const struct fi_info *hints, struct fi_info **info);
+int kfi_ia_open(const char *name, struct kfi_fabric *fabric);
+int kfi_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
+int kfi_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
+	       void *context);
+extern struct fi_ops_mr kfi_mr_ops;
+
+int kfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,
+		void *context);
+bool kfi_cq_is_empty(struct kfi_cq *cq);
+
+int kfi_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq,
+		void *context);
+bool kfi_eq_is_empty(struct kfi_eq *eq);
+void kfi_eq_forget(struct kfi_eq *eq, fid_t fid);
+
+int kfi_passive_ep(struct fid_fabric *fabric, struct fi_info *info, struct fid_pep **pep,
+		   void *context);
+struct kfi_event *kfi_connection_request(const DAT_CR_ARRIVAL_EVENT_DATA *data);
+int kfi_connreq_take(struct fi_info *info, struct kfi_ep *ep);
+void kfi_connreq_put(struct kfi_ep *ep);
+size_t kfi_private_data(uint8_t *to, const void *data, DAT_COUNT size);
+
+int kfi_endpoint(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep,
+		 void *context);
+
+#endif /* KFI_H */
