@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include <dat/dat_linux.h>
 
 #include "counts.h"
 #include "faults.h"
@@ -685,6 +686,15 @@ static DAT_RETURN dequeue_a(void)
 	return DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY ? DAT_SUCCESS : ret;
 }
 
+static DAT_RETURN dequeue_many_a(void)
+{
+	DAT_LINUX_COMPLETION completions[4];
+	DAT_COUNT num;
+	DAT_RETURN ret = dat_linux_dequeue(s.p.a.dto_evd, 4, completions, &num);
+
+	return DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY ? DAT_SUCCESS : ret;
+}
+
 /*
  * The steps: freeing things. Each undo makes it anew if it has gone.
  */
@@ -930,6 +940,7 @@ static const struct step session[] = {
 	WAIT(established_b),
 	WAIT(sleep_a),
 	WAIT(dequeue_a),
+	WAIT(dequeue_many_a),
 	DO(recv_b, NULL),
 	DO(send_a, NULL),
 	WAIT(completed_a),
