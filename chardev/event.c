@@ -131,6 +131,7 @@ void dat_uevd_upcall(DAT_PVOID instance_data, const DAT_EVENT *kevent,
 	case DAT_IB_DTO_EVENT:
 		BUILD_BUG_ON(DAT_DEV_IB_DTO_EVENT != DAT_IB_DTO_EVENT);
 		BUILD_BUG_ON(DAT_DEV_RECV_IMMED != DAT_IB_DTO_RECV_IMMED);
+		BUILD_BUG_ON(DAT_DEV_RECV_MSG_IMMED != DAT_IB_DTO_RECV_MSG_IMMED);
 		fallthrough;
 	case DAT_DTO_COMPLETION_EVENT:
 		dto_event_to_user(&data->dto_completion_event_data, &event);

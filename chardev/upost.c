@@ -52,6 +52,9 @@ static DAT_RETURN post_dto(DAT_EP_HANDLE kep, struct dat_dev_dto *dto,
 		return dat_ib_post_rdma_write_immed(kep, dto->num_segments,
 						    segments, cookie, &remote,
 						    dto->immediate, dto->flags);
+	case DAT_DEV_SEND_IMMED:
+		return dat_ib_post_send_immed(kep, dto->num_segments, segments,
+					      cookie, dto->flags, dto->immediate);
 	case DAT_DEV_FETCH_ADD:
 		return dat_ib_post_fetch_and_add(kep, dto->compare_add,
 						 segments, cookie, &remote,
@@ -187,7 +190,7 @@ static int copy_and_post(struct dat_file *file, struct dat_dev_post *p,
 		return ret;
 	if (dto.__reserved && dto.opcode != DAT_DEV_CMP_SWAP)
 		return -EOPNOTSUPP;
-	if (dto.opcode > DAT_DEV_CMP_SWAP ||
+	if (dto.opcode > DAT_DEV_SEND_IMMED ||
 	    (dto.opcode == DAT_DEV_SRQ_RECV && dto.flags))
 		return -EOPNOTSUPP;
 	p->result = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);

@@ -85,7 +85,8 @@ static noinline DAT_RETURN post_inline(struct dat_ep *ep, const struct dat_post 
 
 static bool is_send(enum ib_wr_opcode opcode)
 {
-	return opcode == IB_WR_SEND || opcode == IB_WR_SEND_WITH_INV;
+	return opcode == IB_WR_SEND || opcode == IB_WR_SEND_WITH_INV ||
+	       opcode == IB_WR_SEND_WITH_IMM;
 }
 
 /* Drivers need not have inline data in other opcodes: siw (siw_qp.c) has none. */
@@ -102,7 +103,7 @@ static bool is_atomic(enum ib_wr_opcode opcode)
 
 static bool has_opcode(const struct dat_ep *ep, enum ib_wr_opcode opcode)
 {
-	if (opcode == IB_WR_RDMA_WRITE_WITH_IMM)
+	if (opcode == IB_WR_RDMA_WRITE_WITH_IMM || opcode == IB_WR_SEND_WITH_IMM)
 		return !ep->iwarp;
 	return !is_atomic(opcode) || ep->requests_atomics;
 }
@@ -234,16 +235,13 @@ unlock:
 	return ret;
 }
 
+/* @ex is what the opcode sends beside the message. */
 static __always_inline DAT_RETURN
 post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
-	  DAT_COMPLETION_FLAGS completion_flags, enum ib_wr_opcode opcode,
-	  DAT_RMR_CONTEXT context)
+	  DAT_COMPLETION_FLAGS completion_flags, enum ib_wr_opcode opcode, u32 ex)
 {
-	struct ib_send_wr wr = {
-		.opcode = opcode,
-		.ex.invalidate_rkey = context,
-	};
+	struct ib_send_wr wr = { .opcode = opcode };
 	struct dat_post post = {
 		.op = DAT_DTO_SEND,
 		.flags = completion_flags,
@@ -253,6 +251,10 @@ post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	if (unlikely(completion_flags &
 		     ~(REQUEST_FLAGS | DAT_COMPLETION_SOLICITED_WAIT_FLAG)))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	if (opcode == IB_WR_SEND_WITH_IMM)
+		wr.ex.imm_data = (__force __be32)ex;
+	else
+		wr.ex.invalidate_rkey = ex;
 	return post_request(ep_handle, &post, &wr, num_segments, local_iov,
 			    NULL);
 }
@@ -527,6 +529,31 @@ DAT_RETURN dat_ib_post_rdma_write_immed(DAT_EP_HANDLE ep_handle,
 			    remote_buffer);
 }
 EXPORT_SYMBOL_GPL(dat_ib_post_rdma_write_immed);
+
+/**
+ * dat_ib_post_send_immed - send a message with immediate data
+ * @ep_handle: the EP, CONNECTED or DISCONNECTED
+ * @num_segments: segments in @local_iov, at most max_request_iov
+ * @local_iov: the message, see dat_ep_post_send()
+ * @user_cookie: reported in the completion event
+ * @completion_flags: as for dat_ep_post_send()
+ * @immediate_data: as for dat_ib_post_rdma_write_immed()
+ *
+ * The receive of the peer completes with a DAT_IB_DTO_EVENT that has the immediate data. The
+ * Send completes as one of dat_ep_post_send(). An addition of kdapl.
+ *
+ * Context: process or softirq; does not sleep.
+ * Return: as dat_ep_post_send(), DAT_MODEL_NOT_SUPPORTED (iWARP).
+ */
+DAT_RETURN dat_ib_post_send_immed(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+				  DAT_COMPLETION_FLAGS completion_flags,
+				  DAT_UINT32 immediate_data)
+{
+	return post_send(ep_handle, num_segments, local_iov, user_cookie, completion_flags,
+			 IB_WR_SEND_WITH_IMM, immediate_data);
+}
+EXPORT_SYMBOL_GPL(dat_ib_post_send_immed);
 
 /* @arg is the position of @local_iov among the arguments of the exported call. */
 static DAT_RETURN post_atomic(DAT_EP_HANDLE ep_handle, struct ib_atomic_wr *wr,

@@ -419,7 +419,7 @@ TEST_F(batch, post_malformed_element_posts_none)
 	large.segment_length = UINT64_C(1) << 32;
 	for (i = 0; i < 3; i++)
 		dtos[i] = dto(DAT_LINUX_RECV, ep, 1, &seg, i);
-	dtos[2].op = (DAT_LINUX_OP)(DAT_LINUX_SRQ_RECV + 1);
+	dtos[2].op = (DAT_LINUX_OP)(DAT_LINUX_RECV_WRITE_IMMED + 1);
 	num = 77;
 	EXPECT_EQ(bad, dat_linux_post(3, dtos, &num));
 	EXPECT_EQ(0, num);

@@ -8,6 +8,7 @@
 
 #include "harness.h"
 
+#include "link.h"
 #include "pair.h"
 
 #define MANY	40
@@ -152,6 +153,72 @@ TEST_F(evd_batch, tells_operations_of_failures)
 		EXPECT_EQ(DAT_DTO_ERR_FLUSHED, self->got[i].status);
 		EXPECT_EQ(i, self->got[i].user_cookie.as_64);
 	}
+}
+
+/* One DTO of @pair->b; side a has the completion. */
+static DAT_RETURN post_immed(FIXTURE_DATA(evd_batch) *self, DAT_LINUX_OP op, size_t len,
+			     DAT_UINT32 data)
+{
+	DAT_LMR_TRIPLET seg = segment(&self->b, 0, len);
+	DAT_LINUX_DTO dto = {
+		.op = op,
+		.handle = self->pair.b.ep,
+		.num_segments = 1,
+		.local_iov = &seg,
+		.remote_buffer = remote(self->a.rmr_context, self->a.buf + 256, len),
+		.rmr_context = data,
+		.completion_flags = DAT_COMPLETION_SUPPRESS_FLAG,
+	};
+	DAT_COUNT posted;
+
+	return dat_linux_post(1, &dto, &posted);
+}
+
+TEST_F(evd_batch, immediate_data)
+{
+	DAT_EP_HANDLE ep = self->pair.a.ep;
+	DAT_EVENT event;
+
+	if (link_is_iwarp()) {
+		EXPECT_DAT_RET(ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE),
+			       post_immed(self, DAT_LINUX_SEND_IMMED, 8, 1));
+		EXPECT_DAT_RET(ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE),
+			       post_immed(self, DAT_LINUX_RDMA_WRITE_IMMED, 8, 1));
+		return;
+	}
+	memset(self->b.buf, 7, 32);
+	ASSERT_DAT(post_recv(ep, &self->a, 0, 64, 1));
+	ASSERT_DAT(post_immed(self, DAT_LINUX_SEND_IMMED, 13, 0x12345678));
+	ASSERT_DAT(take_all(self, 1));
+	EXPECT_EQ(DAT_LINUX_RECV_SEND_IMMED, self->got[0].op);
+	EXPECT_EQ(0x12345678, self->got[0].immediate_data);
+	EXPECT_EQ(13, self->got[0].transfered_length);
+	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf, 13));
+
+	ASSERT_DAT(post_recv(ep, &self->a, 0, 64, 2));
+	ASSERT_DAT(post_immed(self, DAT_LINUX_RDMA_WRITE_IMMED, 32, 0xfedcba98));
+	ASSERT_DAT(take_all(self, 1));
+	EXPECT_EQ(DAT_LINUX_RECV_WRITE_IMMED, self->got[0].op);
+	EXPECT_EQ(0xfedcba98, self->got[0].immediate_data);
+	EXPECT_EQ(2, self->got[0].user_cookie.as_64);
+	EXPECT_EQ(32, self->got[0].transfered_length);
+	EXPECT_EQ(0, memcmp(self->a.buf + 256, self->b.buf, 32));
+
+	/* DAT 1.2 has no such event: the receive is a plain one. */
+	ASSERT_DAT(post_recv(ep, &self->a, 0, 64, 3));
+	ASSERT_DAT(post_immed(self, DAT_LINUX_SEND_IMMED, 13, 1));
+	ASSERT_DAT(wait_event(self->evd, &event));
+	EXPECT_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+	EXPECT_EQ(13, event.event_data.dto_completion_event_data.transfered_length);
+}
+
+/* The operations of completions alone cannot be posted. */
+TEST_F(evd_batch, immediate_receives_are_not_posted)
+{
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       post_immed(self, DAT_LINUX_RECV_SEND_IMMED, 8, 1));
+	EXPECT_DAT_RET(ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		       post_immed(self, DAT_LINUX_RECV_WRITE_IMMED, 8, 1));
 }
 
 TEST_F(evd_batch, other_events_stay)

@@ -250,6 +250,10 @@ static const struct field post_send_with_invalidate[] = {
 	POST(EP), FLAGS, A(remote_context, 6, F_RMR_CONTEXT, 0, 0), A(invalidate, 7, F_ENUM, 1, 1),
 };
 
+static const struct field post_send_immed[] = {
+	POST(EP), FLAGS, A(immediate, 7, F_ANY, 0, 0),
+};
+
 static const struct field post_rdma[] = {
 	POST(EP), FLAGS, REMOTE, A(immediate, 7, F_ANY, 0, 0), A(swap, 8, F_OPT, 0, 0),
 	CAN_BE_NULL,
@@ -425,6 +429,7 @@ const struct op kapi_ops[] = {
 	CALL(ib_post_cmp_and_swap, post_rdma, 1, POSTS),
 	CALL(ib_post_fetch_and_add, post_rdma, 1, POSTS),
 	CALL(ib_post_rdma_write_immed, post_rdma, 1, POSTS),
+	CALL(ib_post_send_immed, post_send_immed, 1, POSTS),
 	CALL(lmr_allocate, lmr_allocate, 5, MAKES(LMR),
 	     .flags = OP_HURTS_SIW | OP_HURTS_OLD_RXE),
 	CALL(lmr_fmr, lmr_fmr, 8, POSTS),

@@ -30,6 +30,7 @@ static void generate_post(struct seq *seq, unsigned int at, unsigned int thread)
 		DAT_DEV_RDMA_WRITE, DAT_DEV_RDMA_WRITE, DAT_DEV_RDMA_READ, DAT_DEV_RMR_BIND,
 		DAT_DEV_SRQ_RECV, DAT_DEV_SEND_INVALIDATE, DAT_DEV_RDMA_READ_TO_RMR,
 		DAT_DEV_RDMA_WRITE_IMMED, DAT_DEV_FETCH_ADD, DAT_DEV_CMP_SWAP,
+		DAT_DEV_SEND_IMMED,
 	};
 	unsigned int dtos = 1 + rnd(3), i, segments, len, op;
 	struct step *step;

@@ -317,7 +317,7 @@ static const struct field segment[] = {
 };
 
 static const struct field dto[] = {
-	F(dto, opcode, F_ENUM, DAT_DEV_CMP_SWAP, 0), F(dto, ep, F_HANDLE, T_EP, 0),
+	F(dto, opcode, F_ENUM, DAT_DEV_SEND_IMMED, 0), F(dto, ep, F_HANDLE, T_EP, 0),
 	F(dto, flags, F_FLAGS, 0x3f, 0), F(dto, num_segments, F_NUM, LIST_SEGMENTS, 0),
 	F(dto, segments, F_LIST, LIST_SEGMENTS, 0), F(dto, cookie, F_ANY, 0, 0),
 	F(dto, remote_address, F_LMR_ADDR, 0, 0), F(dto, remote_length, F_LEN, 0, 64),

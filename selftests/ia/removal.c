@@ -19,7 +19,7 @@
 #include "ioctls.h"
 #include "pair.h"
 
-#define NUM_OPCODES	(DAT_DEV_CMP_SWAP + 1)
+#define NUM_OPCODES	(DAT_DEV_SEND_IMMED + 1)
 /* One more than all flags that a request can have. */
 #define NUM_FLAGS	64
 

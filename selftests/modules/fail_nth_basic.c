@@ -245,6 +245,16 @@ static DAT_RETURN write_immed_a(void)
 					    DAT_COMPLETION_DEFAULT_FLAG);
 }
 
+static DAT_RETURN send_immed_a(void)
+{
+	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 64);
+	DAT_DTO_COOKIE cookie = {};
+
+	if (kpair_is_siw())
+		return send_a();
+	return dat_ib_post_send_immed(p.a.ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG, 1);
+}
+
 static DAT_RETURN fetch_and_add_a(void)
 {
 	DAT_LMR_TRIPLET seg = ksegment(&a, 0, 8);
@@ -484,6 +494,10 @@ static const struct step session[] = {
 	POST(completed_a),
 	POST(recv_b),
 	POST(write_immed_a),
+	POST(completed_a),
+	POST(completed_b),
+	POST(recv_b),
+	POST(send_immed_a),
 	POST(completed_a),
 	POST(completed_b),
 	POST(fetch_and_add_a),

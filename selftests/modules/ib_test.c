@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ib_test.c - RDMA Write with immediate data, and atomic operations
+ * ib_test.c - immediate data, and atomic operations
  */
 #include <linux/module.h>
 #include <linux/vmalloc.h>
@@ -38,6 +38,13 @@ static DAT_RETURN write_immed(size_t len, u32 immediate, u64 id, int flags)
 
 	return dat_ib_post_rdma_write_immed(pair.a.ep, 1, &seg, cookie(id), &to,
 					    immediate, flags);
+}
+
+static DAT_RETURN send_immed(size_t len, u32 immediate, u64 id, int flags)
+{
+	DAT_LMR_TRIPLET seg = ksegment(&a, 0, len);
+
+	return dat_ib_post_send_immed(pair.a.ep, 1, &seg, cookie(id), flags, immediate);
 }
 
 static DAT_RETURN fetch_and_add(u64 value, size_t offset, u64 id)
@@ -172,6 +179,31 @@ static bool write_immed_suppressed(void)
 	return true;
 }
 
+/* The message arrives as any other; the Send completes as any other. */
+static bool send_immed_completions(void)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *d;
+	DAT_EVENT event;
+	unsigned int i;
+
+	for (i = 0; i < 20; i++) {
+		kfill(a.buf, 1000, i);
+		memset(b.buf, 0, SIZE);
+		CHECK_EQ(DAT_SUCCESS, kpost_recv(pair.b.ep, &b, 100, 1000, i));
+		CHECK_EQ(DAT_SUCCESS, send_immed(i * 50, 0x1234567 + i, 100 + i, 0));
+		CHECK(kwait_event(pair.a.dto_evd, &event));
+		d = &event.event_data.dto_completion_event_data;
+		CHECK_EQ(DAT_DTO_COMPLETION_EVENT, event.event_number);
+		CHECK_EQ(DAT_DTO_SEND, d->operation);
+		CHECK_EQ(100 + i, d->user_cookie.as_64);
+		CHECK(extended(pair.b.dto_evd, DAT_IB_DTO_RECV_MSG_IMMED,
+			       DAT_IB_RECV_IMMED_DATA, i, 0x1234567 + i));
+		CHECK(!memcmp(a.buf, b.buf + 100, i * 50));
+		CHECK(!memchr_inv(b.buf + 100 + i * 50, 0, SIZE - 100 - i * 50));
+	}
+	return true;
+}
+
 static bool fetch_and_add_result(void)
 {
 	u64 *there = (u64 *)b.buf, *here = (u64 *)(a.buf + 64);
@@ -226,6 +258,9 @@ static bool ib_post_bad_arguments(void)
 	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP,
 		  dat_ib_post_rdma_write_immed(pair.a.pz, 1, &seg, cookie(0),
 					       &at, 1, 0));
+	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5, send_immed(8, 1, 0, 0x1000));
+	CHECK_RET(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP,
+		  dat_ib_post_send_immed(pair.a.pz, 1, &seg, cookie(0), 0, 1));
 	CHECK_RET(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
 		  dat_ib_post_fetch_and_add(pair.a.ep, 1, NULL, cookie(0), &at,
 					    0));
@@ -279,6 +314,7 @@ static bool iwarp_not_supported(void)
 	bool is_open;
 
 	CHECK_EQ(DAT_MODEL_NOT_SUPPORTED, DAT_GET_TYPE(write_immed(8, 1, 1, 0)));
+	CHECK_EQ(DAT_MODEL_NOT_SUPPORTED, DAT_GET_TYPE(send_immed(8, 1, 1, 0)));
 	CHECK_EQ(DAT_MODEL_NOT_SUPPORTED, DAT_GET_TYPE(fetch_and_add(1, 0, 1)));
 	CHECK_EQ(DAT_MODEL_NOT_SUPPORTED,
 		 DAT_GET_TYPE(cmp_and_swap(1, 2, 0, 1)));
@@ -296,6 +332,7 @@ static const struct ktest tests[] = {
 	TEST(provider_specific_attributes),
 	TEST(write_immed_completions),
 	TEST(write_immed_suppressed),
+	TEST(send_immed_completions),
 	TEST(fetch_and_add_result),
 	TEST(cmp_and_swap_result),
 	TEST(ib_post_bad_arguments),

@@ -124,7 +124,7 @@ TEST_F(post, array_stops_at_first_error)
 	}
 	third[0].segments = ADDR(&bad);
 	third[1].segments = 8;
-	third[2].opcode = DAT_DEV_CMP_SWAP + 1;
+	third[2].opcode = DAT_DEV_SEND_IMMED + 1;
 	third[3].__reserved = 1;
 	third[4].ep = handle_number(self->rmr);
 	for (i = 0; i < 5; i++) {
@@ -183,7 +183,7 @@ TEST_F(post, first_dto_error_sets_errno)
 	dto.__reserved = 1;
 	EXPECT_EQ(EOPNOTSUPP, dev_errno(self->fd, DAT_DEV_POST, &post));
 	dto.__reserved = 0;
-	dto.opcode = DAT_DEV_CMP_SWAP + 1;
+	dto.opcode = DAT_DEV_SEND_IMMED + 1;
 	EXPECT_EQ(EOPNOTSUPP, dev_errno(self->fd, DAT_DEV_POST, &post));
 	/* It has no flags. */
 	dto.opcode = DAT_DEV_SRQ_RECV;

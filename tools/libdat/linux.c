@@ -41,6 +41,34 @@ DAT_RETURN dat_linux_get_fd(DAT_HANDLE handle, int *fd)
 	return ret;
 }
 
+/* The opcode of an operation that can be posted; -1 for another one. */
+static int op_to_kernel(DAT_LINUX_OP op)
+{
+	static const signed char opcodes[] = {
+		[DAT_LINUX_SEND] = DAT_DEV_SEND,
+		[DAT_LINUX_RECV] = DAT_DEV_RECV,
+		[DAT_LINUX_RDMA_WRITE] = DAT_DEV_RDMA_WRITE,
+		[DAT_LINUX_RDMA_READ] = DAT_DEV_RDMA_READ,
+		[DAT_LINUX_RMR_BIND] = DAT_DEV_RMR_BIND,
+		[DAT_LINUX_SRQ_RECV] = DAT_DEV_SRQ_RECV,
+		[DAT_LINUX_SEND_IMMED] = DAT_DEV_SEND_IMMED,
+		[DAT_LINUX_RDMA_WRITE_IMMED] = DAT_DEV_RDMA_WRITE_IMMED,
+	};
+
+	return (unsigned int)op < ARRAY_SIZE(opcodes) ? opcodes[op] : -1;
+}
+
+static bool has_immediate(DAT_LINUX_OP op)
+{
+	return op == DAT_LINUX_SEND_IMMED || op == DAT_LINUX_RDMA_WRITE_IMMED;
+}
+
+static bool has_remote(DAT_LINUX_OP op)
+{
+	return op == DAT_LINUX_RDMA_WRITE || op == DAT_LINUX_RDMA_READ ||
+	       op == DAT_LINUX_RDMA_WRITE_IMMED;
+}
+
 /* @segments has room for the iov. Fields that @op does not use are ignored. */
 static DAT_RETURN dto_to_kernel(struct dat_dev_dto *out, const DAT_LINUX_DTO *in,
 				struct dat_dev_segment *segments)
@@ -48,18 +76,21 @@ static DAT_RETURN dto_to_kernel(struct dat_dev_dto *out, const DAT_LINUX_DTO *in
 	DAT_COUNT i;
 
 	*out = (struct dat_dev_dto){
-		.opcode = in->op,
+		.opcode = (__u32)op_to_kernel(in->op),
 		.ep = libdat_to_kernel(in->handle),
 		.segments = (uintptr_t)segments,
 		.cookie = in->user_cookie.as_64,
-		.rmr = libdat_to_kernel(in->rmr_handle),
-		.privileges = libdat_priv_to_kernel(in->mem_privileges),
 	};
 
+	if (has_immediate(in->op)) {
+		out->immediate = in->rmr_context;
+	} else if (in->op == DAT_LINUX_RMR_BIND) {
+		out->rmr = libdat_to_kernel(in->rmr_handle);
+		out->privileges = libdat_priv_to_kernel(in->mem_privileges);
+	}
 	if (in->op != DAT_LINUX_SRQ_RECV)
 		out->flags = in->completion_flags;
-	if ((in->op == DAT_LINUX_RDMA_WRITE || in->op == DAT_LINUX_RDMA_READ) &&
-	    !libdat_remote_to_kernel(out, &in->remote_buffer))
+	if (has_remote(in->op) && !libdat_remote_to_kernel(out, &in->remote_buffer))
 		return BAD_ARG(2);
 	for (i = 0; i < in->num_segments; i++) {
 		/* Only a bind may have length 0: it unbinds the RMR. */
@@ -91,7 +122,7 @@ int64_t libdat_batch_segments(DAT_COUNT num, const DAT_LINUX_DTO *dtos)
 		if (dtos[i].num_segments < 0 ||
 		    dtos[i].num_segments > LIBDAT_MAX_IOV ||
 		    (dtos[i].num_segments && !dtos[i].local_iov) ||
-		    (unsigned int)dtos[i].op > DAT_LINUX_SRQ_RECV)
+		    op_to_kernel(dtos[i].op) < 0)
 			return -1;
 		total += dtos[i].num_segments;
 	}
@@ -168,9 +199,15 @@ DAT_COUNT libdat_batch_posted(const struct dat_dev_post *arg, DAT_LINUX_DTO *dto
 	return i;
 }
 
+/* What most posts fit in */
+struct small_batch {
+	struct dat_dev_dto dtos[16];
+	struct dat_dev_segment segments[32];
+};
+
 /* Translates DTOs. If it succeeds, end_post() frees what it has allocated. */
-static DAT_RETURN begin_post(struct dat_dev_post *arg, DAT_COUNT num, const DAT_LINUX_DTO *dtos,
-			     DAT_COUNT *num_posted)
+static DAT_RETURN begin_post(struct dat_dev_post *arg, struct small_batch *small, DAT_COUNT num,
+			     const DAT_LINUX_DTO *dtos, DAT_COUNT *num_posted)
 {
 	struct dat_dev_segment *segments;
 	struct dat_dev_dto *out;
@@ -191,19 +228,27 @@ static DAT_RETURN begin_post(struct dat_dev_post *arg, DAT_COUNT num, const DAT_
 	if (total < 0)
 		return BAD_ARG(2);
 
-	out = libdat_batch_alloc(num, total, &segments);
+	out = small->dtos;
+	segments = small->segments;
+	if (num > (DAT_COUNT)ARRAY_SIZE(small->dtos) ||
+	    total > (int64_t)ARRAY_SIZE(small->segments))
+		out = libdat_batch_alloc(num, total, &segments);
 	if (!out)
 		return NO_MEMORY;
 	ret = libdat_batch_to_kernel(arg, num, dtos, out, segments);
-	if (ret != DAT_SUCCESS)
+	if (ret != DAT_SUCCESS && out != small->dtos)
 		free(out);
 	return ret;
 }
 
-static void end_post(struct dat_dev_post *arg, DAT_LINUX_DTO *dtos, DAT_COUNT *num_posted)
+static void end_post(struct dat_dev_post *arg, struct small_batch *small, DAT_LINUX_DTO *dtos,
+		     DAT_COUNT *num_posted)
 {
+	void *out = (void *)(uintptr_t)arg->dtos;
+
 	*num_posted = libdat_batch_posted(arg, dtos);
-	free((void *)(uintptr_t)arg->dtos);
+	if (out != small->dtos)
+		free(out);
 }
 
 /**
@@ -220,14 +265,15 @@ static void end_post(struct dat_dev_post *arg, DAT_LINUX_DTO *dtos, DAT_COUNT *n
 DAT_RETURN dat_linux_post(DAT_COUNT num, DAT_LINUX_DTO *dtos,
 			  DAT_COUNT *num_posted)
 {
+	struct small_batch small;
 	struct dat_dev_post arg;
 	DAT_RETURN ret;
 
-	ret = begin_post(&arg, num, dtos, num_posted);
+	ret = begin_post(&arg, &small, num, dtos, num_posted);
 	if (ret != DAT_SUCCESS || !num)
 		return ret;
 	ret = libdat_call(DAT_DEV_POST, &arg);
-	end_post(&arg, dtos, num_posted);
+	end_post(&arg, &small, dtos, num_posted);
 	return ret;
 }
 
@@ -251,6 +297,7 @@ DAT_RETURN dat_linux_post_wait(DAT_COUNT num, DAT_LINUX_DTO *dtos, DAT_COUNT *nu
 			       DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
 			       DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
 {
+	struct small_batch small;
 	struct dat_dev_post arg;
 	DAT_RETURN ret;
 
@@ -258,27 +305,32 @@ DAT_RETURN dat_linux_post_wait(DAT_COUNT num, DAT_LINUX_DTO *dtos, DAT_COUNT *nu
 		return BAD_ARG(7);
 	if (!nmore)
 		return BAD_ARG(8);
-	ret = begin_post(&arg, num, dtos, num_posted);
+	ret = begin_post(&arg, &small, num, dtos, num_posted);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	ret = libdat_evd_post_wait(evd_handle, &arg, timeout, threshold, event, nmore);
-	end_post(&arg, dtos, num_posted);
+	end_post(&arg, &small, dtos, num_posted);
 	return ret;
 }
 
-/* Atomic operations and immediate data have no call in DAT 1.2. */
+/* Atomic operations have no call in DAT 1.2. */
 static DAT_LINUX_OP op_to_user(const struct dat_dev_event *in)
 {
 	if (in->number == DAT_RMR_BIND_COMPLETION_EVENT)
 		return DAT_LINUX_RMR_BIND;
-	/* The numbers of DAT_DTOS in DAT 2.0 */
+	/* The numbers of DAT_DTOS in DAT 2.0; 8 is a Write with immediate data. */
 	switch (in->operation) {
 	case 0:
 		return DAT_LINUX_SEND;
 	case 1:
+	case 8:
 		return DAT_LINUX_RDMA_WRITE;
 	case 2:
 		return DAT_LINUX_RDMA_READ;
+	case DAT_DEV_RECV_IMMED:
+		return DAT_LINUX_RECV_WRITE_IMMED;
+	case DAT_DEV_RECV_MSG_IMMED:
+		return DAT_LINUX_RECV_SEND_IMMED;
 	default:
 		return DAT_LINUX_RECV;
 	}
@@ -323,6 +375,7 @@ DAT_RETURN dat_linux_dequeue(DAT_EVD_HANDLE evd_handle, DAT_COUNT max,
 				.handle = libdat_to_user(raw[i].handle),
 				.user_cookie.as_64 = raw[i].cookie,
 				.transfered_length = raw[i].length,
+				.immediate_data = raw[i].rmr_context,
 			};
 	} while (got == DEQUEUE_BATCH && *num < max);
 	/* The caller gets the completions that were taken, whatever follows them. */

@@ -373,11 +373,16 @@ struct dat_dev_event {
 	__u64 __reserved[3];
 };
 
-/* Event number of completions of DAT_DEV_RDMA_WRITE_IMMED and atomic operations */
+/*
+ * Event number of completions of DAT_DEV_RDMA_WRITE_IMMED, of atomic operations, and of receives
+ * with immediate data
+ */
 #define DAT_DEV_IB_DTO_EVENT	0x40000
 
 /* @operation of a receive that took the immediate data of an RDMA Write */
 #define DAT_DEV_RECV_IMMED	9
+/* @operation of a receive of a message with immediate data */
+#define DAT_DEV_RECV_MSG_IMMED	12
 
 #define DAT_DEV_EVENT_TRUNCATED	1	/* private data of a CR was truncated */
 
@@ -1187,6 +1192,7 @@ enum dat_dev_opcode {
 	DAT_DEV_RDMA_WRITE_IMMED,
 	DAT_DEV_FETCH_ADD,
 	DAT_DEV_CMP_SWAP,
+	DAT_DEV_SEND_IMMED,
 };
 
 /**
@@ -1207,8 +1213,8 @@ enum dat_dev_opcode {
  * @privileges: bind: DAT_MEM_PRIV_FLAGS, DAT_DEV_PRIV_ZERO_BASED
  * @rmr_context: bind, out: the new context
  * @__reserved: 0
- * @immediate: DAT_DEV_RDMA_WRITE_IMMED: immediate data for the peer, sent without
- *	byte swapping
+ * @immediate: DAT_DEV_RDMA_WRITE_IMMED, DAT_DEV_SEND_IMMED: immediate data for the peer, sent
+ *	without byte swapping
  * @compare_add: atomic operations: operand to add or to compare with
  * @swap: DAT_DEV_CMP_SWAP: the new value
  */

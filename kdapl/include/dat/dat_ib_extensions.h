@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * dat_ib_extensions.h - InfiniBand extensions of DAT: RDMA Write with immediate data,
- * and atomic operations
+ * dat_ib_extensions.h - InfiniBand extensions of DAT: immediate data and atomic operations
  *
  * Support depends on the device; iWARP has none. Without support the calls return
  * DAT_MODEL_NOT_SUPPORTED.
@@ -57,6 +56,10 @@ DAT_RETURN dat_ib_post_rdma_write_immed(DAT_EP_HANDLE ep_handle,
 					const DAT_RMR_TRIPLET *remote_buffer,
 					DAT_UINT32 immediate_data,
 					DAT_COMPLETION_FLAGS completion_flags);
+DAT_RETURN dat_ib_post_send_immed(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+				  DAT_COMPLETION_FLAGS completion_flags,
+				  DAT_UINT32 immediate_data);
 DAT_RETURN dat_ib_post_fetch_and_add(DAT_EP_HANDLE ep_handle,
 				     DAT_UINT64 add_value,
 				     DAT_LMR_TRIPLET *local_iov,

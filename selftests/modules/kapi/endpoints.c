@@ -161,6 +161,12 @@ DAT_RETURN kapi_ib_post_rdma_write_immed(struct kapi *k)
 					    PTR(0, &buffer), ARG(7), ARG(3));
 }
 
+DAT_RETURN kapi_ib_post_send_immed(struct kapi *k)
+{
+	return dat_ib_post_send_immed(HANDLE(0), num_segments(k), k->segments, COOKIE(2), ARG(3),
+				      ARG(7));
+}
+
 DAT_RETURN kapi_ib_post_fetch_and_add(struct kapi *k)
 {
 	DAT_RMR_TRIPLET buffer = remote(k);

@@ -31,7 +31,13 @@ typedef enum dat_linux_op {
 	DAT_LINUX_RDMA_WRITE,
 	DAT_LINUX_RDMA_READ,
 	DAT_LINUX_RMR_BIND,
-	DAT_LINUX_SRQ_RECV
+	DAT_LINUX_SRQ_RECV,
+	/* With immediate data for the peer, which iWARP does not have */
+	DAT_LINUX_SEND_IMMED,
+	DAT_LINUX_RDMA_WRITE_IMMED,
+	/* Operations of completions alone: a receive with the immediate data of a Send, Write */
+	DAT_LINUX_RECV_SEND_IMMED,
+	DAT_LINUX_RECV_WRITE_IMMED
 } DAT_LINUX_OP;
 
 /*
@@ -50,7 +56,7 @@ typedef struct dat_linux_dto {
 	DAT_COMPLETION_FLAGS	completion_flags;
 	DAT_RMR_HANDLE		rmr_handle;
 	DAT_MEM_PRIV_FLAGS	mem_privileges;
-	DAT_RMR_CONTEXT		rmr_context;	/* out: bind */
+	DAT_RMR_CONTEXT		rmr_context;	/* out: bind; in: immediate data */
 } DAT_LINUX_DTO;
 
 /*
@@ -69,13 +75,17 @@ DAT_RETURN dat_linux_post_wait(IN DAT_COUNT num, INOUT DAT_LINUX_DTO *dtos,
 			       IN DAT_TIMEOUT timeout, IN DAT_COUNT threshold,
 			       OUT DAT_EVENT *event, OUT DAT_COUNT *nmore);
 
-/* One completion. transfered_length is valid only for DAT_DTO_SUCCESS. */
+/*
+ * One completion. transfered_length and immediate_data are valid only for DAT_DTO_SUCCESS. The
+ * length of DAT_LINUX_RECV_WRITE_IMMED is that of the Write: its receive has no data.
+ */
 typedef struct dat_linux_completion {
 	DAT_LINUX_OP			op;
 	DAT_DTO_COMPLETION_STATUS	status;
 	DAT_HANDLE			handle;		/* EP; RMR of a bind */
 	DAT_CONTEXT			user_cookie;
 	DAT_VLEN			transfered_length;
+	DAT_UINT32			immediate_data;
 } DAT_LINUX_COMPLETION;
 
 /*
