@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Debian's fi_info and fi_pingpong on the provider for libfabric. Prints TAP.
-# shellcheck disable=SC2317 # check() calls the tests
+# shellcheck disable=SC2317,SC2031 # check() calls the tests; programs.sh sets failed in a subshell
 here=${0%/*}
 ia=${DAT_TEST_IA:-rxe0}
 address=${KDAPL_ADDRESS:-10.0.2.15}
@@ -50,8 +50,12 @@ refuses() {
 	! info -p kdapl "$@"
 }
 
-# SERVER...: waits until fi_pingpong listens for its control connection
-await_server() {
+# start_server PROVIDER ENDPOINT [OPTION]...: returns when it listens for its control connection
+start_server() {
+	provider=$1 type=$2
+	shift 2
+	"$here/bin/fi_pingpong" -p "$provider" -e "$type" "$@" >"$tmp/server" 2>&1 &
+	server=$!
 	tries=600
 	until grep -q ':B9E8 00000000:0000 0A' /proc/net/tcp /proc/net/tcp6 2>/dev/null; do
 		tries=$((tries - 1))
@@ -61,18 +65,33 @@ await_server() {
 	done
 }
 
-# PROVIDER ENDPOINT [OPTION]...: between two processes
-pingpong() {
-	provider=$1 type=$2
-	shift 2
-	"$here/bin/fi_pingpong" -p "$provider" -e "$type" "$@" >"$tmp/server" 2>&1 &
-	server=$!
-	await_server
-	FI_LOG_LEVEL=warn "$here/bin/fi_pingpong" -p "$provider" -e "$type" "$@" "$address"
+# between SERVER CLIENT ENDPOINT [OPTION]...: two processes, with these providers
+between() {
+	server_provider=$1 client_provider=$2 type=$3
+	shift 3
+	start_server "$server_provider" "$type" "$@"
+	FI_LOG_LEVEL=warn "$here/bin/fi_pingpong" -p "$client_provider" -e "$type" "$@" "$address"
 	wait "$server"
 }
 
-echo "1..8"
+pingpong() {
+	between "$1" "$@"
+}
+
+# ofi_rxm has one queue of receives for all peers.
+shared() {
+	export FI_OFI_RXM_USE_SRX=1
+	pingpong "$@"
+}
+
+# The provider for verbs needs verbs for processes.
+with_verbs() {
+	# shellcheck source-path=SCRIPTDIR source=../dat2/programs.sh
+	(here=/selftests/dat2 && . "$here/programs.sh" && setup_verbs)
+	between "$@"
+}
+
+echo "1..11"
 check lists_provider
 check describes_ia
 check gives_reliable_datagrams
@@ -81,5 +100,8 @@ check refuses -t FI_EP_DGRAM
 check pingpong kdapl msg -I 200 -S 64 -c
 check pingpong kdapl msg -I 10 -c
 check pingpong 'kdapl;ofi_rxm' rdm -I 10 -c
+check shared 'kdapl;ofi_rxm' rdm -I 10 -c
+check with_verbs verbs kdapl msg -d "$ia" -I 10 -c
+check with_verbs kdapl verbs msg -d "$ia" -I 10 -c
 rm -rf "$tmp"
 exit $failed

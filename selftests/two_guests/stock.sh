@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Runs in both guests of tools/vm/two-guests.sh --stock: Debian's programs at both ends of a
-# link, our provider with itself, and with libdaplofa.
+# link, our provider with itself, and with libdaplofa; and fi_pingpong of libfabric.
 #
 # stock.sh server|client SERVER_ADDRESS
 
@@ -109,9 +109,45 @@ run() {
 	step "$3" "IB extension test.*PASSED" "$1" "$2" dtestx
 }
 
+# Waits until fi_pingpong listens for its control connection, whose port is 47592.
+await_pingpong() {
+	until grep -q ':B9E8 00000000:0000 0A' /proc/net/tcp /proc/net/tcp6 2>/dev/null; do
+		kill -0 "$1" 2>/dev/null || return
+		sleep 0.1
+	done
+}
+
+# pingpong SERVER CLIENT [OPTION]...: a connection of libfabric, with these providers
+pingpong() {
+	server_provider=$1 client_provider=$2
+	shift 2
+	num=$((num + 1))
+	set -- /selftests/fi/bin/fi_pingpong -e msg -d "${DAT_TEST_IA:-rxe0}" -c "$@"
+	case $role in
+	server)
+		timeout $limit "$@" -p "$server_provider" >/tmp/pingpong 2>&1 &
+		await_pingpong $!
+		tell $((7000 + num)) go
+		wait $!
+		;;
+	client)
+		told $((7000 + num)) >/dev/null
+		timeout $limit "$@" -p "$client_provider" "$server" >/tmp/pingpong 2>&1
+		;;
+	esac
+	rc=$?
+	sed 's/^/# /' /tmp/pingpong
+	if [ $rc -eq 0 ]; then
+		echo "ok $num fi_pingpong.${server_provider}_with_$client_provider.$role"
+	else
+		failed=1
+		echo "not ok $num fi_pingpong.${server_provider}_with_$client_provider.$role"
+	fi
+}
+
 setup_verbs
 echo "# BEGIN two-guests-stock-$role"
-echo "1..10"
+echo "1..$([ -e /selftests/fi/bin/fi_pingpong ] && echo 13 || echo 10)"
 run "$ours" "$ours" ours_with_ours
 # These open the IA that the server has, at both ends.
 step ours_with_ours PASSED "$ours" "$ours" dtest -b 4096 -B 20
@@ -120,5 +156,12 @@ step ours_with_ours.cno PASSED "$ours" "$ours" dtest -c -b 4096 -B 20
 step ours_with_ours "$cm_passed" "$ours" "$ours" dtestcm -w -c 20
 run "$other" "$ours" ours_with_other
 run "$ours" "$other" other_with_ours
+if [ -e /selftests/fi/bin/fi_pingpong ]; then
+	export FI_PROVIDER_PATH=/selftests/fi/lib
+	fi=kdapl
+	pingpong "$fi" "$fi" -I 10
+	pingpong verbs "$fi" -I 10
+	pingpong "$fi" verbs -I 10
+fi
 echo "# END two-guests rc=$failed"
 exit $failed

@@ -107,20 +107,16 @@ static struct fi_info *request_info(struct kfi_pep *pep, const DAT_CR_PARAM *par
 				    struct kfi_connreq *connreq)
 {
 	struct fi_info *info = fi_dupinfo(pep->info);
-	size_t size = kfi_sockaddr_size(param->remote_ia_address_ptr);
 
 	if (!info)
 		return NULL;
 	free(info->dest_addr);
-	info->dest_addr = malloc(size ?: 1);
+	info->dest_addr = kfi_copy_addr(param->remote_ia_address_ptr, &info->dest_addrlen);
 	if (!info->dest_addr) {
 		fi_freeinfo(info);
 		return NULL;
 	}
-	memcpy(info->dest_addr, param->remote_ia_address_ptr, size);
-	if (size)
-		kfi_set_port(info->dest_addr, (uint16_t)param->remote_port_qual);
-	info->dest_addrlen = size;
+	kfi_set_port(info->dest_addr, (uint16_t)param->remote_port_qual);
 	info->handle = &connreq->fid;
 	return info;
 }
@@ -140,7 +136,8 @@ struct kfi_event *kfi_connection_request(const DAT_CR_ARRIVAL_EVENT_DATA *data)
 	DAT_CONTEXT context;
 	struct kfi_pep *pep;
 
-	if (dat_get_consumer_context(data->sp_handle.psp_handle, &context) != DAT_SUCCESS) {
+	if (dat_get_consumer_context(data->sp_handle.psp_handle, &context) != DAT_SUCCESS ||
+	    !context.as_ptr) {
 		dat_cr_reject(data->cr_handle);
 		return NULL;
 	}
@@ -208,18 +205,18 @@ static int pep_listen(struct fid_pep *fid)
 		return -FI_EOPBADSTATE;
 	qual = kfi_port(pep->info->src_addr);
 	/* A request that arrives at once finds the passive endpoint. */
-	pthread_mutex_lock(&pep->eq->lock);
+	pthread_mutex_lock(&pep->eq->queue.lock);
 	if (qual)
-		ret = dat_psp_create(pep->fabric->ia, qual, pep->eq->evd,
+		ret = dat_psp_create(pep->fabric->ia, qual, pep->eq->queue.evd,
 				     DAT_PSP_CONSUMER_FLAG, &pep->psp);
 	else
-		ret = dat_psp_create_any(pep->fabric->ia, &qual, pep->eq->evd,
+		ret = dat_psp_create_any(pep->fabric->ia, &qual, pep->eq->queue.evd,
 					 DAT_PSP_CONSUMER_FLAG, &pep->psp);
 	if (ret == DAT_SUCCESS)
 		dat_set_consumer_context(pep->psp, context);
 	else
 		pep->psp = DAT_HANDLE_NULL;
-	pthread_mutex_unlock(&pep->eq->lock);
+	pthread_mutex_unlock(&pep->eq->queue.lock);
 	if (ret == DAT_SUCCESS)
 		kfi_set_port(pep->info->src_addr, (uint16_t)qual);
 	return kfi_failed("dat_psp_create", ret);
@@ -245,7 +242,7 @@ static int pep_bind(struct fid *fid, struct fid *other, uint64_t flags)
 	if (flags)
 		return -FI_EBADFLAGS;
 	pep->eq = kfi_container(other, struct kfi_eq, fid.fid);
-	kfi_get(&pep->eq->refs);
+	kfi_get(&pep->eq->queue.refs);
 	return 0;
 }
 
@@ -269,13 +266,19 @@ static void reject_all(struct kfi_pep *pep)
 
 static int pep_close(struct fid *fid)
 {
+	DAT_CONTEXT nothing = { .as_ptr = NULL };
 	struct kfi_pep *pep = kfi_container(fid, struct kfi_pep, fid.fid);
 
-	if (pep->psp)
+	if (pep->psp) {
+		/* Who has found it by an event holds the lock. */
+		pthread_mutex_lock(&pep->eq->queue.lock);
+		dat_set_consumer_context(pep->psp, nothing);
+		pthread_mutex_unlock(&pep->eq->queue.lock);
 		dat_psp_free(pep->psp);
+	}
 	if (pep->eq) {
 		kfi_eq_forget(pep->eq, fid);
-		kfi_put(&pep->eq->refs);
+		kfi_put(&pep->eq->queue.refs);
 	}
 	reject_all(pep);
 	kfi_put(&pep->fabric->refs);
@@ -294,18 +297,7 @@ static int pep_getopt(fid_t fid, int level, int optname, void *optval, size_t *o
 {
 	struct kfi_pep *pep = kfi_container(fid, struct kfi_pep, fid.fid);
 
-	if (level != FI_OPT_ENDPOINT || optname != FI_OPT_CM_DATA_SIZE)
-		return -FI_ENOPROTOOPT;
-	if (*optlen < sizeof(size_t))
-		return -FI_ETOOSMALL;
-	*(size_t *)optval = (size_t)pep->fabric->max_private - 1;
-	*optlen = sizeof(size_t);
-	return 0;
-}
-
-static int pep_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen)
-{
-	return -FI_ENOPROTOOPT;
+	return kfi_getopt(pep->fabric, level, optname, optval, optlen);
 }
 
 static int pep_no_connect(struct fid_ep *ep, const void *addr, const void *param, size_t len)
@@ -339,7 +331,7 @@ static struct fi_ops pep_fi_ops = {
 static struct fi_ops_ep pep_ops = {
 	.size = offsetof(struct fi_ops_ep, tx_ctx),
 	.getopt = pep_getopt,
-	.setopt = pep_setopt,
+	.setopt = kfi_no_setopt,
 };
 
 static struct fi_ops_cm pep_cm_ops = {
@@ -357,7 +349,7 @@ static struct fi_ops_cm pep_cm_ops = {
 /**
  * kfi_passive_ep - see fi_passive_ep(3)
  * @fabric: its fabric
- * @info: from fi_getinfo(), with a source address
+ * @info: from fi_getinfo(); without a source address it listens at any port
  * @pep: out
  * @context: of the program
  *
@@ -369,14 +361,17 @@ int kfi_passive_ep(struct fid_fabric *fabric, struct fi_info *info, struct fid_p
 	struct kfi_fabric *f = kfi_container(fabric, struct kfi_fabric, fid);
 	struct kfi_pep *p;
 
-	if (!info || !info->src_addr || info->ep_attr->type != FI_EP_MSG ||
-	    info->src_addrlen != kfi_sockaddr_size(f->attr.ia_address_ptr))
+	if (!info || info->ep_attr->type != FI_EP_MSG ||
+	    (info->src_addr && info->src_addrlen != kfi_sockaddr_size(f->attr.ia_address_ptr)))
 		return -FI_EINVAL;
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return -FI_ENOMEM;
 	p->info = fi_dupinfo(info);
-	if (!p->info) {
+	if (p->info && !p->info->src_addr)
+		p->info->src_addr = kfi_copy_addr(f->attr.ia_address_ptr, &p->info->src_addrlen);
+	if (!p->info || !p->info->src_addr) {
+		fi_freeinfo(p->info);
 		free(p);
 		return -FI_ENOMEM;
 	}

@@ -3,63 +3,239 @@
  * cq.c - a completion queue is an EVD for DTOs
  *
  * Completions are taken out of the EVD in batches. The size that a program asks for is only
- * where the EVD begins: it grows with its EPs, so no completion is lost.
+ * where the EVD begins: it grows with its EPs.
+ *
+ * A full EVD would lose completions. When the EVD was found empty, at most all DTOs that the EPs
+ * can have outstanding were to complete. The EVD has room for them and half as many. So who posts
+ * these takes completions out of the EVD, whether the program reads them or not.
  */
-#include <errno.h>
-#include <poll.h>
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
+#include <sys/eventfd.h>
 
 #include "kfi.h"
 
 /* More than this the EVD grows to when its EPs need it. */
-#define FIRST_QLEN	256
+#define MAX_FIRST_QLEN	256
 
-static void cq_lock(struct kfi_cq *cq)
+/**
+ * kfi_cq_lock - lock the completions, unless threads take turns in the domain
+ * @cq: the CQ
+ */
+void kfi_cq_lock(struct kfi_cq *cq)
 {
 	if (cq->domain->threading != FI_THREAD_DOMAIN)
-		pthread_mutex_lock(&cq->lock);
+		pthread_mutex_lock(&cq->queue.lock);
 }
 
-static void cq_unlock(struct kfi_cq *cq)
+/**
+ * kfi_cq_unlock - unlock the completions
+ * @cq: the CQ
+ */
+void kfi_cq_unlock(struct kfi_cq *cq)
 {
 	if (cq->domain->threading != FI_THREAD_DOMAIN)
-		pthread_mutex_unlock(&cq->lock);
+		pthread_mutex_unlock(&cq->queue.lock);
 }
 
-/* The next completion, locked; NULL without. fi_cq_signal() leaves a software event. */
+/* Makes room for a batch behind the completions; NULL without memory. */
+static DAT_LINUX_COMPLETION *make_room(struct kfi_cq *cq)
+{
+	DAT_LINUX_COMPLETION *more;
+
+	if (!cq->num)
+		cq->first = 0;
+	if (cq->first + cq->num + KFI_BATCH <= cq->size)
+		return cq->completions + cq->first + cq->num;
+	memmove(cq->completions, cq->completions + cq->first,
+		(size_t)cq->num * sizeof(cq->completions[0]));
+	cq->first = 0;
+	if (cq->num + KFI_BATCH > cq->size) {
+		more = realloc(cq->completions, 2 * (size_t)cq->size * sizeof(*more));
+		if (!more)
+			return NULL;
+		cq->completions = more;
+		cq->size *= 2;
+	}
+	return cq->completions + cq->num;
+}
+
+/* Takes a batch out of the EVD; false if it is empty. */
+static bool fetch(struct kfi_cq *cq)
+{
+	DAT_LINUX_COMPLETION *batch = make_room(cq);
+	DAT_COUNT got, kept = 0, i;
+
+	if (!batch)
+		return false;
+	if (dat_linux_dequeue(cq->queue.evd, KFI_BATCH, batch, &got) != DAT_SUCCESS || !got) {
+		__atomic_store_n(&cq->posts, 0, __ATOMIC_RELAXED);
+		return false;
+	}
+	if (!cq->is_counted) {
+		cq->num += got;
+		return true;
+	}
+	for (i = 0; i < got; i++)
+		if (kfi_ep_count(&batch[i]) && !cq->only_counts)
+			batch[kept++] = batch[i];
+	cq->num += kept;
+	return true;
+}
+
+/* The next completion, locked; NULL without. */
 static DAT_LINUX_COMPLETION *peek(struct kfi_cq *cq)
 {
-	DAT_EVENT event;
-
-	while (!cq->num) {
-		cq->first = 0;
-		if (dat_linux_dequeue(cq->evd, KFI_BATCH, cq->completions, &cq->num) !=
-		    DAT_SUCCESS)
+	while (!cq->num)
+		if (!fetch(cq))
 			return NULL;
-		if (!cq->num && dat_evd_dequeue(cq->evd, &event) != DAT_SUCCESS)
-			return NULL;
-	}
 	return &cq->completions[cq->first];
+}
+
+/* Wakes the threads that wait: the EVD no longer has these completions. */
+static void flag(struct kfi_cq *cq)
+{
+	if (cq->is_flagged || cq->queue.event_fd < 0)
+		return;
+	eventfd_write(cq->queue.event_fd, 1);
+	cq->is_flagged = true;
+}
+
+static void unflag(struct kfi_cq *cq)
+{
+	eventfd_t value;
+
+	if (!cq->is_flagged || cq->num || cq->signalled)
+		return;
+	eventfd_read(cq->queue.event_fd, &value);
+	cq->is_flagged = false;
 }
 
 static void pop(struct kfi_cq *cq)
 {
 	cq->first++;
 	cq->num--;
+	unflag(cq);
+}
+
+/* Was fi_cq_signal() called since? Locked. */
+static bool take_signal(struct kfi_cq *cq)
+{
+	bool signalled = cq->signalled;
+
+	cq->signalled = false;
+	unflag(cq);
+	return signalled;
+}
+
+/**
+ * kfi_cq_progress - take all completions out of the EVD, and count them
+ * @cq: the CQ
+ */
+void kfi_cq_progress(struct kfi_cq *cq)
+{
+	kfi_cq_lock(cq);
+	while (fetch(cq))
+		;
+	if (cq->num)
+		flag(cq);
+	kfi_cq_unlock(cq);
+}
+
+/* Events of so many DTOs, see above */
+static DAT_COUNT events(DAT_COUNT dtos)
+{
+	return dtos + dtos / 2 + 1;
+}
+
+/**
+ * kfi_cq_reserve - make room for DTOs
+ * @cq: the CQ
+ * @dtos: DTOs that a new user can have outstanding
+ *
+ * Return: 0, -FI_ENOMEM, another error.
+ */
+int kfi_cq_reserve(struct kfi_cq *cq, DAT_COUNT dtos)
+{
+	int ret = kfi_queue_reserve(&cq->queue, events(dtos));
+
+	if (!ret)
+		__atomic_add_fetch(&cq->dtos, dtos, __ATOMIC_RELAXED);
+	return ret;
+}
+
+/**
+ * kfi_cq_release - give back the room of a user
+ * @cq: the CQ
+ * @dtos: as in kfi_cq_reserve()
+ */
+void kfi_cq_release(struct kfi_cq *cq, DAT_COUNT dtos)
+{
+	__atomic_sub_fetch(&cq->dtos, dtos, __ATOMIC_RELAXED);
+	kfi_queue_release(&cq->queue, events(dtos));
+}
+
+/**
+ * kfi_cq_has_room - a DTO is about to be posted
+ * @cq: the CQ
+ *
+ * Return: false if the program must read completions first.
+ */
+bool kfi_cq_has_room(struct kfi_cq *cq)
+{
+	DAT_COUNT dtos = __atomic_load_n(&cq->dtos, __ATOMIC_RELAXED);
+
+	if (__atomic_add_fetch(&cq->posts, 1, __ATOMIC_RELAXED) <= dtos / 2)
+		return true;
+	if (__atomic_load_n(&cq->num, __ATOMIC_RELAXED) > dtos) {
+		__atomic_sub_fetch(&cq->posts, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	kfi_cq_progress(cq);
+	return true;
+}
+
+/**
+ * kfi_cq_fail - add the completion of a DTO that could not be posted
+ * @cq: the CQ
+ * @dto: the DTO, which the program takes for posted
+ *
+ * Without memory the completion is lost.
+ */
+void kfi_cq_fail(struct kfi_cq *cq, const DAT_LINUX_DTO *dto)
+{
+	DAT_LINUX_COMPLETION *c;
+
+	kfi_cq_lock(cq);
+	c = make_room(cq);
+	if (c) {
+		*c = (DAT_LINUX_COMPLETION){
+			.op = dto->op,
+			.status = DAT_DTO_ERR_LOCAL_EP,
+			.user_cookie = dto->user_cookie,
+		};
+		cq->num++;
+		flag(cq);
+	}
+	kfi_cq_unlock(cq);
 }
 
 static uint64_t completion_flags(DAT_LINUX_OP op)
 {
 	switch (op) {
 	case DAT_LINUX_SEND:
+	case DAT_LINUX_SEND_IMMED:
 		return FI_SEND | FI_MSG;
 	case DAT_LINUX_RDMA_WRITE:
+	case DAT_LINUX_RDMA_WRITE_IMMED:
 		return FI_WRITE | FI_RMA;
 	case DAT_LINUX_RDMA_READ:
 		return FI_READ | FI_RMA;
+	case DAT_LINUX_RECV_SEND_IMMED:
+		return FI_RECV | FI_MSG | FI_REMOTE_CQ_DATA;
+	case DAT_LINUX_RECV_WRITE_IMMED:
+		return FI_REMOTE_WRITE | FI_RMA | FI_REMOTE_CQ_DATA;
 	default:
 		return FI_RECV | FI_MSG;
 	}
@@ -93,7 +269,11 @@ static void fill_entry(enum fi_cq_format format, void *buf, size_t i,
 		return;
 	}
 	entry.flags = completion_flags(c->op);
-	entry.len = entry.flags & FI_RECV ? (size_t)c->transfered_length : 0;
+	if (entry.flags & (FI_RECV | FI_REMOTE_WRITE))
+		entry.len = (size_t)c->transfered_length;
+	/* The byte order of libfabric's provider for verbs */
+	if (entry.flags & FI_REMOTE_CQ_DATA)
+		entry.data = ntohl(c->immediate_data);
 	memcpy((char *)buf + i * size, &entry, size);
 }
 
@@ -104,7 +284,7 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 	ssize_t num;
 	size_t i;
 
-	cq_lock(cq);
+	kfi_cq_lock(cq);
 	for (i = 0; i < count; i++) {
 		c = peek(cq);
 		if (!c || c->status != DAT_DTO_SUCCESS)
@@ -113,10 +293,13 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 		pop(cq);
 	}
 	num = i ? (ssize_t)i : cq->num ? -FI_EAVAIL : -FI_EAGAIN;
+	/* Other threads that wait may have what this one leaves. */
+	if (cq->num && __atomic_load_n(&cq->waiters, __ATOMIC_RELAXED))
+		flag(cq);
 	/* The program may read nothing, to make progress. */
 	if (!count && (!cq->num || cq->completions[cq->first].status == DAT_DTO_SUCCESS))
 		num = 0;
-	cq_unlock(cq);
+	kfi_cq_unlock(cq);
 	return num;
 }
 
@@ -136,7 +319,7 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry, uin
 	const DAT_LINUX_COMPLETION *c;
 	ssize_t num = -FI_EAGAIN;
 
-	cq_lock(cq);
+	kfi_cq_lock(cq);
 	c = peek(cq);
 	if (c && c->status != DAT_DTO_SUCCESS) {
 		entry->op_context = c->user_cookie.as_ptr;
@@ -153,45 +336,31 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry, uin
 		pop(cq);
 		num = 1;
 	}
-	cq_unlock(cq);
+	kfi_cq_unlock(cq);
 	return num;
-}
-
-static int left_ms(const struct timespec *until)
-{
-	struct timespec now;
-	int64_t ms;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ms = (until->tv_sec - now.tv_sec) * 1000 + (until->tv_nsec - now.tv_nsec) / 1000000;
-	return ms > 0 ? (int)ms : 0;
 }
 
 static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src_addr,
 			    const void *cond, int timeout)
 {
 	struct kfi_cq *cq = kfi_container(fid, struct kfi_cq, fid);
-	struct pollfd pollfd = { .fd = cq->fd, .events = POLLIN };
-	struct timespec until;
+	int64_t deadline = kfi_deadline(timeout);
+	bool signalled;
 	ssize_t num;
+	int ret;
 
-	if (cq->fd < 0)
+	if (cq->queue.fd < 0)
 		return -FI_ENOSYS;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += timeout / 1000;
-	until.tv_nsec += timeout % 1000 * 1000000L;
-	for (;;) {
+	kfi_get(&cq->waiters);
+	do {
 		num = cq_readfrom(fid, buf, count, src_addr);
-		if (num != -FI_EAGAIN || !timeout ||
-		    __atomic_exchange_n(&cq->signalled, false, __ATOMIC_ACQUIRE))
-			return num;
-		if (poll(&pollfd, 1, timeout < 0 ? -1 : left_ms(&until)) < 0)
-			return -errno;
-		if (pollfd.revents & (POLLHUP | POLLERR | POLLNVAL))
-			return -FI_ENODEV;
-		if (!pollfd.revents)
-			timeout = 0;
-	}
+		kfi_cq_lock(cq);
+		signalled = num == -FI_EAGAIN && take_signal(cq);
+		kfi_cq_unlock(cq);
+		ret = num == -FI_EAGAIN && !signalled ? kfi_queue_wait(&cq->queue, deadline) : 1;
+	} while (!ret);
+	kfi_put(&cq->waiters);
+	return ret < 0 ? ret : num;
 }
 
 static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count, const void *cond,
@@ -203,12 +372,14 @@ static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count, const void 
 static int cq_signal(struct fid_cq *fid)
 {
 	struct kfi_cq *cq = kfi_container(fid, struct kfi_cq, fid);
-	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
 
-	if (cq->fd < 0)
+	if (cq->queue.fd < 0)
 		return -FI_ENOSYS;
-	__atomic_store_n(&cq->signalled, true, __ATOMIC_RELEASE);
-	return kfi_errno(dat_evd_post_se(cq->evd, &event));
+	kfi_cq_lock(cq);
+	cq->signalled = true;
+	flag(cq);
+	kfi_cq_unlock(cq);
+	return 0;
 }
 
 static const char *cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_data,
@@ -245,41 +416,28 @@ bool kfi_cq_is_empty(struct kfi_cq *cq)
 {
 	bool is_empty;
 
-	cq_lock(cq);
-	is_empty = !peek(cq);
-	cq_unlock(cq);
+	kfi_cq_lock(cq);
+	is_empty = !peek(cq) && !take_signal(cq);
+	kfi_cq_unlock(cq);
 	return is_empty;
 }
 
 static int cq_control(struct fid *fid, int command, void *arg)
 {
-	struct kfi_cq *cq = kfi_container(fid, struct kfi_cq, fid.fid);
+	struct kfi_queue *queue = &kfi_container(fid, struct kfi_cq, fid.fid)->queue;
 
-	switch (command) {
-	case FI_GETWAIT:
-		if (cq->wait_obj != FI_WAIT_FD)
-			return -FI_ENODATA;
-		*(int *)arg = cq->fd;
-		return 0;
-	case FI_GETWAITOBJ:
-		*(enum fi_wait_obj *)arg = cq->wait_obj;
-		return 0;
-	default:
-		return -FI_ENOSYS;
-	}
+	return kfi_wait_control(queue->wait_obj, queue->fd, command, arg);
 }
 
 static int cq_close(struct fid *fid)
 {
 	struct kfi_cq *cq = kfi_container(fid, struct kfi_cq, fid.fid);
 
-	if (kfi_is_used(&cq->refs))
+	if (kfi_is_used(&cq->queue.refs))
 		return -FI_EBUSY;
-	if (cq->fd >= 0)
-		close(cq->fd);
-	dat_evd_free(cq->evd);
-	pthread_mutex_destroy(&cq->lock);
+	kfi_queue_close(&cq->queue);
 	kfi_put(&cq->domain->refs);
+	free(cq->completions);
 	free(cq);
 	return 0;
 }
@@ -316,32 +474,25 @@ int kfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_c
 		void *context)
 {
 	struct kfi_domain *d = kfi_container(domain, struct kfi_domain, fid);
-	DAT_COUNT qlen = FIRST_QLEN;
+	size_t qlen = attr->size < MAX_FIRST_QLEN ? attr->size : MAX_FIRST_QLEN;
 	struct kfi_cq *c;
-	DAT_RETURN ret;
+	int ret;
 
-	if (attr->format > FI_CQ_FORMAT_TAGGED || attr->wait_cond != FI_CQ_COND_NONE ||
-	    (attr->wait_obj != FI_WAIT_NONE && attr->wait_obj != FI_WAIT_UNSPEC &&
-	     attr->wait_obj != FI_WAIT_FD))
+	if (attr->format > FI_CQ_FORMAT_TAGGED || attr->wait_cond != FI_CQ_COND_NONE)
 		return -FI_ENOSYS;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -FI_ENOMEM;
-	c->fd = -1;
 	c->domain = d;
 	c->format = attr->format ?: FI_CQ_FORMAT_CONTEXT;
-	c->wait_obj = attr->wait_obj;
-	pthread_mutex_init(&c->lock, NULL);
-	if (attr->size && attr->size < FIRST_QLEN)
-		qlen = (DAT_COUNT)attr->size;
-	ret = dat_evd_create(d->fabric->ia, qlen, DAT_HANDLE_NULL,
-			     (DAT_EVD_FLAGS)(DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG), &c->evd);
-	if (ret != DAT_SUCCESS)
-		goto free;
-	if (c->wait_obj != FI_WAIT_NONE) {
-		ret = dat_linux_get_fd(c->evd, &c->fd);
-		if (ret != DAT_SUCCESS)
-			goto free_evd;
+	c->size = KFI_BATCH;
+	c->completions = malloc((size_t)c->size * sizeof(c->completions[0]));
+	ret = c->completions ? kfi_queue_open(&c->queue, d->fabric->ia, (DAT_COUNT)qlen,
+					      DAT_EVD_DTO_FLAG, attr->wait_obj) : -FI_ENOMEM;
+	if (ret) {
+		free(c->completions);
+		free(c);
+		return ret;
 	}
 	c->fid.fid.fclass = FI_CLASS_CQ;
 	c->fid.fid.context = context;
@@ -350,11 +501,4 @@ int kfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_c
 	kfi_get(&d->refs);
 	*cq = &c->fid;
 	return 0;
-
-free_evd:
-	dat_evd_free(c->evd);
-free:
-	pthread_mutex_destroy(&c->lock);
-	free(c);
-	return kfi_failed("dat_evd_create", ret);
 }

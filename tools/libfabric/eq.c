@@ -4,15 +4,10 @@
  *
  * An event of fi_eq_write() is a software event of the EVD, so that it wakes up who waits.
  */
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kfi.h"
-
-#define QLEN	64
 
 /**
  * kfi_private_data - take what the peer's program has sent out of private data
@@ -82,7 +77,8 @@ static struct kfi_event *connection_event(DAT_EVENT_NUMBER number,
 	DAT_CONTEXT context;
 	struct kfi_ep *ep;
 
-	if (dat_get_consumer_context(data->ep_handle, &context) != DAT_SUCCESS)
+	if (dat_get_consumer_context(data->ep_handle, &context) != DAT_SUCCESS ||
+	    !context.as_ptr)
 		return NULL;
 	ep = context.as_ptr;
 	e = event_alloc(&ep->fid.fid, FI_SHUTDOWN);
@@ -104,7 +100,7 @@ static struct kfi_event *take(struct kfi_eq *eq)
 	struct kfi_event *e = NULL;
 	DAT_EVENT event;
 
-	while (!e && dat_evd_dequeue(eq->evd, &event) == DAT_SUCCESS) {
+	while (!e && dat_evd_dequeue(eq->queue.evd, &event) == DAT_SUCCESS) {
 		switch (event.event_number) {
 		case DAT_CONNECTION_REQUEST_EVENT:
 			e = kfi_connection_request(&event.event_data.cr_arrival_event_data);
@@ -143,7 +139,7 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *type, void *buf, size_t len
 	ssize_t size = -FI_EAGAIN;
 	struct kfi_event *e;
 
-	pthread_mutex_lock(&eq->lock);
+	pthread_mutex_lock(&eq->queue.lock);
 	e = peek(eq);
 	if (!e)
 		goto unlock;
@@ -165,7 +161,7 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *type, void *buf, size_t len
 	if (!(flags & FI_PEEK))
 		pop(eq);
 unlock:
-	pthread_mutex_unlock(&eq->lock);
+	pthread_mutex_unlock(&eq->queue.lock);
 	return size;
 }
 
@@ -176,7 +172,7 @@ static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry, uin
 	struct kfi_event *e;
 	size_t len;
 
-	pthread_mutex_lock(&eq->lock);
+	pthread_mutex_lock(&eq->queue.lock);
 	e = peek(eq);
 	if (e && e->err) {
 		len = e->size - sizeof(e->entry);
@@ -192,7 +188,7 @@ static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry, uin
 			pop(eq);
 		size = sizeof(*entry);
 	}
-	pthread_mutex_unlock(&eq->lock);
+	pthread_mutex_unlock(&eq->queue.lock);
 	return size;
 }
 
@@ -215,36 +211,31 @@ static ssize_t eq_write(struct fid_eq *fid, uint32_t type, const void *buf, size
 	e->written = true;
 	memcpy(e->data, buf, len);
 	event.event_data.software_event_data.pointer = e;
-	ret = dat_evd_post_se(eq->evd, &event);
+	ret = dat_evd_post_se(eq->queue.evd, &event);
 	if (ret == DAT_SUCCESS)
 		return (ssize_t)len;
 	free(e);
-	return kfi_failed("dat_evd_create", ret);
+	return kfi_failed("dat_evd_post_se", ret);
 }
 
 static ssize_t eq_sread(struct fid_eq *fid, uint32_t *type, void *buf, size_t len, int timeout,
 			uint64_t flags)
 {
 	struct kfi_eq *eq = kfi_container(fid, struct kfi_eq, fid);
-	struct pollfd pollfd = { .fd = eq->fd, .events = POLLIN };
+	int64_t deadline = kfi_deadline(timeout);
 	ssize_t size;
 	int ret;
 
-	if (eq->fd < 0)
+	if (eq->queue.fd < 0)
 		return -FI_ENOSYS;
-	for (;;) {
+	do {
 		size = eq_read(fid, type, buf, len, flags);
-		if (size != -FI_EAGAIN || !timeout)
+		if (size != -FI_EAGAIN)
 			return size;
-		/* An event may belong to a closed endpoint, so the time may begin again. */
-		ret = poll(&pollfd, 1, timeout);
-		if (ret < 0)
-			return -errno;
-		if (pollfd.revents & (POLLHUP | POLLERR | POLLNVAL))
-			return -FI_ENODEV;
-		if (!ret)
-			timeout = 0;
-	}
+		/* An event may belong to a closed endpoint. */
+		ret = kfi_queue_wait(&eq->queue, deadline);
+	} while (!ret);
+	return ret;
 }
 
 static const char *eq_strerror(struct fid_eq *fid, int prov_errno, const void *err_data,
@@ -282,9 +273,9 @@ bool kfi_eq_is_empty(struct kfi_eq *eq)
 {
 	bool is_empty;
 
-	pthread_mutex_lock(&eq->lock);
+	pthread_mutex_lock(&eq->queue.lock);
 	is_empty = !peek(eq);
-	pthread_mutex_unlock(&eq->lock);
+	pthread_mutex_unlock(&eq->queue.lock);
 	return is_empty;
 }
 
@@ -295,47 +286,33 @@ bool kfi_eq_is_empty(struct kfi_eq *eq)
  */
 void kfi_eq_forget(struct kfi_eq *eq, fid_t fid)
 {
-	pthread_mutex_lock(&eq->lock);
+	pthread_mutex_lock(&eq->queue.lock);
 	/* Events that are still in the EVD name a handle that is no longer valid. */
 	if (eq->events && eq->events->fid == fid) {
 		fi_freeinfo(eq->events->entry.info);
 		pop(eq);
 	}
-	pthread_mutex_unlock(&eq->lock);
+	pthread_mutex_unlock(&eq->queue.lock);
 }
 
 static int eq_control(struct fid *fid, int command, void *arg)
 {
-	struct kfi_eq *eq = kfi_container(fid, struct kfi_eq, fid.fid);
+	struct kfi_queue *queue = &kfi_container(fid, struct kfi_eq, fid.fid)->queue;
 
-	switch (command) {
-	case FI_GETWAIT:
-		if (eq->wait_obj != FI_WAIT_FD)
-			return -FI_ENODATA;
-		*(int *)arg = eq->fd;
-		return 0;
-	case FI_GETWAITOBJ:
-		*(enum fi_wait_obj *)arg = eq->wait_obj;
-		return 0;
-	default:
-		return -FI_ENOSYS;
-	}
+	return kfi_wait_control(queue->wait_obj, queue->fd, command, arg);
 }
 
 static int eq_close(struct fid *fid)
 {
 	struct kfi_eq *eq = kfi_container(fid, struct kfi_eq, fid.fid);
 
-	if (kfi_is_used(&eq->refs))
+	if (kfi_is_used(&eq->queue.refs))
 		return -FI_EBUSY;
 	while (peek(eq)) {
 		fi_freeinfo(eq->events->entry.info);
 		pop(eq);
 	}
-	if (eq->fd >= 0)
-		close(eq->fd);
-	dat_evd_free(eq->evd);
-	pthread_mutex_destroy(&eq->lock);
+	kfi_queue_close(&eq->queue);
 	kfi_put(&eq->fabric->refs);
 	free(eq);
 	return 0;
@@ -371,29 +348,19 @@ int kfi_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_e
 		void *context)
 {
 	struct kfi_fabric *f = kfi_container(fabric, struct kfi_fabric, fid);
-	DAT_EVD_FLAGS flags = (DAT_EVD_FLAGS)(DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG |
-					      DAT_EVD_SOFTWARE_FLAG);
 	struct kfi_eq *e;
-	DAT_RETURN ret;
+	int ret;
 
-	if (attr->wait_obj != FI_WAIT_NONE && attr->wait_obj != FI_WAIT_UNSPEC &&
-	    attr->wait_obj != FI_WAIT_FD)
-		return -FI_ENOSYS;
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return -FI_ENOMEM;
-	e->fabric = f;
-	e->fd = -1;
-	e->wait_obj = attr->wait_obj;
-	pthread_mutex_init(&e->lock, NULL);
-	ret = dat_evd_create(f->ia, QLEN, DAT_HANDLE_NULL, flags, &e->evd);
-	if (ret != DAT_SUCCESS)
-		goto free;
-	if (e->wait_obj != FI_WAIT_NONE) {
-		ret = dat_linux_get_fd(e->evd, &e->fd);
-		if (ret != DAT_SUCCESS)
-			goto free_evd;
+	ret = kfi_queue_open(&e->queue, f->ia, 0, DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG |
+			     DAT_EVD_SOFTWARE_FLAG, attr->wait_obj);
+	if (ret) {
+		free(e);
+		return ret;
 	}
+	e->fabric = f;
 	e->fid.fid.fclass = FI_CLASS_EQ;
 	e->fid.fid.context = context;
 	e->fid.fid.ops = &eq_fi_ops;
@@ -401,11 +368,4 @@ int kfi_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_e
 	kfi_get(&f->refs);
 	*eq = &e->fid;
 	return 0;
-
-free_evd:
-	dat_evd_free(e->evd);
-free:
-	pthread_mutex_destroy(&e->lock);
-	free(e);
-	return kfi_failed("dat_evd_create", ret);
 }

@@ -38,6 +38,10 @@ static int fabric_trywait(struct fid_fabric *fabric, struct fid **fids, int coun
 			if (!kfi_eq_is_empty(kfi_container(fids[i], struct kfi_eq, fid.fid)))
 				return -FI_EAGAIN;
 			break;
+		case FI_CLASS_CNTR:
+			if (!kfi_cntr_is_quiet(kfi_container(fids[i], struct kfi_cntr, fid.fid)))
+				return -FI_EAGAIN;
+			break;
 		default:
 			return -FI_EINVAL;
 		}
@@ -124,12 +128,6 @@ static int no_scalable_ep(struct fid_domain *domain, struct fi_info *info,
 	return -FI_ENOSYS;
 }
 
-static int no_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
-			struct fid_cntr **cntr, void *context)
-{
-	return -FI_ENOSYS;
-}
-
 static int no_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr,
 			struct fid_poll **pollset)
 {
@@ -137,12 +135,6 @@ static int no_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr,
 }
 
 static int no_stx_ctx(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx,
-		      void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **rx_ep,
 		      void *context)
 {
 	return -FI_ENOSYS;
@@ -162,10 +154,10 @@ static struct fi_ops_domain domain_ops = {
 	.cq_open = kfi_cq_open,
 	.endpoint = kfi_endpoint,
 	.scalable_ep = no_scalable_ep,
-	.cntr_open = no_cntr_open,
+	.cntr_open = kfi_cntr_open,
 	.poll_open = no_poll_open,
 	.stx_ctx = no_stx_ctx,
-	.srx_ctx = no_srx_ctx,
+	.srx_ctx = kfi_srx,
 };
 
 /**

@@ -15,9 +15,9 @@
 
 #include "kfi.h"
 
-/* Requests and receives of an endpoint, unless the program asks for more */
-#define DEFAULT_SIZE	256
 #define DEFAULT_IOV	4
+/* Completion queues, and counters, that a program may well have */
+#define MANY_QUEUES	1024
 
 /* Requests of a connection are executed in order; a Read may still take data after them. */
 #define MSG_ORDER	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_WAW | \
@@ -25,7 +25,10 @@
 #define COMP_ORDER	(FI_ORDER_STRICT | FI_ORDER_DATA)
 
 #define TX_OP_FLAGS	(FI_INJECT | FI_COMPLETION | FI_INJECT_COMPLETE | \
-			 FI_TRANSMIT_COMPLETE | FI_MORE | FI_FENCE)
+			 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MORE | FI_FENCE | \
+			 FI_REMOTE_CQ_DATA)
+/* On iWARP a request completes when TCP has it, and there are no immediate data. */
+#define NOT_IWARP	(FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_REMOTE_CQ_DATA)
 #define RX_OP_FLAGS	(FI_COMPLETION | FI_MORE)
 #define TX_CAPS		(FI_MSG | FI_RMA | FI_SEND | FI_READ | FI_WRITE)
 #define RX_CAPS		(FI_MSG | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
@@ -59,7 +62,7 @@ int kfi_ia_open(const char *name, struct kfi_fabric *fabric)
 	/* A provider of another library lacks the calls of <dat/dat_linux.h>. */
 	if (ret == DAT_SUCCESS && !strcmp(provider_attr.provider_name, "kdapl") &&
 	    kfi_sockaddr_size(fabric->attr.ia_address_ptr)) {
-		fabric->reads_are_writes = provider_attr.rdma_write_for_rdma_read_req;
+		fabric->is_iwarp = provider_attr.rdma_write_for_rdma_read_req;
 		fabric->max_private = provider_attr.max_private_data_size;
 		if (fabric->max_private > KFI_MAX_PRIVATE)
 			fabric->max_private = KFI_MAX_PRIVATE;
@@ -69,19 +72,10 @@ int kfi_ia_open(const char *name, struct kfi_fabric *fabric)
 	return ret == DAT_SUCCESS ? -FI_ENODEV : kfi_errno(ret);
 }
 
-static void *copy_addr(const void *addr, size_t *size)
-{
-	void *copy;
-
-	*size = kfi_sockaddr_size(addr);
-	copy = malloc(*size);
-	return copy ? memcpy(copy, addr, *size) : NULL;
-}
-
-static void fill_tx(struct fi_tx_attr *tx, const DAT_IA_ATTR *attr)
+static void fill_tx(struct fi_tx_attr *tx, const DAT_IA_ATTR *attr, bool is_iwarp)
 {
 	tx->caps = TX_CAPS;
-	tx->op_flags = TX_OP_FLAGS;
+	tx->op_flags = is_iwarp ? TX_OP_FLAGS & ~NOT_IWARP : TX_OP_FLAGS;
 	tx->msg_order = MSG_ORDER;
 	tx->comp_order = COMP_ORDER;
 	tx->inject_size = KFI_INJECT_SIZE;
@@ -112,7 +106,7 @@ static void fill_ep(struct fi_ep_attr *ep, const DAT_IA_ATTR *attr)
 	ep->rx_ctx_cnt = 1;
 }
 
-static void fill_domain(struct fi_domain_attr *dom, const DAT_IA_ATTR *attr)
+static void fill_domain(struct fi_domain_attr *dom, const DAT_IA_ATTR *attr, bool is_iwarp)
 {
 	dom->threading = FI_THREAD_SAFE;
 	dom->control_progress = FI_PROGRESS_AUTO;
@@ -122,20 +116,25 @@ static void fill_domain(struct fi_domain_attr *dom, const DAT_IA_ATTR *attr)
 	dom->av_type = FI_AV_UNSPEC;
 	dom->mr_mode = FI_MR_LOCAL | KFI_MR_BASIC;
 	dom->mr_key_size = sizeof(DAT_RMR_CONTEXT);
-	dom->cq_cnt = (size_t)attr->max_evds;
+	dom->cq_data_size = is_iwarp ? 0 : sizeof(DAT_UINT32);
+	/* Some programs open as many. */
+	dom->cq_cnt = min_size((size_t)attr->max_evds, MANY_QUEUES);
+	dom->cntr_cnt = dom->cq_cnt;
 	dom->ep_cnt = (size_t)attr->max_eps;
 	dom->tx_ctx_cnt = (size_t)attr->max_eps;
 	dom->rx_ctx_cnt = (size_t)attr->max_eps;
 	dom->max_ep_tx_ctx = 1;
 	dom->max_ep_rx_ctx = 1;
+	dom->max_ep_srx_ctx = (size_t)attr->max_srqs;
 	dom->mr_iov_limit = 1;
 	dom->mr_cnt = (size_t)attr->max_lmrs;
 	dom->caps = KFI_DOMAIN_CAPS;
 }
 
 /* The abilities of the IA */
-static struct fi_info *describe(const char *name, const DAT_IA_ATTR *attr)
+static struct fi_info *describe(const char *name, const struct kfi_fabric *ia)
 {
+	const DAT_IA_ATTR *attr = &ia->attr;
 	struct fi_info *info = fi_allocinfo();
 
 	if (!info)
@@ -143,10 +142,10 @@ static struct fi_info *describe(const char *name, const DAT_IA_ATTR *attr)
 	info->caps = KFI_CAPS | KFI_DOMAIN_CAPS;
 	info->addr_format = attr->ia_address_ptr->sa_family == AF_INET6 ? FI_SOCKADDR_IN6 :
 									  FI_SOCKADDR_IN;
-	fill_tx(info->tx_attr, attr);
+	fill_tx(info->tx_attr, attr, ia->is_iwarp);
 	fill_rx(info->rx_attr, attr);
 	fill_ep(info->ep_attr, attr);
-	fill_domain(info->domain_attr, attr);
+	fill_domain(info->domain_attr, attr, ia->is_iwarp);
 	info->domain_attr->name = strdup(name);
 	info->fabric_attr->name = strdup(name);
 	/* libfabric itself adds the name of the provider. */
@@ -180,7 +179,7 @@ static int set_source(struct fi_info *info, const struct sockaddr *ia_addr,
 {
 	if (from && !is_any(from) && !is_same(from, ia_addr))
 		return -FI_ENODATA;
-	info->src_addr = copy_addr(ia_addr, &info->src_addrlen);
+	info->src_addr = kfi_copy_addr(ia_addr, &info->src_addrlen);
 	if (!info->src_addr)
 		return -FI_ENOMEM;
 	kfi_set_port(info->src_addr, from ? kfi_port(from) : 0);
@@ -192,7 +191,7 @@ static int set_dest(struct fi_info *info, const struct sockaddr *ia_addr,
 {
 	if (to->sa_family != ia_addr->sa_family)
 		return -FI_ENODATA;
-	info->dest_addr = copy_addr(to, &info->dest_addrlen);
+	info->dest_addr = kfi_copy_addr(to, &info->dest_addrlen);
 	return info->dest_addr ? 0 : -FI_ENOMEM;
 }
 
@@ -257,13 +256,13 @@ static bool refine_tx(struct fi_tx_attr *tx, const struct fi_tx_attr *hint, uint
 
 	if (!hint)
 		hint = &none;
-	if ((hint->caps & ~(TX_CAPS | KFI_DOMAIN_CAPS)) || (hint->op_flags & ~TX_OP_FLAGS) ||
+	if ((hint->caps & ~(TX_CAPS | KFI_DOMAIN_CAPS)) || (hint->op_flags & ~tx->op_flags) ||
 	    (hint->msg_order & ~MSG_ORDER) || (hint->comp_order & ~COMP_ORDER) ||
 	    hint->rma_iov_limit > tx->rma_iov_limit)
 		return false;
 	tx->caps = hint->caps ?: tx->caps & caps;
 	tx->op_flags = hint->op_flags;
-	return take_size(&tx->size, hint->size, DEFAULT_SIZE) &&
+	return take_size(&tx->size, hint->size, KFI_DEFAULT_SIZE) &&
 	       take_size(&tx->iov_limit, hint->iov_limit, DEFAULT_IOV) &&
 	       take_size(&tx->inject_size, hint->inject_size, KFI_INJECT_SIZE);
 }
@@ -280,12 +279,14 @@ static bool refine_rx(struct fi_rx_attr *rx, const struct fi_rx_attr *hint, uint
 		return false;
 	rx->caps = hint->caps ?: rx->caps & caps;
 	rx->op_flags = hint->op_flags;
-	return take_size(&rx->size, hint->size, DEFAULT_SIZE) &&
+	return take_size(&rx->size, hint->size, KFI_DEFAULT_SIZE) &&
 	       take_size(&rx->iov_limit, hint->iov_limit, DEFAULT_IOV);
 }
 
-static bool refine_ep(const struct fi_ep_attr *ep, const struct fi_ep_attr *hint)
+static bool refine_ep(struct fi_ep_attr *ep, const struct fi_ep_attr *hint)
 {
+	if (hint && hint->rx_ctx_cnt == FI_SHARED_CONTEXT)
+		ep->rx_ctx_cnt = FI_SHARED_CONTEXT;
 	return !hint ||
 	       ((hint->type == FI_EP_UNSPEC || hint->type == FI_EP_MSG) &&
 		(hint->protocol == FI_PROTO_UNSPEC || hint->protocol == ep->protocol) &&
@@ -293,7 +294,9 @@ static bool refine_ep(const struct fi_ep_attr *ep, const struct fi_ep_attr *hint
 		hint->max_order_raw_size <= ep->max_order_raw_size &&
 		hint->max_order_war_size <= ep->max_order_war_size &&
 		hint->max_order_waw_size <= ep->max_order_waw_size &&
-		hint->tx_ctx_cnt <= 1 && hint->rx_ctx_cnt <= 1 && !hint->auth_key_size);
+		hint->tx_ctx_cnt <= 1 && (hint->rx_ctx_cnt <= 1 ||
+					  hint->rx_ctx_cnt == FI_SHARED_CONTEXT) &&
+		!hint->auth_key_size);
 }
 
 /*
@@ -318,11 +321,27 @@ static bool refine_mr_mode(struct fi_info *info, const struct fi_info *hints,
 			info->mode |= FI_LOCAL_MR;
 		return true;
 	}
-	/* FI_LOCAL_MR still says the same as FI_MR_LOCAL. */
-	if (hints && hints->mode & FI_LOCAL_MR)
-		mode |= FI_MR_LOCAL;
 	dom->mr_mode = needed;
 	return !(needed & ~mode);
+}
+
+/*
+ * Immediate data of an RDMA Write consume a receive. A program that does not know this, and
+ * wants RMA, gets none.
+ */
+static void refine_cq_data(struct fi_info *info, const struct fi_info *hints)
+{
+	uint64_t mode = FI_RX_CQ_DATA;
+
+	if (!info->domain_attr->cq_data_size || !(info->caps & FI_RMA))
+		return;
+	if (hints) {
+		mode &= hints->mode | (hints->rx_attr ? hints->rx_attr->mode : 0);
+		info->mode |= hints->mode & FI_RX_CQ_DATA;
+	}
+	info->rx_attr->mode |= mode;
+	if (!mode)
+		info->domain_attr->cq_data_size = 0;
 }
 
 static bool refine_domain(struct fi_domain_attr *dom, const struct fi_domain_attr *hint)
@@ -333,12 +352,18 @@ static bool refine_domain(struct fi_domain_attr *dom, const struct fi_domain_att
 	    (hint->caps & ~KFI_DOMAIN_CAPS) || hint->mr_key_size > dom->mr_key_size ||
 	    hint->cq_data_size > dom->cq_data_size || hint->cq_cnt > dom->cq_cnt ||
 	    hint->ep_cnt > dom->ep_cnt || hint->cntr_cnt > dom->cntr_cnt ||
-	    hint->max_ep_stx_ctx || hint->max_ep_srx_ctx || hint->auth_key_size ||
+	    hint->max_ep_stx_ctx || hint->max_ep_srx_ctx > dom->max_ep_srx_ctx ||
+	    hint->auth_key_size ||
 	    hint->mr_iov_limit > dom->mr_iov_limit || hint->mr_cnt > dom->mr_cnt ||
 	    hint->max_err_data > dom->max_err_data)
 		return false;
 	if (hint->threading)
 		dom->threading = hint->threading;
+	/* The kernel makes progress, also for a program with manual progress. */
+	if (hint->control_progress)
+		dom->control_progress = hint->control_progress;
+	if (hint->data_progress)
+		dom->data_progress = hint->data_progress;
 	if (hint->resource_mgmt)
 		dom->resource_mgmt = hint->resource_mgmt;
 	return true;
@@ -372,6 +397,7 @@ static bool refine(struct fi_info *info, const struct fi_info *hints, uint32_t v
 	    !refine_tx(info->tx_attr, hints ? hints->tx_attr : NULL, info->caps) ||
 	    !refine_rx(info->rx_attr, hints ? hints->rx_attr : NULL, info->caps))
 		return false;
+	refine_cq_data(info, hints);
 	if (!hints)
 		return true;
 	if (!fits_format(info->addr_format, hints->addr_format) ||
@@ -395,7 +421,7 @@ static int info_of(const char *name, uint32_t version, const char *node,
 	/* Not every IA can be opened by everybody. */
 	if (kfi_ia_open(name, &ia))
 		return -FI_ENODATA;
-	*info = describe(name, &ia.attr);
+	*info = describe(name, &ia);
 	if (!*info)
 		ret = -FI_ENOMEM;
 	else if (!refine(*info, hints, version))

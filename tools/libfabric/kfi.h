@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -32,6 +33,8 @@
 #define KFI_DOMAIN_CAPS	(FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define KFI_MR_BASIC	(FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
 
+/* Requests and receives of an endpoint, unless the program asks for more */
+#define KFI_DEFAULT_SIZE	256
 /* Bytes that fi_inject() takes */
 #define KFI_INJECT_SIZE	64
 /* Completions that one call takes out of an EVD */
@@ -52,7 +55,7 @@
  * @ia: the IA
  * @attr: its limits; its address, which lives as long as the IA is open
  * @max_private: bytes of private data that the IA carries
- * @reads_are_writes: the target of an RDMA Read needs the privilege of RDMA Writes (iWARP)
+ * @is_iwarp: the target of an RDMA Read needs the privilege of RDMA Writes; no immediate data
  * @refs: domains, EQs and passive endpoints
  */
 struct kfi_fabric {
@@ -60,7 +63,7 @@ struct kfi_fabric {
 	DAT_IA_HANDLE ia;
 	DAT_IA_ATTR attr;
 	DAT_COUNT max_private;
-	bool reads_are_writes;
+	bool is_iwarp;
 	int refs;
 };
 
@@ -93,33 +96,99 @@ struct kfi_mr {
 };
 
 /**
+ * struct kfi_queue - an EVD
+ * @evd: the EVD
+ * @qlen: its length
+ * @reserved: events that there may be at once
+ * @fd: descriptor for the program, or -1
+ * @evd_fd: descriptor of the EVD, or -1
+ * @event_fd: of a CQ: readable if there is more to read than in the EVD; or -1
+ * @wait_obj: what the program can wait with
+ * @refs: endpoints
+ * @lock: guards what was taken out of the EVD and not yet read
+ */
+struct kfi_queue {
+	DAT_EVD_HANDLE evd;
+	DAT_COUNT qlen;
+	DAT_COUNT reserved;
+	int fd;
+	int evd_fd;
+	int event_fd;
+	enum fi_wait_obj wait_obj;
+	int refs;
+	pthread_mutex_t lock;
+};
+
+/**
  * struct kfi_cq - an EVD for DTOs
  * @fid: head
  * @domain: its domain
- * @evd: the EVD
- * @fd: its file descriptor, or -1
+ * @queue: the EVD
  * @format: format of the entries
- * @wait_obj: what the program can wait with
- * @refs: endpoints
- * @lock: guards the completions
  * @completions: taken out of the EVD and not yet read
+ * @size: room there
  * @first: the first of them
  * @num: their number
+ * @dtos: DTOs that its endpoints and shared receive contexts can have outstanding
+ * @posts: DTOs posted since the EVD was found empty
  * @signalled: fi_cq_signal() was called
+ * @is_flagged: the eventfd is readable
+ * @waiters: threads in fi_cq_sread()
+ * @is_counted: an endpoint with a counter uses it
+ * @only_counts: belongs to a counter; the program cannot read it
  */
 struct kfi_cq {
 	struct fid_cq fid;
 	struct kfi_domain *domain;
-	DAT_EVD_HANDLE evd;
-	int fd;
+	struct kfi_queue queue;
 	enum fi_cq_format format;
-	enum fi_wait_obj wait_obj;
-	int refs;
-	pthread_mutex_t lock;
-	DAT_LINUX_COMPLETION completions[KFI_BATCH];
+	DAT_LINUX_COMPLETION *completions;
+	DAT_COUNT size;
 	DAT_COUNT first;
 	DAT_COUNT num;
+	DAT_COUNT dtos;
+	DAT_COUNT posts;
 	bool signalled;
+	bool is_flagged;
+	int waiters;
+	bool is_counted;
+	bool only_counts;
+};
+
+/**
+ * struct kfi_cntr - a counter of completions
+ * @fid: head
+ * @domain: its domain
+ * @refs: endpoints
+ * @value: completions
+ * @errors: those that are errors
+ * @wait_obj: what the program can wait with
+ * @event_fd: readable when a value has changed while @waiters is not 0
+ * @epoll_fd: readable when @event_fd or the EVD of a CQ is
+ * @waiters: threads that wait; one more if the program itself may wait for @epoll_fd
+ * @wait_lock: guards @is_watched
+ * @woken: the thread that sleeps for all was woken up
+ * @is_watched: a thread sleeps for all
+ * @lock: guards @watches and @own
+ * @watches: the CQs
+ * @own: CQ of endpoints that have this counter alone, or NULL
+ */
+struct kfi_cntr {
+	struct fid_cntr fid;
+	struct kfi_domain *domain;
+	int refs;
+	uint64_t value;
+	uint64_t errors;
+	enum fi_wait_obj wait_obj;
+	int event_fd;
+	int epoll_fd;
+	int waiters;
+	pthread_mutex_t wait_lock;
+	pthread_cond_t woken;
+	bool is_watched;
+	pthread_mutex_t lock;
+	struct kfi_watch *watches;
+	struct kfi_cq *own;
 };
 
 /**
@@ -150,22 +219,14 @@ struct kfi_event {
  * struct kfi_eq - an EVD for connections and connection requests
  * @fid: head
  * @fabric: its fabric
- * @evd: the EVD
- * @fd: its file descriptor
- * @wait_obj: what the program can wait with
- * @refs: endpoints
- * @lock: guards the events
+ * @queue: the EVD
  * @events: taken out of the EVD and not yet read
  * @err_data: private data of the error that was read last
  */
 struct kfi_eq {
 	struct fid_eq fid;
 	struct kfi_fabric *fabric;
-	DAT_EVD_HANDLE evd;
-	int fd;
-	enum fi_wait_obj wait_obj;
-	int refs;
-	pthread_mutex_t lock;
+	struct kfi_queue queue;
 	struct kfi_event *events;
 	uint8_t err_data[KFI_MAX_PRIVATE];
 };
@@ -206,24 +267,71 @@ struct kfi_pep {
 	struct kfi_connreq *connreqs;
 };
 
+/* What counters count */
+enum kfi_counted {
+	KFI_SEND,
+	KFI_RECV,
+	KFI_WRITE,
+	KFI_READ,
+	KFI_NUM_COUNTED
+};
+
 /**
- * struct kfi_ep - an EP
+ * struct kfi_batch - DTOs that wait for more of them, see FI_MORE
+ * @first: the first one that is not yet posted
+ * @num: their number
+ * @dtos: the DTOs
+ * @iovs: their segments
+ */
+struct kfi_batch {
+	DAT_COUNT first;
+	DAT_COUNT num;
+	DAT_LINUX_DTO dtos[KFI_BATCH];
+	DAT_LMR_TRIPLET iovs[KFI_BATCH][KFI_MAX_IOV];
+};
+
+/**
+ * struct kfi_feed - a CQ where receives of a shared receive context complete
+ * @next: the next one
+ * @cq: the CQ
+ * @users: endpoints that have both
+ */
+struct kfi_feed {
+	struct kfi_feed *next;
+	struct kfi_cq *cq;
+	int users;
+};
+
+/**
+ * struct kfi_ep - an EP, or an SRQ
  * @fid: head
  * @domain: its domain
  * @eq: where its connection is reported
  * @tx_cq: completions of requests
  * @rx_cq: completions of receives
+ * @srx: the shared receive context, or NULL
+ * @cntrs: the counters
  * @selective: requests complete silently without FI_COMPLETION
  * @info: its attributes and addresses
  * @connreq: the request that it will accept
- * @ep: the EP, from fi_enable() on
+ * @ep: the EP, from fi_enable() on; none of a shared receive context
+ * @receiver: where receives are posted: @ep or an SRQ; none of an endpoint with @srx
+ * @max_requests: that can be outstanding; perhaps more than the program has asked for
+ * @max_receives: that can be outstanding, here or in the SRQ
  * @established: FI_CONNECTED was reported
- * @lock: guards the slots, unless threads take turns in the domain
+ * @refs: endpoints of a shared receive context
+ * @feeds: CQs of the endpoints of a shared receive context
+ * @lock: guards all that follows, unless threads take turns in the domain
+ * @batch: not NULL after the first FI_MORE
  * @slots: copies of injected data
  * @slots_lmr: the LMR of @slots
  * @slots_context: its LMR context
- * @num_slots: more than requests that can be posted
+ * @num_slots: more than requests that can be posted, or wait in @batch
  * @next_slot: the slot whose request is the oldest
+ * @silent: with a counter: for each request, whether the program sees its completion
+ * @num_silent: more than requests that can be posted
+ * @posted: requests with an entry in @silent
+ * @completed: those that have completed
  */
 struct kfi_ep {
 	struct fid_ep fid;
@@ -231,17 +339,29 @@ struct kfi_ep {
 	struct kfi_eq *eq;
 	struct kfi_cq *tx_cq;
 	struct kfi_cq *rx_cq;
+	struct kfi_ep *srx;
+	struct kfi_cntr *cntrs[KFI_NUM_COUNTED];
 	bool selective;
 	struct fi_info *info;
 	struct kfi_connreq *connreq;
 	DAT_EP_HANDLE ep;
+	DAT_HANDLE receiver;
+	DAT_COUNT max_requests;
+	DAT_COUNT max_receives;
 	bool established;
+	int refs;
+	struct kfi_feed *feeds;
 	pthread_mutex_t lock;
+	struct kfi_batch *batch;
 	uint8_t *slots;
 	DAT_LMR_HANDLE slots_lmr;
 	DAT_LMR_CONTEXT slots_context;
 	size_t num_slots;
 	size_t next_slot;
+	bool *silent;
+	size_t num_silent;
+	size_t posted;
+	size_t completed;
 };
 
 extern struct fi_provider kfi_provider;
@@ -261,8 +381,19 @@ int kfi_no_control(struct fid *fid, int command, void *arg);
 int kfi_no_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
 		    void *context);
 size_t kfi_sockaddr_size(const void *addr);
+void *kfi_copy_addr(const void *addr, size_t *size);
 uint16_t kfi_port(const void *addr);
 void kfi_set_port(void *addr, uint16_t port);
+
+int kfi_queue_open(struct kfi_queue *queue, DAT_IA_HANDLE ia, DAT_COUNT qlen, int flags,
+		   enum fi_wait_obj wait_obj);
+void kfi_queue_close(struct kfi_queue *queue);
+int kfi_queue_reserve(struct kfi_queue *queue, DAT_COUNT num);
+void kfi_queue_release(struct kfi_queue *queue, DAT_COUNT num);
+int kfi_wait_control(enum fi_wait_obj wait_obj, int fd, int command, void *arg);
+int kfi_queue_wait(struct kfi_queue *queue, int64_t deadline);
+int64_t kfi_deadline(int timeout);
+int kfi_time_left(int64_t deadline);
 
 int kfi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
 		const struct fi_info *hints, struct fi_info **info);
@@ -275,6 +406,21 @@ extern struct fi_ops_mr kfi_mr_ops;
 int kfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,
 		void *context);
 bool kfi_cq_is_empty(struct kfi_cq *cq);
+void kfi_cq_lock(struct kfi_cq *cq);
+void kfi_cq_unlock(struct kfi_cq *cq);
+void kfi_cq_progress(struct kfi_cq *cq);
+int kfi_cq_reserve(struct kfi_cq *cq, DAT_COUNT dtos);
+void kfi_cq_release(struct kfi_cq *cq, DAT_COUNT dtos);
+bool kfi_cq_has_room(struct kfi_cq *cq);
+void kfi_cq_fail(struct kfi_cq *cq, const DAT_LINUX_DTO *dto);
+
+int kfi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **cntr,
+		  void *context);
+void kfi_cntr_count(struct kfi_cntr *cntr, bool is_error);
+int kfi_cntr_watch(struct kfi_cntr *cntr, struct kfi_cq *cq);
+void kfi_cntr_unwatch(struct kfi_cntr *cntr, struct kfi_cq *cq);
+int kfi_cntr_cq(struct kfi_cntr *cntr, struct kfi_cq **cq);
+bool kfi_cntr_is_quiet(struct kfi_cntr *cntr);
 
 int kfi_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq,
 		void *context);
@@ -290,5 +436,15 @@ size_t kfi_private_data(uint8_t *to, const void *data, DAT_COUNT size);
 
 int kfi_endpoint(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep,
 		 void *context);
+int kfi_srx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **rx_ep,
+	    void *context);
+int kfi_getopt(const struct kfi_fabric *fabric, int level, int optname, void *optval,
+	       size_t *optlen);
+int kfi_no_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen);
+bool kfi_ep_count(const DAT_LINUX_COMPLETION *c);
+ssize_t kfi_ep_post(struct kfi_ep *ep, DAT_LINUX_DTO *dto, uint64_t flags);
+ssize_t kfi_ep_inject(struct kfi_ep *ep, DAT_LINUX_DTO *dto, const struct iovec *iov,
+		      size_t count, uint64_t flags);
+void kfi_ep_free_posts(struct kfi_ep *ep);
 
 #endif /* KFI_H */

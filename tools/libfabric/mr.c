@@ -3,7 +3,6 @@
  * mr.c - a memory region is an LMR
  */
 #include <stdlib.h>
-#include <sys/uio.h>
 
 #include "kfi.h"
 
@@ -40,7 +39,7 @@ static DAT_MEM_PRIV_FLAGS privileges(const struct kfi_fabric *fabric, uint64_t a
 		priv |= DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 	if (access & FI_REMOTE_READ)
 		priv |= DAT_MEM_PRIV_REMOTE_READ_FLAG;
-	if (access & FI_REMOTE_WRITE || (access & FI_READ && fabric->reads_are_writes))
+	if (access & FI_REMOTE_WRITE || (access & FI_READ && fabric->is_iwarp))
 		priv |= DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
 	return (DAT_MEM_PRIV_FLAGS)priv;
 }

@@ -2,51 +2,29 @@
 /*
  * msg.c - messages and RMA are DTOs
  */
-#include <stdlib.h>
-#include <string.h>
-#include <sys/uio.h>
+#include <arpa/inet.h>
 
 #include "kfi.h"
 
+/* The kinds of completion are one: see NOT_IWARP for what a program may expect of it. */
 #define MSG_FLAGS	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | \
-			 FI_MORE | FI_FENCE)
+			 FI_DELIVERY_COMPLETE | FI_MORE | FI_FENCE | FI_REMOTE_CQ_DATA)
 
-/* A full queue is no error: the program reads completions and tries again. */
-static ssize_t post_errno(DAT_RETURN ret)
-{
-	if (ret == DAT_SUCCESS)
-		return 0;
-	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES &&
-	    DAT_GET_SUBTYPE(ret) != DAT_RESOURCE_MEMORY)
-		return -FI_EAGAIN;
-	return kfi_errno(ret);
-}
-
-static void ep_lock(struct kfi_ep *ep)
-{
-	if (ep->domain->threading != FI_THREAD_DOMAIN)
-		pthread_mutex_lock(&ep->lock);
-}
-
-static void ep_unlock(struct kfi_ep *ep)
-{
-	if (ep->domain->threading != FI_THREAD_DOMAIN)
-		pthread_mutex_unlock(&ep->lock);
-}
-
-static DAT_COUNT to_triplets(DAT_LMR_TRIPLET *to, const struct iovec *iov, void **desc,
-			     size_t count)
+/* False for a segment that is too long. */
+static bool to_triplets(DAT_LMR_TRIPLET *to, const struct iovec *iov, void **desc, size_t count)
 {
 	size_t i;
 
 	for (i = 0; i < count; i++) {
+		if (iov[i].iov_len > UINT32_MAX)
+			return false;
 		to[i] = (DAT_LMR_TRIPLET){
 			.lmr_context = desc ? (DAT_LMR_CONTEXT)(uintptr_t)desc[i] : 0,
 			.virtual_address = (uintptr_t)iov[i].iov_base,
 			.segment_length = iov[i].iov_len,
 		};
 	}
-	return (DAT_COUNT)count;
+	return true;
 }
 
 static DAT_COMPLETION_FLAGS completion_flags(const struct kfi_ep *ep, uint64_t flags)
@@ -60,117 +38,106 @@ static DAT_COMPLETION_FLAGS completion_flags(const struct kfi_ep *ep, uint64_t f
 	return (DAT_COMPLETION_FLAGS)out;
 }
 
-static ssize_t post(struct kfi_ep *ep, DAT_LINUX_OP op, DAT_COUNT num, DAT_LMR_TRIPLET *iov,
-		    void *context, const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
-{
-	DAT_DTO_COOKIE cookie = { .as_ptr = context };
-
-	if (!ep->ep)
-		return -FI_EOPBADSTATE;
-	switch (op) {
-	case DAT_LINUX_SEND:
-		return post_errno(dat_ep_post_send(ep->ep, num, iov, cookie, flags));
-	case DAT_LINUX_RDMA_WRITE:
-		return post_errno(dat_ep_post_rdma_write(ep->ep, num, iov, cookie, remote, flags));
-	case DAT_LINUX_RDMA_READ:
-		return post_errno(dat_ep_post_rdma_read(ep->ep, num, iov, cookie, remote, flags));
-	default:
-		return post_errno(dat_ep_post_recv(ep->ep, num, iov, cookie,
-						   DAT_COMPLETION_DEFAULT_FLAG));
-	}
-}
-
-/*
- * The first injection makes the slots: one more than requests that can be outstanding, so
- * that the slot of the oldest injection is free, whether the queue is full or not.
+/**
+ * struct request - what requests of libfabric have in common
+ * @op: Send, RDMA Write or RDMA Read
+ * @iov: the local segments
+ * @desc: their descriptors, or NULL
+ * @count: their number
+ * @remote: the remote segment, for RMA
+ * @context: of the program
+ * @data: for FI_REMOTE_CQ_DATA
  */
-static int make_slots(struct kfi_ep *ep)
-{
-	DAT_REGION_DESCRIPTION region;
-	DAT_RMR_CONTEXT rmr_context;
-	DAT_EP_PARAM param;
-	DAT_VADDR address;
-	DAT_RETURN ret;
-	DAT_VLEN size;
-	void *slots;
+struct request {
+	DAT_LINUX_OP op;
+	const struct iovec *iov;
+	void **desc;
+	size_t count;
+	DAT_RMR_TRIPLET remote;
+	void *context;
+	uint64_t data;
+};
 
-	ret = dat_ep_query(ep->ep, DAT_EP_FIELD_ALL, &param);
-	if (ret != DAT_SUCCESS)
-		return kfi_errno(ret);
-	ep->num_slots = (size_t)param.ep_attr.max_request_dtos + 1;
-	slots = aligned_alloc(KFI_INJECT_SIZE, ep->num_slots * KFI_INJECT_SIZE);
-	if (!slots)
-		return -FI_ENOMEM;
-	region.for_va = slots;
-	ret = dat_lmr_create(ep->domain->fabric->ia, DAT_MEM_TYPE_VIRTUAL, region,
-			     ep->num_slots * KFI_INJECT_SIZE, ep->domain->pz,
-			     DAT_MEM_PRIV_LOCAL_READ_FLAG, &ep->slots_lmr, &ep->slots_context,
-			     &rmr_context, &size, &address);
-	if (ret != DAT_SUCCESS) {
-		free(slots);
-		return kfi_failed("dat_lmr_create", ret);
+static DAT_LINUX_DTO to_dto(const struct kfi_ep *ep, const struct request *r, uint64_t flags)
+{
+	DAT_LINUX_DTO dto = {
+		.op = r->op,
+		.handle = ep->ep,
+		.num_segments = (DAT_COUNT)r->count,
+		.user_cookie.as_ptr = r->context,
+		.remote_buffer = r->remote,
+		.completion_flags = completion_flags(ep, flags),
+	};
+
+	if (flags & FI_REMOTE_CQ_DATA) {
+		dto.op = r->op == DAT_LINUX_SEND ? DAT_LINUX_SEND_IMMED :
+						   DAT_LINUX_RDMA_WRITE_IMMED;
+		dto.rmr_context = htonl((uint32_t)r->data);
 	}
-	ep->slots = slots;
-	return 0;
+	return dto;
 }
 
-/* Posts a copy of the data. */
-static ssize_t inject(struct kfi_ep *ep, DAT_LINUX_OP op, const struct iovec *iov, size_t count,
-		      void *context, const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+static ssize_t request(struct fid_ep *fid, const struct request *r, uint64_t flags)
 {
-	DAT_LMR_TRIPLET triplet = { .segment_length = 0 };
-	uint8_t *slot;
-	ssize_t ret;
-	size_t i;
-
-	if (!ep->ep)
-		return -FI_EOPBADSTATE;
-	ep_lock(ep);
-	ret = ep->slots ? 0 : make_slots(ep);
-	if (ret)
-		goto unlock;
-	slot = ep->slots + ep->next_slot * KFI_INJECT_SIZE;
-	for (i = 0; i < count; i++) {
-		if (triplet.segment_length + iov[i].iov_len > KFI_INJECT_SIZE) {
-			ret = -FI_EMSGSIZE;
-			goto unlock;
-		}
-		memcpy(slot + triplet.segment_length, iov[i].iov_base, iov[i].iov_len);
-		triplet.segment_length += iov[i].iov_len;
-	}
-	triplet.lmr_context = ep->slots_context;
-	triplet.virtual_address = (uintptr_t)slot;
-	ret = post(ep, op, triplet.segment_length ? 1 : 0, &triplet, context, remote, flags);
-	if (!ret)
-		ep->next_slot = (ep->next_slot + 1) % ep->num_slots;
-unlock:
-	ep_unlock(ep);
-	return ret;
-}
-
-static ssize_t request(struct kfi_ep *ep, DAT_LINUX_OP op, const struct iovec *iov, void **desc,
-		       size_t count, void *context, const DAT_RMR_TRIPLET *remote, uint64_t flags)
-{
+	struct kfi_ep *ep = kfi_container(fid, struct kfi_ep, fid);
 	DAT_LMR_TRIPLET triplets[KFI_MAX_IOV];
+	DAT_LINUX_DTO dto = to_dto(ep, r, flags);
 
-	if (count > ep->info->tx_attr->iov_limit)
+	if (!ep->ep || !ep->tx_cq)
+		return -FI_EOPBADSTATE;
+	if (r->count > ep->info->tx_attr->iov_limit)
 		return -FI_EINVAL;
 	if (flags & FI_INJECT)
-		return inject(ep, op, iov, count, context, remote, completion_flags(ep, flags));
-	return post(ep, op, to_triplets(triplets, iov, desc, count), triplets, context, remote,
-		    completion_flags(ep, flags));
+		return kfi_ep_inject(ep, &dto, r->iov, r->count, flags);
+	if (!to_triplets(triplets, r->iov, r->desc, r->count))
+		return -FI_EMSGSIZE;
+	dto.local_iov = triplets;
+	return kfi_ep_post(ep, &dto, flags);
+}
+
+/* Never completes, unless it fails. */
+static ssize_t inject(struct fid_ep *fid, const struct request *r, uint64_t flags)
+{
+	struct kfi_ep *ep = kfi_container(fid, struct kfi_ep, fid);
+	DAT_LINUX_DTO dto = to_dto(ep, r, flags);
+
+	if (!ep->ep || !ep->tx_cq)
+		return -FI_EOPBADSTATE;
+	dto.completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
+	return kfi_ep_inject(ep, &dto, r->iov, r->count, 0);
+}
+
+static uint64_t usual_flags(struct fid_ep *fid)
+{
+	return kfi_container(fid, struct kfi_ep, fid)->info->tx_attr->op_flags;
+}
+
+static ssize_t receive(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
+		       void *context, uint64_t flags)
+{
+	struct kfi_ep *ep = kfi_container(fid, struct kfi_ep, fid);
+	DAT_LMR_TRIPLET triplets[KFI_MAX_IOV];
+	DAT_LINUX_DTO dto = {
+		.op = fid->fid.fclass == FI_CLASS_SRX_CTX ? DAT_LINUX_SRQ_RECV : DAT_LINUX_RECV,
+		.handle = ep->receiver,
+		.num_segments = (DAT_COUNT)count,
+		.local_iov = triplets,
+		.user_cookie.as_ptr = context,
+	};
+
+	if (!ep->receiver)
+		return -FI_EOPBADSTATE;
+	if (count > ep->info->rx_attr->iov_limit)
+		return -FI_EINVAL;
+	if (!to_triplets(triplets, iov, desc, count))
+		return -FI_EMSGSIZE;
+	return kfi_ep_post(ep, &dto, flags);
 }
 
 static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			 fi_addr_t src_addr, void *context)
 {
-	struct kfi_ep *ep = kfi_container(fid, struct kfi_ep, fid);
-	DAT_LMR_TRIPLET triplets[KFI_MAX_IOV];
-
-	if (count > ep->info->rx_attr->iov_limit)
-		return -FI_EINVAL;
-	return post(ep, DAT_LINUX_RECV, to_triplets(triplets, iov, desc, count), triplets, context,
-		    NULL, DAT_COMPLETION_DEFAULT_FLAG);
+	return receive(fid, iov, desc, count, context, 0);
 }
 
 static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
@@ -178,62 +145,73 @@ static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 {
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
 
-	return msg_recvv(fid, &iov, &desc, 1, src_addr, context);
+	return receive(fid, &iov, &desc, 1, context, 0);
 }
 
 static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
 	if (flags & ~(FI_COMPLETION | FI_MORE))
 		return -FI_EBADFLAGS;
-	return msg_recvv(fid, msg->msg_iov, msg->desc, msg->iov_count, msg->addr, msg->context);
+	return receive(fid, msg->msg_iov, msg->desc, msg->iov_count, msg->context, flags);
+}
+
+static struct iovec to_iov(const void *buf, size_t len)
+{
+	return (struct iovec){ .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
 }
 
 static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			 fi_addr_t dest_addr, void *context)
 {
-	struct kfi_ep *ep = kfi_container(fid, struct kfi_ep, fid);
+	struct request r = { DAT_LINUX_SEND, iov, desc, count, .context = context };
 
-	return request(ep, DAT_LINUX_SEND, iov, desc, count, context, NULL,
-		       ep->info->tx_attr->op_flags);
+	return request(fid, &r, usual_flags(fid));
 }
 
 static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 			fi_addr_t dest_addr, void *context)
 {
-	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
+	struct iovec iov = to_iov(buf, len);
 
 	return msg_sendv(fid, &iov, &desc, 1, dest_addr, context);
 }
 
 static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
-	struct kfi_ep *ep = kfi_container(fid, struct kfi_ep, fid);
+	struct request r = {
+		DAT_LINUX_SEND, msg->msg_iov, msg->desc, msg->iov_count,
+		.context = msg->context, .data = msg->data,
+	};
 
-	if (flags & ~MSG_FLAGS)
-		return -FI_EBADFLAGS;
-	return request(ep, DAT_LINUX_SEND, msg->msg_iov, msg->desc, msg->iov_count, msg->context,
-		       NULL, flags);
+	return flags & ~MSG_FLAGS ? -FI_EBADFLAGS : request(fid, &r, flags);
 }
 
-/* Never completes, unless it fails. */
 static ssize_t msg_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest_addr)
 {
-	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
-	struct kfi_ep *ep = kfi_container(fid, struct kfi_ep, fid);
+	struct iovec iov = to_iov(buf, len);
+	struct request r = { .op = DAT_LINUX_SEND, .iov = &iov, .count = 1 };
 
-	return inject(ep, DAT_LINUX_SEND, &iov, 1, NULL, NULL, DAT_COMPLETION_SUPPRESS_FLAG);
+	return inject(fid, &r, 0);
 }
 
-static ssize_t no_senddata(struct fid_ep *ep, const void *buf, size_t len, void *desc,
-			   uint64_t data, fi_addr_t dest_addr, void *context)
+static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
+			    uint64_t data, fi_addr_t dest_addr, void *context)
 {
-	return -FI_ENOSYS;
+	struct iovec iov = to_iov(buf, len);
+	struct request r = {
+		DAT_LINUX_SEND, &iov, &desc, 1, .context = context, .data = data,
+	};
+
+	return request(fid, &r, usual_flags(fid) | FI_REMOTE_CQ_DATA);
 }
 
-static ssize_t no_injectdata(struct fid_ep *ep, const void *buf, size_t len, uint64_t data,
-			     fi_addr_t dest_addr)
+static ssize_t msg_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
+			      fi_addr_t dest_addr)
 {
-	return -FI_ENOSYS;
+	struct iovec iov = to_iov(buf, len);
+	struct request r = { DAT_LINUX_SEND, &iov, NULL, 1, .data = data };
+
+	return inject(fid, &r, FI_REMOTE_CQ_DATA);
 }
 
 struct fi_ops_msg kfi_msg_ops = {
@@ -245,55 +223,49 @@ struct fi_ops_msg kfi_msg_ops = {
 	.sendv = msg_sendv,
 	.sendmsg = msg_sendmsg,
 	.inject = msg_inject,
-	.senddata = no_senddata,
-	.injectdata = no_injectdata,
+	.senddata = msg_senddata,
+	.injectdata = msg_injectdata,
 };
 
-static size_t total(const struct iovec *iov, size_t count)
+/* The remote segment is as long as the local ones. */
+static ssize_t set_remote(struct request *r, uint64_t addr, uint64_t key)
 {
-	size_t sum = 0;
+	size_t len = 0, i;
 
-	while (count--)
-		sum += iov[count].iov_len;
-	return sum;
-}
-
-static DAT_RMR_TRIPLET to_remote(uint64_t addr, uint64_t key, size_t len)
-{
-	return (DAT_RMR_TRIPLET){
+	for (i = 0; i < r->count; i++)
+		len += r->iov[i].iov_len;
+	if (key > UINT32_MAX)
+		return -FI_EINVAL;
+	if (len > UINT32_MAX)
+		return -FI_EMSGSIZE;
+	r->remote = (DAT_RMR_TRIPLET){
 		.rmr_context = (DAT_RMR_CONTEXT)key,
 		.target_address = addr,
 		.segment_length = len,
 	};
+	return 0;
 }
 
-static ssize_t rma(struct fid_ep *fid, DAT_LINUX_OP op, const struct iovec *iov, void **desc,
-		   size_t count, uint64_t addr, uint64_t key, void *context, uint64_t flags)
+static ssize_t rma(struct fid_ep *fid, struct request *r, uint64_t addr, uint64_t key,
+		   uint64_t flags)
 {
-	struct kfi_ep *ep = kfi_container(fid, struct kfi_ep, fid);
-	DAT_RMR_TRIPLET remote = to_remote(addr, key, total(iov, count));
+	ssize_t ret = set_remote(r, addr, key);
 
-	if (key > UINT32_MAX)
-		return -FI_EINVAL;
-	return request(ep, op, iov, desc, count, context, &remote, flags);
-}
-
-static uint64_t usual_flags(struct fid_ep *fid)
-{
-	return kfi_container(fid, struct kfi_ep, fid)->info->tx_attr->op_flags;
+	return ret ?: request(fid, r, flags);
 }
 
 static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			 fi_addr_t src_addr, uint64_t addr, uint64_t key, void *context)
 {
-	return rma(fid, DAT_LINUX_RDMA_READ, iov, desc, count, addr, key, context,
-		   usual_flags(fid) & ~FI_INJECT);
+	struct request r = { DAT_LINUX_RDMA_READ, iov, desc, count, .context = context };
+
+	return rma(fid, &r, addr, key, usual_flags(fid) & ~FI_INJECT);
 }
 
 static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc,
 			fi_addr_t src_addr, uint64_t addr, uint64_t key, void *context)
 {
-	struct iovec iov = { .iov_base = buf, .iov_len = len };
+	struct iovec iov = to_iov(buf, len);
 
 	return rma_readv(fid, &iov, &desc, 1, src_addr, addr, key, context);
 }
@@ -301,16 +273,23 @@ static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc,
 static ssize_t rma_msg(struct fid_ep *fid, DAT_LINUX_OP op, const struct fi_msg_rma *msg,
 		       uint64_t flags)
 {
-	if (msg->rma_iov_count != 1 ||
-	    msg->rma_iov->len != total(msg->msg_iov, msg->iov_count))
+	struct request r = {
+		op, msg->msg_iov, msg->desc, msg->iov_count,
+		.context = msg->context, .data = msg->data,
+	};
+	ssize_t ret;
+
+	if (msg->rma_iov_count != 1)
 		return -FI_EINVAL;
-	return rma(fid, op, msg->msg_iov, msg->desc, msg->iov_count, msg->rma_iov->addr,
-		   msg->rma_iov->key, msg->context, flags);
+	ret = set_remote(&r, msg->rma_iov->addr, msg->rma_iov->key);
+	if (!ret && r.remote.segment_length != msg->rma_iov->len)
+		ret = -FI_EINVAL;
+	return ret ?: request(fid, &r, flags);
 }
 
 static ssize_t rma_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
 {
-	if (flags & ~(MSG_FLAGS & ~FI_INJECT))
+	if (flags & ~(MSG_FLAGS & ~(FI_INJECT | FI_REMOTE_CQ_DATA)))
 		return -FI_EBADFLAGS;
 	return rma_msg(fid, DAT_LINUX_RDMA_READ, msg, flags);
 }
@@ -318,14 +297,15 @@ static ssize_t rma_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uin
 static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			  fi_addr_t dest_addr, uint64_t addr, uint64_t key, void *context)
 {
-	return rma(fid, DAT_LINUX_RDMA_WRITE, iov, desc, count, addr, key, context,
-		   usual_flags(fid));
+	struct request r = { DAT_LINUX_RDMA_WRITE, iov, desc, count, .context = context };
+
+	return rma(fid, &r, addr, key, usual_flags(fid));
 }
 
 static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 			 fi_addr_t dest_addr, uint64_t addr, uint64_t key, void *context)
 {
-	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
+	struct iovec iov = to_iov(buf, len);
 
 	return rma_writev(fid, &iov, &desc, 1, dest_addr, addr, key, context);
 }
@@ -340,27 +320,33 @@ static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg, ui
 static ssize_t rma_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest_addr,
 			  uint64_t addr, uint64_t key)
 {
-	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
-	struct kfi_ep *ep = kfi_container(fid, struct kfi_ep, fid);
-	DAT_RMR_TRIPLET remote = to_remote(addr, key, len);
+	struct iovec iov = to_iov(buf, len);
+	struct request r = { .op = DAT_LINUX_RDMA_WRITE, .iov = &iov, .count = 1 };
+	ssize_t ret = set_remote(&r, addr, key);
 
-	if (key > UINT32_MAX)
-		return -FI_EINVAL;
-	return inject(ep, DAT_LINUX_RDMA_WRITE, &iov, 1, NULL, &remote,
-		      DAT_COMPLETION_SUPPRESS_FLAG);
+	return ret ?: inject(fid, &r, 0);
 }
 
-static ssize_t no_writedata(struct fid_ep *ep, const void *buf, size_t len, void *desc,
-			    uint64_t data, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
-			    void *context)
+static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
+			     uint64_t data, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
+			     void *context)
 {
-	return -FI_ENOSYS;
+	struct iovec iov = to_iov(buf, len);
+	struct request r = {
+		DAT_LINUX_RDMA_WRITE, &iov, &desc, 1, .context = context, .data = data,
+	};
+
+	return rma(fid, &r, addr, key, usual_flags(fid) | FI_REMOTE_CQ_DATA);
 }
 
-static ssize_t no_inject_writedata(struct fid_ep *ep, const void *buf, size_t len, uint64_t data,
-				   fi_addr_t dest_addr, uint64_t addr, uint64_t key)
+static ssize_t rma_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
+			      fi_addr_t dest_addr, uint64_t addr, uint64_t key)
 {
-	return -FI_ENOSYS;
+	struct iovec iov = to_iov(buf, len);
+	struct request r = { DAT_LINUX_RDMA_WRITE, &iov, NULL, 1, .data = data };
+	ssize_t ret = set_remote(&r, addr, key);
+
+	return ret ?: inject(fid, &r, FI_REMOTE_CQ_DATA);
 }
 
 struct fi_ops_rma kfi_rma_ops = {
@@ -372,6 +358,6 @@ struct fi_ops_rma kfi_rma_ops = {
 	.writev = rma_writev,
 	.writemsg = rma_writemsg,
 	.inject = rma_inject,
-	.writedata = no_writedata,
-	.injectdata = no_inject_writedata,
+	.writedata = rma_writedata,
+	.injectdata = rma_injectdata,
 };

@@ -4,6 +4,8 @@
  */
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <rdma/providers/fi_log.h>
 
@@ -230,6 +232,22 @@ size_t kfi_sockaddr_size(const void *addr)
 	default:
 		return 0;
 	}
+}
+
+/**
+ * kfi_copy_addr - copy an address
+ * @addr: of a family that an IA has
+ * @size: out: its bytes
+ *
+ * Return: the copy, for free(); NULL without memory.
+ */
+void *kfi_copy_addr(const void *addr, size_t *size)
+{
+	void *copy;
+
+	*size = kfi_sockaddr_size(addr);
+	copy = malloc(*size ?: 1);
+	return copy ? memcpy(copy, addr, *size) : NULL;
 }
 
 /**

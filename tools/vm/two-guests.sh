@@ -83,6 +83,10 @@ boot() {
 # The scripts of both ends and their arguments
 if [ -n "$stock" ]; then
 	adds=(--add "$top_dir/build/selftests/dat2:/selftests/dat2")
+	for name in bin lib; do
+		fi_dir=$top_dir/build/selftests/fi/$name
+		[ ! -e "$fi_dir" ] || adds+=(--add "$fi_dir:/selftests/fi/$name")
+	done
 	server_script=("$top_dir/selftests/two_guests/stock.sh" server "$server_address")
 	client_script=("$top_dir/selftests/two_guests/stock.sh" client "$server_address")
 else
