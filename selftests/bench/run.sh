@@ -76,6 +76,10 @@ for _ in $(seq "$times"); do
 		of ours $bench "$ours" connect
 		of other $bench "$other" connect
 		of ours $bench "$ours" $scale
+		if [ -e /selftests/bench/fi ]; then
+			of ours /selftests/bench/fi kdapl "$KDAPL_ADDRESS"
+			of raw /selftests/bench/fi verbs "$KDAPL_ADDRESS"
+		fi
 	}
 done
 if [ -n "${BENCH_DISK-}" ]; then

@@ -26,6 +26,8 @@ boot_bench() {
 	local version=$1 release
 	shift
 	release=$(field release <"$tmp/$version.kernel")
+	[ ! -e "$top_dir/build/selftests/fi/lib" ] ||
+		set -- --add "$top_dir/build/selftests/fi/lib:/selftests/fi/lib" "$@"
 	exec "$vm_dir/boot.sh" --kernel "$version" --mem 1536M \
 		--insmod "$top_dir/build/$release/kdapl.ko" --lib "$top_dir/build/libdat" \
 		--add "$top_dir/build/selftests/dat2:/selftests/dat2" \
