@@ -12,6 +12,7 @@ usage() {
 	       archive.sh SUITE ARCH depends PACKAGE   what it depends on, a line each
 	       archive.sh SUITE ARCH version PACKAGE   the candidate version
 	       archive.sh SUITE ARCH get PACKAGE...    paths of their files, downloaded
+	ARCH source means source packages: get downloads the tarball of the authors alone.
 	EOT
 	exit 2
 }
@@ -38,7 +39,13 @@ native=$(dpkg --print-architecture)
 options=(-q -o "Dir::State=$state/state" -o "Dir::State::status=$state/status"
 	-o "Dir::Cache=$state/cache" -o "Dir::Etc=$state/etc" -o APT::Sandbox::User=root
 	-o "APT::Architecture=$native" -o "APT::Architectures::=$native"
-	-o "APT::Architectures::=$arch" -o "APT::Default-Release=$suite")
+	-o "APT::Default-Release=$suite")
+if [ "$arch" = source ]; then
+	type='deb-src ['
+else
+	type="deb [arch=$native,$arch"
+	options+=(-o "APT::Architectures::=$arch")
+fi
 
 update() {
 	local url release=${suite%-backports} name
@@ -51,7 +58,7 @@ update() {
 	ln -sfn /etc/apt/trusted.gpg.d "$state/etc/trusted.gpg.d"
 	url=$(mirror)
 	for name in "$release" "$release-updates" "$suite"; do
-		echo "deb [arch=$native,$arch signed-by=$keyring] $url $name main"
+		echo "$type signed-by=$keyring] $url $name main"
 	done | sort -u >"$state/etc/sources.list"
 	if progress "asking what Debian $suite has for $arch" "$state/log" \
 		apt-get "${options[@]}" update; then
@@ -63,18 +70,23 @@ update() {
 }
 
 get() {
-	local package file tmp version
+	local package file tmp version fetch
 	for package; do
 		version=$(version_of "$package")
-		file=$cache_dir/deb/${package%:*}_${version//:/%3a}_$suite-$arch.deb
+		file=$cache_dir/deb/${package%:*}_${version//:/%3a}_$suite-$arch
+		if [ "$arch" = source ]; then
+			file+=.tar fetch=(source --tar-only "$package=$version")
+		else
+			file+=.deb fetch=(download "$package")
+		fi
 		if [ ! -f "$file" ]; then
 			tmp=$(mktemp -d "$cache_dir/deb/.get.XXXXXX")
-			(cd "$tmp" && progress "downloading $package $version" log \
-				apt-get "${options[@]}" download "$package") || {
+			(cd "$tmp" && progress "downloading $package $version" "$state/log" \
+				apt-get "${options[@]}" "${fetch[@]}") || {
 				rm -rf "$tmp"
 				die "cannot download $package"
 			}
-			mv "$tmp"/*.deb "$file"
+			mv "$tmp"/* "$file"
 			rm -rf "$tmp"
 		fi
 		printf '%s\n' "$file"
@@ -82,6 +94,11 @@ get() {
 }
 
 version_of() {
+	if [ "$arch" = source ]; then
+		apt-cache "${options[@]}" showsrc --only-source "$1" |
+			sed -n 's/^Version: //p' | sort -V | tail -n 1
+		return
+	fi
 	apt-cache "${options[@]}" policy "$1" | sed -n 's/^ *Candidate: \([^(].*\)/\1/p'
 }
 
