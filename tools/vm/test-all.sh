@@ -146,6 +146,7 @@ done
 [[ $seconds =~ ^[0-9]*$ ]] || usage
 
 "$vm_dir/deps.sh" test mpi
+"$vm_dir/fabtests.sh" >/dev/null || say "without fabtests: its tests count as skipped"
 status=0
 if [ -n "$part" ]; then
 	run_part "$part" || status=1
