@@ -237,24 +237,6 @@ TEST_F(limits, max_file_bytes_limits_queues)
 /* More than the lists that an RMR is charged for at first: see DAT_BYTES_MR_LIST */
 #define LARGE	(300 * PAGE)
 
-/* The MRs of siw have 256 pages at most. */
-static DAT_RETURN try_bind(struct side *side, const struct region *region)
-{
-	DAT_RMR_CONTEXT context;
-	DAT_RMR_HANDLE rmr;
-	DAT_RETURN ret;
-
-	ret = dat_rmr_create(side->pz, &rmr);
-	if (ret)
-		return ret;
-	ret = bind_window(rmr, region, 0, region->len, DAT_MEM_PRIV_REMOTE_READ_FLAG, side->ep, 9,
-			  0, &context);
-	if (!ret && wait_bind(side->dto_evd, 9))
-		ret = DAT_ABORT;
-	dat_rmr_free(rmr);
-	return ret;
-}
-
 /* An RMR is charged for what is bound, and a refusal leaves the window as it is. */
 TEST_F(limits, max_file_bytes_limits_windows)
 {
@@ -266,10 +248,10 @@ TEST_F(limits, max_file_bytes_limits_windows)
 	long long before, grown;
 	DAT_RMR_HANDLE rmr;
 
+	if (link_is_iwarp())
+		SKIP(return, "the lists of siw are no longer than an RMR is charged for at first");
 	ASSERT_DAT(pair_connect(&self->pair));
 	ASSERT_DAT(regions_open(&self->pair, &from, &to, LARGE, DAT_MEM_PRIV_ALL_FLAG));
-	if (try_bind(b, &to) == ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION))
-		SKIP(return, "the device has no MR that takes more than at first");
 	before = settled_charge();
 	ASSERT_DAT(dat_rmr_create(b->pz, &rmr));
 	ASSERT_DAT(bind_window(rmr, &to, 0, 4096, rw, b->ep, 1, 0, &context));
