@@ -15,8 +15,9 @@ rm -rf "$dir"
 mkdir -p "$dir"
 tar -xJf "$tarball" -C "$dir"
 if [ -n "$version" ]; then
-	(cd "$dir/$name" && sed -i "s/${name#kdapl-}/$version/" debian/changelog \
-		debian/libdat1.symbols kdapl/include/dat/version.h)
+	(cd "$dir/$name" &&
+		sed -i "s/${name#kdapl-}/$version/" debian/changelog kdapl/include/dat/version.h &&
+		sed -i "s/ [0-9.]*$/ $version/" debian/libdat1.symbols)
 fi
 log=$dir/build.log
 (cd "$dir/$name" && dpkg-buildpackage -us -uc -b) >"$log" 2>&1 ||

@@ -8,7 +8,7 @@
 #ifndef _DAT_VERSION_H
 #define _DAT_VERSION_H
 
-#define DAT_KDAPL_VERSION	"1.0.0"
+#define DAT_KDAPL_VERSION	"1.1.0"
 #define DAT_KDAPL_KERNELS	\
 	"6.1, 6.12, 7.3 (x86-64); 6.12 (arm64, 16 KiB pages); 7.3 (x86-64, PREEMPT_RT)"
 
