@@ -137,6 +137,8 @@ install: tools
 	$(MAKE) -C tools/libdat O=$(BUILD_DIR)/libdat DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
 	$(if $(has_dat2),$(MAKE) -C tools/libdaplkdat O=$(BUILD_DIR)/libdaplkdat \
 		DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install)
+	$(if $(has_libfabric),$(MAKE) -C tools/libfabric O=$(BUILD_DIR)/libfabric \
+		LIBDAT=$(BUILD_DIR)/libdat DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install)
 	$(MAKE) -C tools/dat-info O=$(BUILD_DIR)/dat-info LIBDAT=$(BUILD_DIR)/libdat \
 		DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
 	$(MAKE) -C tools/dat-perf O=$(BUILD_DIR)/dat-perf LIBDAT=$(BUILD_DIR)/libdat \

@@ -50,6 +50,9 @@ run_dtest() {
 	grep -q PASSED /tmp/server && grep -q PASSED /tmp/client
 }
 
+# libfabric finds the provider in its own folder, without FI_PROVIDER_PATH.
+fi_info_prints() { as member "fi_info $1" >/tmp/fi; cat /tmp/fi; grep -qx "$2" /tmp/fi; }
+
 ok module_loaded_at_boot await 300 module_is_loaded
 ok device_belongs_to_rdma await 300 device_is_rdma
 ok no_device_no_lines conf_lines 0
@@ -59,6 +62,8 @@ ok ia_has_address await 300 has_address
 ok member_runs_first_program as member /usr/local/bin/first
 ok member_checks_ia as member "dat-info --check rxe0"
 ok member_runs_dtest run_dtest
+ok fi_info_lists_provider fi_info_prints -l 'kdapl:'
+ok fi_info_names_ia fi_info_prints '-p kdapl' ' *domain: rxe0'
 ok outsider_is_refused refused "Permission denied"
 ok udev_adds_lines_once conf_lines 2
 echo "1..$num"

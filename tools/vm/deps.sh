@@ -43,7 +43,7 @@ packages() {
 		;;
 	deb)
 		printf '%s\n' build-essential debhelper dh-dkms fakeroot lintian \
-			libdapl-dev python3-sphinx git xz-utils
+			libdapl-dev libfabric-dev python3-sphinx git xz-utils
 		;;
 	*) die "unknown task '$1': demo, test, check, debug, bench, deb or mpi" ;;
 	esac

@@ -111,7 +111,8 @@ update_conf() { in_it env KDAT_DEVICES=/tmp/ib /usr/lib/kdapl/kdat-conf update; 
 
 version=$(sed -n 's/#define DAT_KDAPL_VERSION[^"]*"\(.*\)"/\1/p' \
 	"$top_dir/kdapl/include/dat/version.h")
-packages=(kdapl-dkms kdapl-utils kdapl-doc libdat1 libdat-dev libdaplkdat2)
+packages=(kdapl-dkms kdapl-utils kdapl-doc libdat1 libdat-dev libdaplkdat2
+	libfabric-kdapl)
 old_is_gone() {
 	in_it sh -c "[ ! -e /usr/src/kdapl-$older ] && [ ! -e /var/lib/dkms/kdapl/$older ]" &&
 		! in_it dkms status | grep -F "kdapl/$older"

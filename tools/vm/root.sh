@@ -30,7 +30,7 @@ guest)
 packages)
 	variant=apt
 	packages=(dkms adduser udev kmod libc6-dev libelf1 pahole libdapl2 dapl2-utils
-		systemd-sysv iproute2)
+		libfabric-bin systemd-sysv iproute2)
 	;;
 *) usage ;;
 esac
