@@ -4,28 +4,11 @@
 # use them. Prints TAP. packages.sh has made the users and compiled the program.
 
 # shellcheck disable=SC2317 # ok and await call functions by name
-num=0 failed=0
-log=/tmp/installed.log
-
-# ok NAME COMMAND...: one test
-ok() {
-	name=$1
-	shift
-	num=$((num + 1))
-	if "$@" >$log 2>&1; then
-		echo "ok $num installed.$name"
-	else
-		sed 's/^/# /' $log
-		echo "not ok $num installed.$name"
-		failed=$((failed + 1))
-	fi
-}
-
+program=installed
 # shellcheck source=../../tools/vm/guest/await.sh
 . /kdapl/await.sh
-
-# as USER COMMAND: from a login of that user, with its limits
-as() { su - "$1" -s /bin/sh -c "$2"; }
+# shellcheck source=../../tools/vm/guest/ok.sh
+. /kdapl/ok.sh
 
 module_is_loaded() { [ -d /sys/module/kdapl ]; }
 device_is_rdma() { [ "$(stat -c '%G %a' /dev/dat)" = "rdma 660" ]; }

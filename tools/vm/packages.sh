@@ -7,6 +7,7 @@
 # exit status: boot.sh's if the guest has failed, or else 1 if a test has
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
+. "$vm_dir/packages-lib.sh"
 
 log=$top_dir/build/vm/packages.log
 [ "${1-}" != --log ] || log=$2
@@ -14,61 +15,12 @@ log=$top_dir/build/vm/packages.log
 older=0.9
 "$top_dir/tools/deb.sh" >&2
 DEB_BUILD_OPTIONS=nocheck "$top_dir/tools/deb.sh" $older >&2
-base=$("$vm_dir/root.sh" packages bookworm)
-mapfile -t releases < <(awk '$4 == "host" && !/^#/ { print $1 }' "$vm_dir/kernels" |
-	while read -r name; do
-		"$vm_dir/kernel.sh" --headers "$name" </dev/null | field release
-	done)
-[ ${#releases[@]} -gt 0 ] || die "no kernel headers on this machine"
-
-tmp=$(mktemp -d)
-root=$tmp/root
-cleanup() {
-	as_root umount "$root/proc" "$root" 2>/dev/null || :
-	as_root rm -rf "$tmp"
-}
-trap cleanup EXIT
-trap 'exit 130' INT TERM HUP
-mkdir "$tmp/upper" "$tmp/work" "$root"
-as_root mount -t overlay -o "lowerdir=$base,upperdir=$tmp/upper,workdir=$tmp/work" overlay \
-	"$root"
-as_root mount -t proc none "$root/proc"
-
-# in_it COMMAND...: in the small Debian, as root, without anything of this machine
-in_it() {
-	as_root env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
-		DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"
-}
-
-# The headers of the kernels, as their packages install them. All but the first kernel
-# appear after the older packages, which are built for one only.
-for release in "${releases[@]}"; do
-	as_root mkdir -p "$root/lib/modules/$release"
-done
-add_headers() {
-	as_root ln -s "/usr/src/linux-headers-$1" "$root/lib/modules/$1/build"
-}
-as_root cp -a /usr/src/linux-headers-* /usr/src/linux-kbuild-* "$root/usr/src" 2>/dev/null || :
-as_root cp -a /usr/lib/linux-kbuild-* "$root/usr/lib"
-add_headers "${releases[0]}"
+make_debian packages
 for dir in deb "deb-$older"; do
 	as_root mkdir "$root/$dir"
 	as_root cp "$top_dir/build/$dir"/*.deb "$root/$dir"
 	as_root sh -c "rm -f '$root/$dir'/*dbgsym*"
 done
-
-# The modules that the kernel of the boot loads besides kdapl
-booted=$(awk '$4 == "host" && !/^#/ { print $1; exit }' "$vm_dir/kernels")
-where=$("$vm_dir/kernel.sh" "$booted")
-modules=$(field modules <<<"$where")
-PATH=$PATH:/usr/sbin:/sbin
-for name in ib_uverbs rdma_cm rdma_ucm rdma_rxe crc32_generic; do
-	modprobe -d "${modules%/lib/modules/*}/" -S "${releases[0]}" --show-depends "$name"
-done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | sort -u |
-	while read -r file; do
-		as_root install -D -m 644 "$file" \
-			"$root/lib/modules/${releases[0]}/kernel/${file#"$modules"/kernel/}"
-	done
 
 # files: lists the files of the small Debian, but for what dpkg and apt write for
 # themselves, and what this script adds
@@ -80,21 +32,6 @@ files() {
 		grep -vE '^etc/(group|gshadow|passwd|shadow|subuid|subgid)-?$' |
 		grep -vE '^usr/lib/udev/hwdb.bin$' |
 		sort
-}
-
-num=0 failed=0
-# ok NAME COMMAND...: one test
-ok() {
-	local name=$1
-	shift
-	num=$((num + 1))
-	if "$@" >"$tmp/said" 2>&1; then
-		echo "ok $num packages.$name"
-	else
-		sed 's/^/# /' "$tmp/said"
-		echo "not ok $num packages.$name"
-		failed=$((failed + 1))
-	fi
 }
 
 # The end of the log of DKMS
@@ -120,20 +57,6 @@ old_is_gone() {
 own_line_kept() { in_it grep -q '^mine ' /etc/dat.conf; }
 add_users() { in_it useradd -d /tmp -G rdma member && in_it useradd -d /tmp outsider; }
 
-# Boots a copy of the small Debian. Sets boot_status.
-boot_it() {
-	local size
-	as_root umount "$root/proc"
-	size=$(as_root du -xsm "$root" | cut -f 1)
-	as_root mke2fs -q -t ext4 -d "$root" "$tmp/disk" "$((size * 3 / 2 + 200))M" >&2
-	as_root mount -t proc none "$root/proc"
-	as_root chown "$(id -u)" "$tmp/disk"
-	boot_status=0
-	"$vm_dir/boot.sh" --kernel "$booted" --disk "$tmp/disk" --timeout 900 \
-		--log "$log" -- \
-		"$top_dir/selftests/packages/installed.sh" || boot_status=$?
-}
-
 run() {
 	echo "# BEGIN packages"
 	files >"$tmp/before"
@@ -144,6 +67,7 @@ run() {
 	ok dat_conf_lines conf_has 6
 	in_it sed -i '$ a mine u2.0 threadsafe default libdaplkdat.so.2 kdapl.2.0 "rxe0" ""' \
 		/etc/dat.conf
+	# The older packages are built for one kernel only.
 	for release in "${releases[@]:1}"; do
 		add_headers "$release"
 	done
@@ -173,7 +97,7 @@ run() {
 	echo "# END packages rc=$((failed > 0)) 0 s"
 
 	echo "# BEGIN installed"
-	boot_it
+	boot_it "$top_dir/selftests/packages/installed.sh"
 	echo "# END installed rc=$boot_status 0 s"
 
 	echo "# BEGIN removed"
