@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Prints an example of README.md, the module of Documentation/kdapl.rst, or the commands of
-# Documentation/storage.rst, so that the tests compile or run the published text.
+# Documentation/storage.rst or libfabric.rst, so that the tests compile or run the published
+# text.
 set -eu
 
 usage() {
-	echo "usage: example.sh udapl|kdapl|guide|storage" >&2
+	echo "usage: example.sh udapl|kdapl|guide|storage|mpi" >&2
 	exit 2
 }
 
@@ -46,5 +47,6 @@ case $1 in
 udapl | kdapl) from_readme "$1" ;;
 guide) from_rst guide "$top/Documentation/kdapl.rst" ;;
 storage) from_rst storage "$top/Documentation/storage.rst" ;;
+mpi) from_rst mpi "$top/Documentation/libfabric.rst" ;;
 *) usage ;;
 esac

@@ -6,15 +6,19 @@ set -euo pipefail
 
 usage() {
 	cat >&2 <<-EOT
-	usage: root.sh build SUITE | guest SUITE ARCH | packages SUITE
+	usage: root.sh build SUITE | guest SUITE ARCH | packages SUITE | mpi SUITE
 	  build   compilers for modules and kernels, for all architectures
 	  guest   programs, libraries and headers of that architecture, for guests and for
 	          cross builds; this machine runs none of them
 	  packages  what the packages of kdapl depend on
+	  mpi     the same and sudo; apt can install Open MPI there without a network
 	EOT
 	exit 2
 }
 
+small=(dkms adduser udev kmod libc6-dev libelf1 pahole libdapl2 dapl2-utils libfabric-bin
+	systemd-sysv iproute2)
+options=()
 kind=${1-} suite=${2-} arch=${3-$(dpkg --print-architecture)}
 case $kind in
 build)
@@ -29,8 +33,15 @@ guest)
 	;;
 packages)
 	variant=apt
-	packages=(dkms adduser udev kmod libc6-dev libelf1 pahole libdapl2 dapl2-utils
-		libfabric-bin systemd-sysv iproute2)
+	packages=("${small[@]}")
+	;;
+mpi)
+	variant=apt
+	packages=("${small[@]}" sudo)
+	# shellcheck disable=SC2016 # the shell of mmdebstrap expands it
+	options=(--skip=cleanup/apt --aptopt='APT::Install-Recommends "false"'
+		--customize-hook='APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get -y --download-only \
+			install openmpi-bin libopenmpi-dev')
 	;;
 *) usage ;;
 esac
@@ -38,7 +49,7 @@ esac
 # A backports suite extends a release.
 release=${suite%-backports}
 include=$(IFS=, && echo "${packages[*]}")
-dir=$cache_dir/root/$release-$kind-$arch-$(sha256sum <<<"$include" | cut -c 1-12)
+dir=$cache_dir/root/$release-$kind-$arch-$(sha256sum <<<"$include${options[*]}" | cut -c 1-12)
 
 make_root() {
 	local tmp mirror
@@ -48,7 +59,8 @@ make_root() {
 	as_root chmod 755 "$tmp"
 	if ! progress "making a Debian $release ($kind, $arch), once" "$dir.log" \
 		as_root mmdebstrap --variant=$variant --architectures="$arch" \
-		--include="$include" --skip=check/qemu "$release" "$tmp" "$mirror"; then
+		--include="$include" --skip=check/qemu "${options[@]}" "$release" "$tmp" \
+		"$mirror"; then
 		as_root rm -rf "$tmp"
 		die "cannot create a root directory of Debian $release"
 	fi

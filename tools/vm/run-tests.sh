@@ -22,8 +22,8 @@ usage() {
 	tools/vm/kernels lists the kernels and the sets. The programs, or groups of them, are
 	handed to selftests/run.sh. Without KERNEL and PROGRAM the script runs what make test
 	runs: the sets on all kernels, the storage driver, Debian's programs between two guests,
-	the packages, and each benchmark once. These are PROGRAMs too: packages, target-death,
-	two-guests, two-guests-loss, bench, bench-goals, soak.
+	the packages, and each benchmark once. These are PROGRAMs too: packages, six-commands,
+	target-death, two-guests, two-guests-loss, bench, bench-goals, soak.
 	Two guests run at a time, or as many as KDAPL_JOBS says. What fails runs again at the
 	end: see tools/vm/judge.sh. After the second of the epoch that KDAPL_DEADLINE names the
 	script begins nothing; what it does not begin counts as skipped. A guest that still runs
@@ -195,6 +195,11 @@ packages() {
 	"$vm_dir/packages.sh" --log "$1/log"
 }
 
+# six_commands FOLDER
+six_commands() {
+	"$vm_dir/six-commands.sh" --log "$1/log"
+}
+
 # bench FOLDER VERSION
 bench() {
 	"$vm_dir/bench.sh" --smoke --timeout "$(guest_limit)" --log "$1/log" "$2"
@@ -289,6 +294,7 @@ start_named() {
 		case $program in
 		target-death) start "$name-$program" target_death "$version" ;;
 		packages) start "$name-$program" packages ;;
+		six-commands) start "$name-$program" six_commands ;;
 		bench) start "$name-$program" bench "$version" ;;
 		bench-goals) start "$name-$program" bench_goals "$version" ;;
 		soak) start "$name-$program" soak "$version" ;;
