@@ -19,6 +19,9 @@
 /* More than this the EVD grows to when its EPs need it. */
 #define MAX_FIRST_QLEN	256
 
+/* Its address is the cookie of injections. */
+char kfi_injected;
+
 /**
  * kfi_cq_lock - lock the completions, unless threads take turns in the domain
  * @cq: the CQ
@@ -84,15 +87,6 @@ static bool fetch(struct kfi_cq *cq)
 	return true;
 }
 
-/* The next completion, locked; NULL without. */
-static DAT_LINUX_COMPLETION *peek(struct kfi_cq *cq)
-{
-	while (!cq->num)
-		if (!fetch(cq))
-			return NULL;
-	return &cq->completions[cq->first];
-}
-
 /* Wakes the threads that wait: the EVD no longer has these completions. */
 static void flag(struct kfi_cq *cq)
 {
@@ -117,6 +111,25 @@ static void pop(struct kfi_cq *cq)
 	cq->first++;
 	cq->num--;
 	unflag(cq);
+}
+
+/* A failed injection has no entry: it has no context of the program. */
+static bool is_hidden(const DAT_LINUX_COMPLETION *c)
+{
+	return c->status != DAT_DTO_SUCCESS && c->user_cookie.as_ptr == &kfi_injected;
+}
+
+/* The next completion, locked; NULL without. */
+static DAT_LINUX_COMPLETION *peek(struct kfi_cq *cq)
+{
+	for (;;) {
+		while (!cq->num)
+			if (!fetch(cq))
+				return NULL;
+		if (!is_hidden(&cq->completions[cq->first]))
+			return &cq->completions[cq->first];
+		pop(cq);
+	}
 }
 
 /* Was fi_cq_signal() called since? Locked. */
@@ -221,6 +234,39 @@ void kfi_cq_fail(struct kfi_cq *cq, const DAT_LINUX_DTO *dto)
 	kfi_cq_unlock(cq);
 }
 
+/**
+ * kfi_cq_keep - keep a closed endpoint until the program has read its completions
+ * @cq: the CQ of its receives
+ * @ep: the endpoint, without an EP
+ *
+ * A program may handle a message of the endpoint after its end, and post to it once more, as
+ * ofi_rxm does. That fails with -FI_EOPBADSTATE.
+ */
+void kfi_cq_keep(struct kfi_cq *cq, struct kfi_ep *ep)
+{
+	kfi_cq_lock(cq);
+	if (peek(cq)) {
+		flag(cq);
+		ep->next_closed = cq->closed;
+		cq->closed = ep;
+		ep = NULL;
+	}
+	kfi_cq_unlock(cq);
+	if (ep)
+		kfi_ep_free(ep);
+}
+
+static void free_closed(struct kfi_cq *cq)
+{
+	struct kfi_ep *ep;
+
+	while (cq->closed) {
+		ep = cq->closed;
+		cq->closed = ep->next_closed;
+		kfi_ep_free(ep);
+	}
+}
+
 static uint64_t completion_flags(DAT_LINUX_OP op)
 {
 	switch (op) {
@@ -297,8 +343,12 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 	if (cq->num && __atomic_load_n(&cq->waiters, __ATOMIC_RELAXED))
 		flag(cq);
 	/* The program may read nothing, to make progress. */
-	if (!count && (!cq->num || cq->completions[cq->first].status == DAT_DTO_SUCCESS))
-		num = 0;
+	if (!count) {
+		c = peek(cq);
+		num = c && c->status != DAT_DTO_SUCCESS ? -FI_EAVAIL : 0;
+	}
+	if (num == -FI_EAGAIN)
+		free_closed(cq);
 	kfi_cq_unlock(cq);
 	return num;
 }
@@ -437,6 +487,7 @@ static int cq_close(struct fid *fid)
 		return -FI_EBUSY;
 	kfi_queue_close(&cq->queue);
 	kfi_put(&cq->domain->refs);
+	free_closed(cq);
 	free(cq->completions);
 	free(cq);
 	return 0;

@@ -370,8 +370,6 @@ static void put_bound(struct kfi_ep *ep)
 	}
 	if (ep->tx_cq)
 		kfi_put(&ep->tx_cq->queue.refs);
-	if (ep->rx_cq)
-		kfi_put(&ep->rx_cq->queue.refs);
 	if (ep->srx)
 		kfi_put(&ep->srx->refs);
 	for (i = 0; i < KFI_NUM_COUNTED; i++)
@@ -379,9 +377,21 @@ static void put_bound(struct kfi_ep *ep)
 			kfi_put(&ep->cntrs[i]->refs);
 }
 
+/**
+ * kfi_ep_free - free the memory of a closed endpoint
+ * @ep: the endpoint
+ */
+void kfi_ep_free(struct kfi_ep *ep)
+{
+	pthread_mutex_destroy(&ep->lock);
+	fi_freeinfo(ep->info);
+	free(ep);
+}
+
 static int ep_close(struct fid *fid)
 {
 	struct kfi_ep *ep = kfi_container(fid, struct kfi_ep, fid.fid);
+	struct kfi_cq *cq = ep->rx_cq;
 
 	if (kfi_is_used(&ep->refs))
 		return -FI_EBUSY;
@@ -392,10 +402,16 @@ static int ep_close(struct fid *fid)
 	kfi_ep_free_posts(ep);
 	kfi_connreq_put(ep);
 	put_bound(ep);
-	pthread_mutex_destroy(&ep->lock);
 	kfi_put(&ep->domain->refs);
-	fi_freeinfo(ep->info);
-	free(ep);
+	ep->ep = DAT_HANDLE_NULL;
+	ep->receiver = DAT_HANDLE_NULL;
+	if (!cq) {
+		kfi_ep_free(ep);
+		return 0;
+	}
+	/* From here on a reader of the CQ may free it. */
+	kfi_cq_keep(cq, ep);
+	kfi_put(&cq->queue.refs);
 	return 0;
 }
 

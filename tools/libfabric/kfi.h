@@ -136,6 +136,7 @@ struct kfi_queue {
  * @waiters: threads in fi_cq_sread()
  * @is_counted: an endpoint with a counter uses it
  * @only_counts: belongs to a counter; the program cannot read it
+ * @closed: endpoints that were closed since the CQ was found empty
  */
 struct kfi_cq {
 	struct fid_cq fid;
@@ -153,6 +154,7 @@ struct kfi_cq {
 	int waiters;
 	bool is_counted;
 	bool only_counts;
+	struct kfi_ep *closed;
 };
 
 /**
@@ -320,6 +322,7 @@ struct kfi_feed {
  * @max_receives: that can be outstanding, here or in the SRQ
  * @established: FI_CONNECTED was reported
  * @refs: endpoints of a shared receive context
+ * @next_closed: another one of @rx_cq
  * @feeds: CQs of the endpoints of a shared receive context
  * @lock: guards all that follows, unless threads take turns in the domain
  * @batch: not NULL after the first FI_MORE
@@ -350,6 +353,7 @@ struct kfi_ep {
 	DAT_COUNT max_receives;
 	bool established;
 	int refs;
+	struct kfi_ep *next_closed;
 	struct kfi_feed *feeds;
 	pthread_mutex_t lock;
 	struct kfi_batch *batch;
@@ -403,6 +407,8 @@ int kfi_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domai
 	       void *context);
 extern struct fi_ops_mr kfi_mr_ops;
 
+extern char kfi_injected;
+
 int kfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,
 		void *context);
 bool kfi_cq_is_empty(struct kfi_cq *cq);
@@ -413,6 +419,7 @@ int kfi_cq_reserve(struct kfi_cq *cq, DAT_COUNT dtos);
 void kfi_cq_release(struct kfi_cq *cq, DAT_COUNT dtos);
 bool kfi_cq_has_room(struct kfi_cq *cq);
 void kfi_cq_fail(struct kfi_cq *cq, const DAT_LINUX_DTO *dto);
+void kfi_cq_keep(struct kfi_cq *cq, struct kfi_ep *ep);
 
 int kfi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **cntr,
 		  void *context);
@@ -441,6 +448,7 @@ int kfi_srx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **
 int kfi_getopt(const struct kfi_fabric *fabric, int level, int optname, void *optval,
 	       size_t *optlen);
 int kfi_no_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen);
+void kfi_ep_free(struct kfi_ep *ep);
 bool kfi_ep_count(const DAT_LINUX_COMPLETION *c);
 ssize_t kfi_ep_post(struct kfi_ep *ep, DAT_LINUX_DTO *dto, uint64_t flags);
 ssize_t kfi_ep_inject(struct kfi_ep *ep, DAT_LINUX_DTO *dto, const struct iovec *iov,
