@@ -337,6 +337,7 @@ TEST_F(fi_more, counter_wakes_reader)
 	ASSERT_EQ(0, fi_control(fid, FI_GETWAIT, &pollfd.fd));
 	ASSERT_EQ(0, recv_to(&p->b, 0, 64, 1));
 	ASSERT_EQ(0, recv_to(&p->b, 0, 64, 2));
+	ASSERT_EQ(0, fi_trywait(p->fabric, &fid, 1));
 	ASSERT_EQ(0, fi_inject(p->a.ep, p->a.buf, 8, 0));
 	ASSERT_EQ(0, fi_cntr_wait(p->b.cntr, 1, FI_TIMEOUT_MS));
 	EXPECT_EQ(1, poll(&pollfd, 1, 0));

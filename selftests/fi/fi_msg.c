@@ -2,6 +2,7 @@
 /*
  * fi_msg.c - the provider for libfabric: connections, messages, RMA, and how they end
  */
+#include <arpa/inet.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -241,6 +242,34 @@ TEST_F(fi_msg, nobody_listens)
 	ASSERT_EQ(0, fi_connect(self->p.a.ep, &self->p.address, NULL, 0));
 	EXPECT_EQ(FI_ECONNREFUSED, refusal(&self->p));
 	ASSERT_EQ(0, fi_passive_ep(self->p.fabric, self->p.info, &self->p.pep, self));
+}
+
+/* The guest has no route for IPv6. That is an event too, as with other providers. */
+TEST_F(fi_msg, unreachable_peer)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(5000) };
+
+	inet_pton(AF_INET6, "2001:db8::1", &in6.sin6_addr);
+	ASSERT_EQ(0, fi_connect(self->p.a.ep, &in6, NULL, 0));
+	EXPECT_EQ(FI_EHOSTUNREACH, refusal(&self->p));
+	/* A mistake of the program is none. */
+	in6.sin6_family = AF_UNIX;
+	EXPECT_EQ(-FI_EINVAL, fi_connect(self->p.a.ep, &in6, NULL, 0));
+}
+
+/* The event goes with its endpoint. */
+TEST_F(fi_msg, unreachable_peer_is_forgotten)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(5000) };
+	struct fi_eq_cm_entry entry;
+	uint32_t type;
+
+	inet_pton(AF_INET6, "2001:db8::1", &in6.sin6_addr);
+	ASSERT_EQ(0, fi_connect(self->p.a.ep, &in6, NULL, 0));
+	ASSERT_EQ(0, fi_close(&self->p.a.ep->fid));
+	self->p.a.ep = NULL;
+	EXPECT_EQ(-FI_EAGAIN, fi_eq_read(self->p.a.eq, &type, &entry, sizeof(entry), 0));
+	EXPECT_EQ(-FI_EAGAIN, fi_eq_sread(self->p.a.eq, &type, &entry, sizeof(entry), 10, 0));
 }
 
 TEST_F(fi_msg, shutdown_flushes_receives)

@@ -192,12 +192,27 @@ static int pep_getname(fid_t fid, void *addr, size_t *size)
 }
 
 /* Port 0 is any that is free. */
+static int create_psp(struct kfi_pep *pep, DAT_CONN_QUAL *qual)
+{
+	DAT_EVD_HANDLE evd = pep->eq->requests;
+	DAT_RETURN ret;
+
+	if (*qual)
+		ret = dat_psp_create(pep->fabric->ia, *qual, evd, DAT_PSP_CONSUMER_FLAG, &pep->psp);
+	else
+		ret = dat_psp_create_any(pep->fabric->ia, qual, evd, DAT_PSP_CONSUMER_FLAG,
+					 &pep->psp);
+	if (ret != DAT_SUCCESS)
+		pep->psp = DAT_HANDLE_NULL;
+	return kfi_failed("dat_psp_create", ret);
+}
+
 static int pep_listen(struct fid_pep *fid)
 {
 	struct kfi_pep *pep = kfi_container(fid, struct kfi_pep, fid);
 	DAT_CONTEXT context = { .as_ptr = pep };
 	DAT_CONN_QUAL qual;
-	DAT_RETURN ret;
+	int ret;
 
 	if (!pep->eq)
 		return -FI_ENOEQ;
@@ -206,20 +221,13 @@ static int pep_listen(struct fid_pep *fid)
 	qual = kfi_port(pep->info->src_addr);
 	/* A request that arrives at once finds the passive endpoint. */
 	pthread_mutex_lock(&pep->eq->queue.lock);
-	if (qual)
-		ret = dat_psp_create(pep->fabric->ia, qual, pep->eq->queue.evd,
-				     DAT_PSP_CONSUMER_FLAG, &pep->psp);
-	else
-		ret = dat_psp_create_any(pep->fabric->ia, &qual, pep->eq->queue.evd,
-					 DAT_PSP_CONSUMER_FLAG, &pep->psp);
-	if (ret == DAT_SUCCESS)
+	ret = kfi_eq_listen(pep->eq) ?: create_psp(pep, &qual);
+	if (!ret)
 		dat_set_consumer_context(pep->psp, context);
-	else
-		pep->psp = DAT_HANDLE_NULL;
 	pthread_mutex_unlock(&pep->eq->queue.lock);
-	if (ret == DAT_SUCCESS)
+	if (!ret)
 		kfi_set_port(pep->info->src_addr, (uint16_t)qual);
-	return kfi_failed("dat_psp_create", ret);
+	return ret;
 }
 
 /* DAT rejects without data, see dat_cr_reject(3DAT). */
@@ -250,16 +258,18 @@ static int pep_bind(struct fid *fid, struct fid *other, uint64_t flags)
 static void reject_all(struct kfi_pep *pep)
 {
 	struct kfi_connreq *connreq;
+	bool is_taken;
 
 	for (;;) {
 		pthread_mutex_lock(&connreq_lock);
 		connreq = pep->connreqs;
+		is_taken = connreq && connreq->ep;
 		if (connreq)
 			unlink_connreq(connreq);
 		pthread_mutex_unlock(&connreq_lock);
 		if (!connreq)
 			return;
-		if (!connreq->ep)
+		if (!is_taken)
 			free_connreq(connreq, true);
 	}
 }
@@ -403,10 +413,14 @@ static int ep_connect(struct fid_ep *fid, const void *addr, const void *param, s
 	if (ret)
 		return ret;
 	/* The connection manager has a time limit of its own. */
-	return kfi_failed("dat_ep_connect",
-			  dat_ep_connect(ep->ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)addr,
-					 kfi_port(addr), DAT_TIMEOUT_INFINITE, size, data,
-					 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	ret = kfi_failed("dat_ep_connect",
+			 dat_ep_connect(ep->ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)addr,
+					kfi_port(addr), DAT_TIMEOUT_INFINITE, size, data,
+					DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	/* What is no mistake of the program it expects in its event queue. */
+	if (!ret || ret == -FI_EINVAL || ret == -FI_EOPBADSTATE)
+		return ret;
+	return kfi_eq_fail(ep->eq, &fid->fid, ret == -FI_EADDRNOTAVAIL ? FI_EHOSTUNREACH : -ret);
 }
 
 static int ep_accept(struct fid_ep *fid, const void *param, size_t len)

@@ -7,6 +7,7 @@
  * without a CQ gets one that belongs to the counter, whose completions only count.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -33,15 +34,17 @@ struct kfi_watch {
 static void changed(struct kfi_cntr *cntr)
 {
 	if (__atomic_load_n(&cntr->waiters, __ATOMIC_SEQ_CST))
+		eventfd_write(cntr->wake_fd, 1);
+	if (cntr->event_fd >= 0)
 		eventfd_write(cntr->event_fd, 1);
 }
 
 /* Has the value changed since the last call? */
-static bool has_changed(struct kfi_cntr *cntr)
+static bool take_change(int event_fd)
 {
 	eventfd_t value;
 
-	return !eventfd_read(cntr->event_fd, &value);
+	return event_fd >= 0 && !eventfd_read(event_fd, &value);
 }
 
 /**
@@ -55,13 +58,6 @@ void kfi_cntr_count(struct kfi_cntr *cntr, bool is_error)
 	changed(cntr);
 }
 
-static int add_fd(struct kfi_cntr *cntr, int fd)
-{
-	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
-
-	return epoll_ctl(cntr->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
 static int add_watch(struct kfi_cntr *cntr, struct kfi_cq *cq)
 {
 	struct kfi_watch *w = calloc(1, sizeof(*w));
@@ -72,7 +68,7 @@ static int add_watch(struct kfi_cntr *cntr, struct kfi_cq *cq)
 	ret = kfi_failed("dat_linux_get_fd", dat_linux_get_fd(cq->queue.evd, &w->fd));
 	if (ret)
 		goto free;
-	ret = add_fd(cntr, w->fd);
+	ret = kfi_add_fd(cntr->evds_fd, w->fd);
 	if (ret)
 		goto close;
 	w->cq = cq;
@@ -231,17 +227,22 @@ static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
 /* Waits until an EVD has an event, or the value has changed. */
 static int sleep_once(struct kfi_cntr *cntr, int64_t deadline)
 {
+	struct pollfd pollfds[2] = {
+		{ .fd = cntr->evds_fd, .events = POLLIN },
+		{ .fd = cntr->wake_fd, .events = POLLIN },
+	};
 	struct epoll_event event;
 	int num;
 
-	num = epoll_wait(cntr->epoll_fd, &event, 1, kfi_time_left(deadline));
+	num = poll(pollfds, 2, kfi_time_left(deadline));
 	if (num < 0)
 		return -errno;
 	if (!num)
 		return -FI_ETIMEDOUT;
-	if (event.events & (EPOLLHUP | EPOLLERR))
+	if (epoll_wait(cntr->evds_fd, &event, 1, 0) == 1 &&
+	    event.events & (EPOLLHUP | EPOLLERR))
 		return -FI_ENODEV;
-	has_changed(cntr);
+	take_change(cntr->wake_fd);
 	return 0;
 }
 
@@ -294,17 +295,25 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
  */
 bool kfi_cntr_is_quiet(struct kfi_cntr *cntr)
 {
-	bool is_quiet = !has_changed(cntr);
+	bool is_quiet = !take_change(cntr->event_fd);
 
 	progress(cntr);
-	return !has_changed(cntr) && is_quiet;
+	return !take_change(cntr->event_fd) && is_quiet;
 }
 
 static int cntr_control(struct fid *fid, int command, void *arg)
 {
 	struct kfi_cntr *cntr = kfi_container(fid, struct kfi_cntr, fid.fid);
 
-	return kfi_wait_control(cntr->wait_obj, cntr->epoll_fd, command, arg);
+	return kfi_wait_control(cntr->wait_obj, cntr->fd, command, arg);
+}
+
+static void close_fds(struct kfi_cntr *cntr)
+{
+	kfi_close_fd(cntr->fd);
+	kfi_close_fd(cntr->event_fd);
+	kfi_close_fd(cntr->wake_fd);
+	kfi_close_fd(cntr->evds_fd);
 }
 
 static int cntr_close(struct fid *fid)
@@ -315,8 +324,7 @@ static int cntr_close(struct fid *fid)
 		return -FI_EBUSY;
 	if (cntr->own)
 		fi_close(&cntr->own->fid.fid);
-	close(cntr->epoll_fd);
-	close(cntr->event_fd);
+	close_fds(cntr);
 	pthread_cond_destroy(&cntr->woken);
 	pthread_mutex_destroy(&cntr->wait_lock);
 	pthread_mutex_destroy(&cntr->lock);
@@ -344,6 +352,26 @@ static struct fi_ops_cntr cntr_ops = {
 	.seterr = cntr_seterr,
 };
 
+static int open_fds(struct kfi_cntr *cntr)
+{
+	int ret = 0;
+
+	cntr->evds_fd = epoll_create1(EPOLL_CLOEXEC);
+	cntr->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	cntr->event_fd = -1;
+	cntr->fd = -1;
+	if (cntr->evds_fd < 0 || cntr->wake_fd < 0)
+		ret = -errno;
+	if (!ret && cntr->wait_obj == FI_WAIT_FD) {
+		cntr->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		cntr->fd = kfi_poll_fd(cntr->evds_fd, cntr->event_fd);
+		ret = cntr->fd < 0 ? cntr->fd : 0;
+	}
+	if (ret)
+		close_fds(cntr);
+	return ret;
+}
+
 /**
  * kfi_cntr_open - see fi_cntr(3)
  * @domain: its domain
@@ -367,19 +395,13 @@ int kfi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct f
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -FI_ENOMEM;
-	c->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	ret = c->event_fd < 0 || c->epoll_fd < 0 ? -errno : add_fd(c, c->event_fd);
+	c->wait_obj = attr->wait_obj == FI_WAIT_UNSPEC ? FI_WAIT_FD : attr->wait_obj;
+	ret = open_fds(c);
 	if (ret) {
-		close(c->epoll_fd);
-		close(c->event_fd);
 		free(c);
 		return ret;
 	}
 	c->domain = d;
-	c->wait_obj = attr->wait_obj == FI_WAIT_UNSPEC ? FI_WAIT_FD : attr->wait_obj;
-	/* The provider does not see when the program waits with the descriptor. */
-	c->waiters = c->wait_obj == FI_WAIT_FD;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->wait_lock, NULL);
 	pthread_cond_init(&c->woken, NULL);

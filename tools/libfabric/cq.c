@@ -12,7 +12,6 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 
 #include "kfi.h"
 
@@ -87,23 +86,10 @@ static bool fetch(struct kfi_cq *cq)
 	return true;
 }
 
-/* Wakes the threads that wait: the EVD no longer has these completions. */
-static void flag(struct kfi_cq *cq)
-{
-	if (cq->is_flagged || cq->queue.event_fd < 0)
-		return;
-	eventfd_write(cq->queue.event_fd, 1);
-	cq->is_flagged = true;
-}
-
 static void unflag(struct kfi_cq *cq)
 {
-	eventfd_t value;
-
-	if (!cq->is_flagged || cq->num || cq->signalled)
-		return;
-	eventfd_read(cq->queue.event_fd, &value);
-	cq->is_flagged = false;
+	if (!cq->num && !cq->signalled)
+		kfi_queue_unflag(&cq->queue);
 }
 
 static void pop(struct kfi_cq *cq)
@@ -132,6 +118,19 @@ static DAT_LINUX_COMPLETION *peek(struct kfi_cq *cq)
 	}
 }
 
+static void drain(struct kfi_cq *cq)
+{
+	while (fetch(cq))
+		;
+}
+
+/* Unlocks the CQ. Other threads that wait may have what this one leaves. */
+static void leave(struct kfi_cq *cq)
+{
+	kfi_queue_leave(&cq->queue, cq->num);
+	kfi_cq_unlock(cq);
+}
+
 /* Was fi_cq_signal() called since? Locked. */
 static bool take_signal(struct kfi_cq *cq)
 {
@@ -149,11 +148,8 @@ static bool take_signal(struct kfi_cq *cq)
 void kfi_cq_progress(struct kfi_cq *cq)
 {
 	kfi_cq_lock(cq);
-	while (fetch(cq))
-		;
-	if (cq->num)
-		flag(cq);
-	kfi_cq_unlock(cq);
+	drain(cq);
+	leave(cq);
 }
 
 /* Events of so many DTOs, see above */
@@ -229,9 +225,8 @@ void kfi_cq_fail(struct kfi_cq *cq, const DAT_LINUX_DTO *dto)
 			.user_cookie = dto->user_cookie,
 		};
 		cq->num++;
-		flag(cq);
 	}
-	kfi_cq_unlock(cq);
+	leave(cq);
 }
 
 /**
@@ -246,12 +241,11 @@ void kfi_cq_keep(struct kfi_cq *cq, struct kfi_ep *ep)
 {
 	kfi_cq_lock(cq);
 	if (peek(cq)) {
-		flag(cq);
 		ep->next_closed = cq->closed;
 		cq->closed = ep;
 		ep = NULL;
 	}
-	kfi_cq_unlock(cq);
+	leave(cq);
 	if (ep)
 		kfi_ep_free(ep);
 }
@@ -339,9 +333,6 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 		pop(cq);
 	}
 	num = i ? (ssize_t)i : cq->num ? -FI_EAVAIL : -FI_EAGAIN;
-	/* Other threads that wait may have what this one leaves. */
-	if (cq->num && __atomic_load_n(&cq->waiters, __ATOMIC_RELAXED))
-		flag(cq);
 	/* The program may read nothing, to make progress. */
 	if (!count) {
 		c = peek(cq);
@@ -349,7 +340,7 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 	}
 	if (num == -FI_EAGAIN)
 		free_closed(cq);
-	kfi_cq_unlock(cq);
+	leave(cq);
 	return num;
 }
 
@@ -381,12 +372,13 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry, uin
 		entry->olen = 0;
 		entry->err = kfi_dto_errno(c->status);
 		entry->prov_errno = (int)c->status;
-		/* Before 1.5 the entry ended here; later a size of 0 says that there is none. */
-		entry->err_data_size = 0;
+		/* Before 1.5 the entry ended before this; later 0 says that there is none. */
+		if (FI_VERSION_GE(cq->domain->fabric->fid.api_version, FI_VERSION(1, 5)))
+			entry->err_data_size = 0;
 		pop(cq);
 		num = 1;
 	}
-	kfi_cq_unlock(cq);
+	leave(cq);
 	return num;
 }
 
@@ -401,7 +393,7 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr
 
 	if (cq->queue.fd < 0)
 		return -FI_ENOSYS;
-	kfi_get(&cq->waiters);
+	kfi_get(&cq->queue.waiters);
 	do {
 		num = cq_readfrom(fid, buf, count, src_addr);
 		kfi_cq_lock(cq);
@@ -409,7 +401,7 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr
 		kfi_cq_unlock(cq);
 		ret = num == -FI_EAGAIN && !signalled ? kfi_queue_wait(&cq->queue, deadline) : 1;
 	} while (!ret);
-	kfi_put(&cq->waiters);
+	kfi_put(&cq->queue.waiters);
 	return ret < 0 ? ret : num;
 }
 
@@ -427,7 +419,7 @@ static int cq_signal(struct fid_cq *fid)
 		return -FI_ENOSYS;
 	kfi_cq_lock(cq);
 	cq->signalled = true;
-	flag(cq);
+	kfi_queue_flag(&cq->queue);
 	kfi_cq_unlock(cq);
 	return 0;
 }
@@ -468,7 +460,9 @@ bool kfi_cq_is_empty(struct kfi_cq *cq)
 
 	kfi_cq_lock(cq);
 	is_empty = !peek(cq) && !take_signal(cq);
-	kfi_cq_unlock(cq);
+	if (is_empty)
+		kfi_queue_may_poll(&cq->queue);
+	leave(cq);
 	return is_empty;
 }
 

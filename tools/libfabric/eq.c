@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * eq.c - an event queue is an EVD for connections and connection requests
+ * eq.c - an event queue is an EVD for connections, and one for connection requests
  *
- * An event of fi_eq_write() is a software event of the EVD, so that it wakes up who waits.
+ * Peers can fill the second one, and the first one keeps its room for what the endpoints cause.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kfi.h"
+
+/* Connection requests that a program has not read yet; more of them are rejected. */
+#define MAX_REQUESTS	64
 
 /**
  * kfi_private_data - take what the peer's program has sent out of private data
@@ -94,27 +97,30 @@ static struct kfi_event *connection_event(DAT_EVENT_NUMBER number,
 	return e;
 }
 
-/* Translates the next event of the EVD; NULL if there is none. */
+/* Translates the next event of the EVDs; NULL if there is none. */
 static struct kfi_event *take(struct kfi_eq *eq)
 {
 	struct kfi_event *e = NULL;
 	DAT_EVENT event;
 
-	while (!e && dat_evd_dequeue(eq->queue.evd, &event) == DAT_SUCCESS) {
-		switch (event.event_number) {
-		case DAT_CONNECTION_REQUEST_EVENT:
-			e = kfi_connection_request(&event.event_data.cr_arrival_event_data);
-			break;
-		case DAT_SOFTWARE_EVENT:
-			e = event.event_data.software_event_data.pointer;
-			break;
-		default:
-			e = connection_event(event.event_number,
-					     &event.event_data.connect_event_data);
-			break;
-		}
-	}
+	while (!e && dat_evd_dequeue(eq->queue.evd, &event) == DAT_SUCCESS)
+		e = connection_event(event.event_number, &event.event_data.connect_event_data);
+	while (!e && eq->requests && dat_evd_dequeue(eq->requests, &event) == DAT_SUCCESS)
+		e = kfi_connection_request(&event.event_data.cr_arrival_event_data);
 	return e;
+}
+
+/* Adds an event that is in no EVD. */
+static void add(struct kfi_eq *eq, struct kfi_event *e)
+{
+	struct kfi_event **tail;
+
+	pthread_mutex_lock(&eq->queue.lock);
+	for (tail = &eq->events; *tail;)
+		tail = &(*tail)->next;
+	*tail = e;
+	kfi_queue_flag(&eq->queue);
+	pthread_mutex_unlock(&eq->queue.lock);
 }
 
 /* The next event, locked; NULL without. */
@@ -131,6 +137,15 @@ static void pop(struct kfi_eq *eq)
 
 	eq->events = e->next;
 	free(e);
+	if (!eq->events)
+		kfi_queue_unflag(&eq->queue);
+}
+
+/* Unlocks the EQ. Other threads that wait may have what this one leaves. */
+static void leave(struct kfi_eq *eq)
+{
+	kfi_queue_leave(&eq->queue, eq->events);
+	pthread_mutex_unlock(&eq->queue.lock);
 }
 
 static ssize_t eq_read(struct fid_eq *fid, uint32_t *type, void *buf, size_t len, uint64_t flags)
@@ -161,8 +176,24 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *type, void *buf, size_t len
 	if (!(flags & FI_PEEK))
 		pop(eq);
 unlock:
-	pthread_mutex_unlock(&eq->queue.lock);
+	leave(eq);
 	return size;
+}
+
+/* See fi_eq(3): a program may have a buffer of its own for the data. */
+static void fill_err_data(struct kfi_eq *eq, struct fi_eq_err_entry *entry, const uint8_t *data,
+			  size_t len)
+{
+	bool has_buffer = entry->err_data_size &&
+			  FI_VERSION_GE(eq->fabric->fid.api_version, FI_VERSION(1, 5));
+
+	if (!has_buffer)
+		entry->err_data = len ? eq->err_data : NULL;
+	else if (len > entry->err_data_size)
+		len = entry->err_data_size;
+	if (len)
+		memcpy(entry->err_data, data, len);
+	entry->err_data_size = len;
 }
 
 static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry, uint64_t flags)
@@ -170,25 +201,21 @@ static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry, uin
 	struct kfi_eq *eq = kfi_container(fid, struct kfi_eq, fid);
 	ssize_t size = -FI_EAGAIN;
 	struct kfi_event *e;
-	size_t len;
 
 	pthread_mutex_lock(&eq->queue.lock);
 	e = peek(eq);
 	if (e && e->err) {
-		len = e->size - sizeof(e->entry);
-		memcpy(eq->err_data, e->data, len);
 		entry->fid = e->fid;
 		entry->context = e->fid->context;
 		entry->data = 0;
 		entry->err = e->err;
 		entry->prov_errno = e->prov_errno;
-		entry->err_data = len ? eq->err_data : NULL;
-		entry->err_data_size = len;
+		fill_err_data(eq, entry, e->data, e->size - sizeof(e->entry));
 		if (!(flags & FI_PEEK))
 			pop(eq);
 		size = sizeof(*entry);
 	}
-	pthread_mutex_unlock(&eq->queue.lock);
+	leave(eq);
 	return size;
 }
 
@@ -196,9 +223,7 @@ static ssize_t eq_write(struct fid_eq *fid, uint32_t type, const void *buf, size
 			uint64_t flags)
 {
 	struct kfi_eq *eq = kfi_container(fid, struct kfi_eq, fid);
-	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
 	struct kfi_event *e;
-	DAT_RETURN ret;
 
 	if (flags)
 		return -FI_EBADFLAGS;
@@ -210,12 +235,29 @@ static ssize_t eq_write(struct fid_eq *fid, uint32_t type, const void *buf, size
 	e->size = len;
 	e->written = true;
 	memcpy(e->data, buf, len);
-	event.event_data.software_event_data.pointer = e;
-	ret = dat_evd_post_se(eq->queue.evd, &event);
-	if (ret == DAT_SUCCESS)
-		return (ssize_t)len;
-	free(e);
-	return kfi_failed("dat_evd_post_se", ret);
+	add(eq, e);
+	return (ssize_t)len;
+}
+
+/**
+ * kfi_eq_fail - add the event of an attempt to connect that failed at once
+ * @eq: the EQ
+ * @fid: the endpoint
+ * @err: why, of fi_errno(3)
+ *
+ * Return: 0, -FI_ENOMEM.
+ */
+int kfi_eq_fail(struct kfi_eq *eq, fid_t fid, int err)
+{
+	struct kfi_event *e = event_alloc(fid, FI_SHUTDOWN);
+
+	if (!e)
+		return -FI_ENOMEM;
+	e->err = err;
+	if (err == FI_EHOSTUNREACH)
+		e->prov_errno = (int)DAT_CONNECTION_EVENT_UNREACHABLE;
+	add(eq, e);
+	return 0;
 }
 
 static ssize_t eq_sread(struct fid_eq *fid, uint32_t *type, void *buf, size_t len, int timeout,
@@ -228,14 +270,14 @@ static ssize_t eq_sread(struct fid_eq *fid, uint32_t *type, void *buf, size_t le
 
 	if (eq->queue.fd < 0)
 		return -FI_ENOSYS;
+	kfi_get(&eq->queue.waiters);
 	do {
 		size = eq_read(fid, type, buf, len, flags);
-		if (size != -FI_EAGAIN)
-			return size;
 		/* An event may belong to a closed endpoint. */
-		ret = kfi_queue_wait(&eq->queue, deadline);
+		ret = size == -FI_EAGAIN ? kfi_queue_wait(&eq->queue, deadline) : 1;
 	} while (!ret);
-	return ret;
+	kfi_put(&eq->queue.waiters);
+	return ret < 0 ? ret : size;
 }
 
 static const char *eq_strerror(struct fid_eq *fid, int prov_errno, const void *err_data,
@@ -264,10 +306,35 @@ static const char *eq_strerror(struct fid_eq *fid, int prov_errno, const void *e
 }
 
 /**
+ * kfi_eq_listen - make sure that there is an EVD for connection requests
+ * @eq: the EQ, locked
+ *
+ * Return: 0 or an error.
+ */
+int kfi_eq_listen(struct kfi_eq *eq)
+{
+	int ret;
+
+	if (eq->requests)
+		return 0;
+	ret = kfi_failed("dat_evd_create",
+			 dat_evd_create(eq->fabric->ia, MAX_REQUESTS, DAT_HANDLE_NULL,
+					DAT_EVD_CR_FLAG, &eq->requests));
+	if (!ret) {
+		ret = kfi_queue_add_evd(&eq->queue, eq->requests, &eq->requests_fd);
+		if (ret)
+			dat_evd_free(eq->requests);
+	}
+	if (ret)
+		eq->requests = DAT_HANDLE_NULL;
+	return ret;
+}
+
+/**
  * kfi_eq_is_empty - test whether the descriptor of an EQ may be waited for
  * @eq: the EQ
  *
- * Return: true if no event was taken out of the EVD or can be.
+ * Return: true if no event was taken out of the EVDs or can be.
  */
 bool kfi_eq_is_empty(struct kfi_eq *eq)
 {
@@ -275,7 +342,9 @@ bool kfi_eq_is_empty(struct kfi_eq *eq)
 
 	pthread_mutex_lock(&eq->queue.lock);
 	is_empty = !peek(eq);
-	pthread_mutex_unlock(&eq->queue.lock);
+	if (is_empty)
+		kfi_queue_may_poll(&eq->queue);
+	leave(eq);
 	return is_empty;
 }
 
@@ -286,12 +355,21 @@ bool kfi_eq_is_empty(struct kfi_eq *eq)
  */
 void kfi_eq_forget(struct kfi_eq *eq, fid_t fid)
 {
+	struct kfi_event **link, *e;
+
 	pthread_mutex_lock(&eq->queue.lock);
-	/* Events that are still in the EVD name a handle that is no longer valid. */
-	if (eq->events && eq->events->fid == fid) {
-		fi_freeinfo(eq->events->entry.info);
-		pop(eq);
+	/* Events that are still in an EVD name a handle that is no longer valid. */
+	for (link = &eq->events; (e = *link);) {
+		if (e->fid != fid) {
+			link = &e->next;
+			continue;
+		}
+		*link = e->next;
+		fi_freeinfo(e->entry.info);
+		free(e);
 	}
+	if (!eq->events)
+		kfi_queue_unflag(&eq->queue);
 	pthread_mutex_unlock(&eq->queue.lock);
 }
 
@@ -312,6 +390,9 @@ static int eq_close(struct fid *fid)
 		fi_freeinfo(eq->events->entry.info);
 		pop(eq);
 	}
+	kfi_close_fd(eq->requests_fd);
+	if (eq->requests)
+		dat_evd_free(eq->requests);
 	kfi_queue_close(&eq->queue);
 	kfi_put(&eq->fabric->refs);
 	free(eq);
@@ -354,13 +435,13 @@ int kfi_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_e
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return -FI_ENOMEM;
-	ret = kfi_queue_open(&e->queue, f->ia, 0, DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG |
-			     DAT_EVD_SOFTWARE_FLAG, attr->wait_obj);
+	ret = kfi_queue_open(&e->queue, f->ia, 0, DAT_EVD_CONNECTION_FLAG, attr->wait_obj);
 	if (ret) {
 		free(e);
 		return ret;
 	}
 	e->fabric = f;
+	e->requests_fd = -1;
 	e->fid.fid.fclass = FI_CLASS_EQ;
 	e->fid.fid.context = context;
 	e->fid.fid.ops = &eq_fi_ops;

@@ -100,10 +100,13 @@ struct kfi_mr {
  * @evd: the EVD
  * @qlen: its length
  * @reserved: events that there may be at once
- * @fd: descriptor for the program, or -1
+ * @fd: descriptor for the program: readable when @evd_fd or @event_fd is; or -1
  * @evd_fd: descriptor of the EVD, or -1
- * @event_fd: of a CQ: readable if there is more to read than in the EVD; or -1
+ * @event_fd: readable if there is more to read than in the EVD; or -1
+ * @is_flagged: @event_fd is readable
  * @wait_obj: what the program can wait with
+ * @waiters: threads that wait; one more if the program itself may wait with @fd
+ * @is_polled: it may
  * @refs: endpoints
  * @lock: guards what was taken out of the EVD and not yet read
  */
@@ -114,7 +117,10 @@ struct kfi_queue {
 	int fd;
 	int evd_fd;
 	int event_fd;
+	bool is_flagged;
 	enum fi_wait_obj wait_obj;
+	int waiters;
+	bool is_polled;
 	int refs;
 	pthread_mutex_t lock;
 };
@@ -132,8 +138,6 @@ struct kfi_queue {
  * @dtos: DTOs that its endpoints and shared receive contexts can have outstanding
  * @posts: DTOs posted since the EVD was found empty
  * @signalled: fi_cq_signal() was called
- * @is_flagged: the eventfd is readable
- * @waiters: threads in fi_cq_sread()
  * @is_counted: an endpoint with a counter uses it
  * @only_counts: belongs to a counter; the program cannot read it
  * @closed: endpoints that were closed since the CQ was found empty
@@ -150,8 +154,6 @@ struct kfi_cq {
 	DAT_COUNT dtos;
 	DAT_COUNT posts;
 	bool signalled;
-	bool is_flagged;
-	int waiters;
 	bool is_counted;
 	bool only_counts;
 	struct kfi_ep *closed;
@@ -165,9 +167,11 @@ struct kfi_cq {
  * @value: completions
  * @errors: those that are errors
  * @wait_obj: what the program can wait with
- * @event_fd: readable when a value has changed while @waiters is not 0
- * @epoll_fd: readable when @event_fd or the EVD of a CQ is
- * @waiters: threads that wait; one more if the program itself may wait for @epoll_fd
+ * @evds_fd: readable when the EVD of a CQ is
+ * @wake_fd: readable when a value has changed while @waiters is not 0
+ * @event_fd: readable when a value has changed since fi_trywait(); -1 without FI_WAIT_FD
+ * @fd: descriptor for the program: readable when @evds_fd or @event_fd is; or -1
+ * @waiters: threads that wait
  * @wait_lock: guards @is_watched
  * @woken: the thread that sleeps for all was woken up
  * @is_watched: a thread sleeps for all
@@ -182,8 +186,10 @@ struct kfi_cntr {
 	uint64_t value;
 	uint64_t errors;
 	enum fi_wait_obj wait_obj;
+	int evds_fd;
+	int wake_fd;
 	int event_fd;
-	int epoll_fd;
+	int fd;
 	int waiters;
 	pthread_mutex_t wait_lock;
 	pthread_cond_t woken;
@@ -218,17 +224,21 @@ struct kfi_event {
 };
 
 /**
- * struct kfi_eq - an EVD for connections and connection requests
+ * struct kfi_eq - an EVD for connections, and one for connection requests
  * @fid: head
  * @fabric: its fabric
- * @queue: the EVD
- * @events: taken out of the EVD and not yet read
+ * @queue: the EVD for connections
+ * @requests: the EVD for connection requests, from the first fi_listen() on
+ * @requests_fd: its descriptor, or -1
+ * @events: taken out of the EVDs, or made here, and not yet read
  * @err_data: private data of the error that was read last
  */
 struct kfi_eq {
 	struct fid_eq fid;
 	struct kfi_fabric *fabric;
 	struct kfi_queue queue;
+	DAT_EVD_HANDLE requests;
+	int requests_fd;
 	struct kfi_event *events;
 	uint8_t err_data[KFI_MAX_PRIVATE];
 };
@@ -391,7 +401,15 @@ void kfi_set_port(void *addr, uint16_t port);
 
 int kfi_queue_open(struct kfi_queue *queue, DAT_IA_HANDLE ia, DAT_COUNT qlen, int flags,
 		   enum fi_wait_obj wait_obj);
+void kfi_close_fd(int fd);
+int kfi_add_fd(int epoll_fd, int fd);
+int kfi_poll_fd(int fd, int other);
 void kfi_queue_close(struct kfi_queue *queue);
+int kfi_queue_add_evd(struct kfi_queue *queue, DAT_EVD_HANDLE evd, int *fd);
+void kfi_queue_flag(struct kfi_queue *queue);
+void kfi_queue_unflag(struct kfi_queue *queue);
+void kfi_queue_leave(struct kfi_queue *queue, bool is_left);
+void kfi_queue_may_poll(struct kfi_queue *queue);
 int kfi_queue_reserve(struct kfi_queue *queue, DAT_COUNT num);
 void kfi_queue_release(struct kfi_queue *queue, DAT_COUNT num);
 int kfi_wait_control(enum fi_wait_obj wait_obj, int fd, int command, void *arg);
@@ -431,6 +449,8 @@ bool kfi_cntr_is_quiet(struct kfi_cntr *cntr);
 
 int kfi_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq,
 		void *context);
+int kfi_eq_listen(struct kfi_eq *eq);
+int kfi_eq_fail(struct kfi_eq *eq, fid_t fid, int err);
 bool kfi_eq_is_empty(struct kfi_eq *eq);
 void kfi_eq_forget(struct kfi_eq *eq, fid_t fid);
 

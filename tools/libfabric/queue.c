@@ -11,49 +11,74 @@
 
 #include "kfi.h"
 
-/* Room that is not reserved: for software events and connection requests */
+/* Room that is not reserved, and where a queue begins */
 #define SPARE	64
 
-static void close_fd(int fd)
+/**
+ * kfi_close_fd - close a descriptor
+ * @fd: the descriptor, or a negative value
+ */
+void kfi_close_fd(int fd)
 {
 	if (fd >= 0)
 		close(fd);
 }
 
-static void close_fds(struct kfi_queue *queue)
-{
-	if (queue->fd != queue->evd_fd)
-		close_fd(queue->fd);
-	close_fd(queue->evd_fd);
-	close_fd(queue->event_fd);
-}
-
-static int add_fd(int epoll_fd, int fd)
+/**
+ * kfi_add_fd - make a descriptor of epoll(7) readable when another descriptor is
+ * @epoll_fd: the descriptor of epoll
+ * @fd: the other one
+ *
+ * Return: 0 or a negative errno.
+ */
+int kfi_add_fd(int epoll_fd, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
-	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-/* Other threads may take completions out of an EVD. An eventfd then wakes the readers of the CQ. */
-static int open_fds(struct kfi_queue *queue, bool is_cq)
+/**
+ * kfi_poll_fd - create a descriptor that is readable when one of two others is
+ * @fd: one of them
+ * @other: the other one; if it is negative, errno says why
+ *
+ * Return: the descriptor or a negative errno.
+ */
+int kfi_poll_fd(int fd, int other)
+{
+	int epoll_fd = other < 0 ? -1 : epoll_create1(EPOLL_CLOEXEC);
+	int ret = epoll_fd < 0 ? -errno : 0;
+
+	ret = ret ?: kfi_add_fd(epoll_fd, fd);
+	ret = ret ?: kfi_add_fd(epoll_fd, other);
+	if (!ret)
+		return epoll_fd;
+	kfi_close_fd(epoll_fd);
+	return ret;
+}
+
+static void close_fds(struct kfi_queue *queue)
+{
+	kfi_close_fd(queue->fd);
+	kfi_close_fd(queue->evd_fd);
+	kfi_close_fd(queue->event_fd);
+}
+
+/* Other threads may take events out of an EVD. An eventfd then wakes the readers of the queue. */
+static int open_fds(struct kfi_queue *queue)
 {
 	int ret;
 
 	ret = kfi_failed("dat_linux_get_fd", dat_linux_get_fd(queue->evd, &queue->evd_fd));
 	if (ret)
 		return ret;
-	if (!is_cq) {
-		queue->fd = queue->evd_fd;
-		return 0;
-	}
 	queue->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	queue->fd = epoll_create1(EPOLL_CLOEXEC);
-	if (queue->event_fd < 0 || queue->fd < 0 || add_fd(queue->fd, queue->evd_fd) ||
-	    add_fd(queue->fd, queue->event_fd)) {
-		ret = -errno;
-		close_fds(queue);
-	}
+	queue->fd = kfi_poll_fd(queue->evd_fd, queue->event_fd);
+	if (queue->fd >= 0)
+		return 0;
+	ret = queue->fd;
+	close_fds(queue);
 	return ret;
 }
 
@@ -85,7 +110,7 @@ int kfi_queue_open(struct kfi_queue *queue, DAT_IA_HANDLE ia, DAT_COUNT qlen, in
 					&queue->evd));
 	if (ret)
 		return ret;
-	ret = wait_obj == FI_WAIT_NONE ? 0 : open_fds(queue, flags & DAT_EVD_DTO_FLAG);
+	ret = wait_obj == FI_WAIT_NONE ? 0 : open_fds(queue);
 	if (ret) {
 		dat_evd_free(queue->evd);
 		return ret;
@@ -103,6 +128,83 @@ void kfi_queue_close(struct kfi_queue *queue)
 	close_fds(queue);
 	dat_evd_free(queue->evd);
 	pthread_mutex_destroy(&queue->lock);
+}
+
+/**
+ * kfi_queue_add_evd - let those who wait for a queue also wait for another EVD
+ * @queue: the queue
+ * @evd: the EVD
+ * @fd: out: its descriptor, or -1 for a queue that has none
+ *
+ * Return: 0 or an error.
+ */
+int kfi_queue_add_evd(struct kfi_queue *queue, DAT_EVD_HANDLE evd, int *fd)
+{
+	int ret;
+
+	*fd = -1;
+	if (queue->fd < 0)
+		return 0;
+	ret = kfi_failed("dat_linux_get_fd", dat_linux_get_fd(evd, fd));
+	if (ret)
+		return ret;
+	ret = kfi_add_fd(queue->fd, *fd);
+	if (ret)
+		close(*fd);
+	return ret;
+}
+
+/**
+ * kfi_queue_flag - wake those who wait: what they wait for is no longer in the EVD
+ * @queue: the queue, locked
+ *
+ * They stay awake until kfi_queue_unflag().
+ */
+void kfi_queue_flag(struct kfi_queue *queue)
+{
+	if (queue->is_flagged || queue->event_fd < 0)
+		return;
+	eventfd_write(queue->event_fd, 1);
+	queue->is_flagged = true;
+}
+
+/**
+ * kfi_queue_unflag - all that was taken out of the EVD has been read
+ * @queue: the queue, locked
+ */
+void kfi_queue_unflag(struct kfi_queue *queue)
+{
+	eventfd_t value;
+
+	if (!queue->is_flagged)
+		return;
+	eventfd_read(queue->event_fd, &value);
+	queue->is_flagged = false;
+}
+
+/**
+ * kfi_queue_leave - wake other threads if there is something left to read
+ * @queue: the queue, locked
+ * @is_left: something was taken out of the EVD and is not yet read
+ */
+void kfi_queue_leave(struct kfi_queue *queue, bool is_left)
+{
+	if (is_left && __atomic_load_n(&queue->waiters, __ATOMIC_RELAXED))
+		kfi_queue_flag(queue);
+}
+
+/**
+ * kfi_queue_may_poll - from now on the program may wait with the descriptor
+ * @queue: the queue, locked
+ *
+ * The provider does not see when it does.
+ */
+void kfi_queue_may_poll(struct kfi_queue *queue)
+{
+	if (queue->is_polled || queue->wait_obj != FI_WAIT_FD)
+		return;
+	queue->is_polled = true;
+	kfi_get(&queue->waiters);
 }
 
 /**
@@ -219,13 +321,13 @@ int kfi_time_left(int64_t deadline)
 int kfi_queue_wait(struct kfi_queue *queue, int64_t deadline)
 {
 	struct pollfd pollfds[2] = {
-		{ .fd = queue->evd_fd, .events = POLLIN },
-		{ .fd = queue->event_fd, .events = POLLIN },
+		{ .fd = queue->evd_fd },
+		{ .fd = queue->fd, .events = POLLIN },
 	};
 
 	if (poll(pollfds, 2, kfi_time_left(deadline)) < 0)
 		return -errno;
 	if (pollfds[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 		return -FI_ENODEV;
-	return pollfds[0].revents || pollfds[1].revents ? 0 : -FI_EAGAIN;
+	return pollfds[1].revents ? 0 : -FI_EAGAIN;
 }
