@@ -423,6 +423,25 @@ TEST_F(fi_more, batch_with_a_bad_entry)
 	}
 }
 
+/* Without a queue only the counter shows it. */
+TEST_F(fi_more, counter_counts_a_bad_entry)
+{
+	struct fi_pair *p = &self->p;
+	struct iovec iov = { .iov_base = p->b.buf, .iov_len = 64 };
+	void *good = fi_mr_desc(p->b.mr), *bad = (void *)((uintptr_t)good ^ 0x100), *desc = bad;
+	struct fi_msg msg = { .msg_iov = &iov, .desc = &desc, .iov_count = 1 };
+
+	ASSERT_EQ(0, fi_cntr_open(p->domain, &counts_completions, &p->b.cntr, NULL));
+	p->b.counts = FI_RECV;
+	p->b.not_seen = FI_RECV;
+	ASSERT_EQ(0, connect_ends(p));
+	ASSERT_EQ(0, fi_recvmsg(p->b.ep, &msg, FI_MORE));
+	desc = good;
+	ASSERT_EQ(0, fi_recvmsg(p->b.ep, &msg, 0));
+	EXPECT_EQ(1, fi_cntr_readerr(p->b.cntr));
+	EXPECT_EQ(0, fi_cntr_read(p->b.cntr));
+}
+
 /* A full queue refuses the last request of a batch. Each one that was taken arrives once. */
 TEST_F(fi_more, batches_until_full)
 {

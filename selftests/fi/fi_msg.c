@@ -3,7 +3,6 @@
  * fi_msg.c - the provider for libfabric: connections, messages, RMA, and how they end
  */
 #include <arpa/inet.h>
-#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -287,27 +286,6 @@ TEST_F(fi_msg, shutdown_flushes_receives)
 	EXPECT_EQ(FI_ECANCELED, failure(&self->p.a));
 }
 
-/* ofi_rxm posts to an endpoint that it has closed when it reads the last messages from there. */
-TEST_F(fi_msg, closed_endpoint_refuses_posts)
-{
-	struct fi_cq_data_entry entry;
-	struct fi_end closed;
-
-	ASSERT_EQ(0, fi_pair_connect(&self->p));
-	ASSERT_EQ(0, recv_to(&self->p.b, 0, 64, 1));
-	ASSERT_EQ(0, send_from(&self->p.a, 0, 8, 2));
-	ASSERT_EQ(0, completion(&self->p.a, &entry));
-	closed = self->p.b;
-	ASSERT_EQ(0, fi_close(&self->p.b.ep->fid));
-	self->p.b.ep = NULL;
-	EXPECT_EQ(-FI_EOPBADSTATE, recv_to(&closed, 0, 64, 3));
-	EXPECT_EQ(-FI_EOPBADSTATE, send_from(&closed, 0, 8, 4));
-	EXPECT_EQ(-FI_EOPBADSTATE, fi_inject(closed.ep, closed.buf, 8, 0));
-	ASSERT_EQ(0, completion(&self->p.b, &entry));
-	EXPECT_EQ(1, (uintptr_t)entry.op_context);
-	EXPECT_EQ(-FI_EAGAIN, fi_cq_read(self->p.b.cq, &entry, 1));
-}
-
 TEST_F(fi_msg, bad_key_is_an_error)
 {
 	ASSERT_EQ(0, fi_pair_connect(&self->p));
@@ -421,100 +399,6 @@ TEST_F(fi_msg, hints_that_do_not_fit)
 }
 
 /* A process of its own, which connects and then stays. */
-/* The lock of ofi_rxm: a thread looks for an event without it, and reads the event with it. */
-struct watch {
-	struct fi_pair *p;
-	pthread_mutex_t lock;
-	struct fi_info *request;
-	bool stop;
-	unsigned int events, wrong;
-};
-
-/* Is the event one of side b, whose endpoint is open? */
-static void note_event(struct watch *w, fid_t fid)
-{
-	w->events++;
-	if (fid->context != &w->p->b && fid->context != w->p)
-		w->wrong++;
-}
-
-static void read_event(struct watch *w)
-{
-	unsigned char buf[sizeof(struct fi_eq_cm_entry) + 256];
-	struct fi_eq_cm_entry *entry = (void *)buf;
-	struct fi_eq_err_entry error = { .err_data_size = 0 };
-	uint32_t type;
-	ssize_t ret;
-
-	ret = fi_eq_read(w->p->b.eq, &type, buf, sizeof(buf), 0);
-	if (ret > 0)
-		note_event(w, entry->fid);
-	if (ret > 0 && type == FI_CONNREQ)
-		__atomic_store_n(&w->request, entry->info, __ATOMIC_RELEASE);
-	if (ret == -FI_EAVAIL && fi_eq_readerr(w->p->b.eq, &error, 0) > 0)
-		note_event(w, error.fid);
-}
-
-static void *watch_events(void *arg)
-{
-	unsigned char buf[sizeof(struct fi_eq_cm_entry) + 256];
-	struct watch *w = arg;
-	uint32_t type;
-
-	while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
-		fi_eq_sread(w->p->b.eq, &type, buf, sizeof(buf), 10, FI_PEEK);
-		pthread_mutex_lock(&w->lock);
-		read_event(w);
-		pthread_mutex_unlock(&w->lock);
-	}
-	return NULL;
-}
-
-/* Side b accepts and closes at once; in every second round the peer also ends the connection. */
-static int come_and_go(struct watch *w, bool shutdown)
-{
-	struct fi_pair *p = w->p;
-	struct fi_info *request;
-	int ret;
-
-	w->request = NULL;
-	ret = fi_connect(p->a.ep, &p->address, NULL, 0);
-	while (!ret && !(request = __atomic_load_n(&w->request, __ATOMIC_ACQUIRE)))
-		usleep(100);
-	if (ret)
-		return ret;
-	pthread_mutex_lock(&w->lock);
-	ret = open_ep(p, &p->b, request) ?: fi_accept(p->b.ep, NULL, 0);
-	pthread_mutex_unlock(&w->lock);
-	fi_freeinfo(request);
-	ret = ret ?: expect_event(p->a.eq, FI_CONNECTED, &p->a.ep->fid);
-	if (!ret && shutdown)
-		ret = fi_shutdown(p->a.ep, 0);
-	pthread_mutex_lock(&w->lock);
-	ret = ret ?: fi_close(&p->b.ep->fid);
-	p->b.ep = NULL;
-	pthread_mutex_unlock(&w->lock);
-	ret = ret ?: fi_close(&p->a.ep->fid);
-	return ret ?: open_ep(p, &p->a, p->info);
-}
-
-/* No event names a closed endpoint. malloc() overwrites freed memory, so a late event shows. */
-TEST_F_TIMEOUT(fi_msg, close_while_another_thread_reads, 120)
-{
-	struct watch w = { .p = &self->p, .lock = PTHREAD_MUTEX_INITIALIZER };
-	pthread_t thread;
-	unsigned int i;
-
-	mallopt(M_PERTURB, 0x5a);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, watch_events, &w));
-	for (i = 0; i < 100; i++)
-		ASSERT_EQ(0, come_and_go(&w, i % 2));
-	__atomic_store_n(&w.stop, true, __ATOMIC_RELEASE);
-	ASSERT_EQ(0, pthread_join(thread, NULL));
-	EXPECT_LE(100, w.events);
-	EXPECT_EQ(0, w.wrong);
-}
-
 static int peer(const struct sockaddr_storage *address)
 {
 	struct fi_pair p = { .hints = fi_pair_hints() };

@@ -10,6 +10,7 @@
  * these takes completions out of the EVD, whether the program reads them or not.
  */
 #include <arpa/inet.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,23 @@ static DAT_LINUX_COMPLETION *make_room(struct kfi_cq *cq)
 	return cq->completions + cq->num;
 }
 
+/* The keys of the tree are the EPs. */
+static int compare(const void *a, const void *b)
+{
+	uintptr_t first = (uintptr_t)*(const DAT_EP_HANDLE *)a;
+	uintptr_t second = (uintptr_t)*(const DAT_EP_HANDLE *)b;
+
+	return (first > second) - (first < second);
+}
+
+/* Counts a completion. Does the program get it? */
+static bool is_kept(struct kfi_cq *cq, const DAT_LINUX_COMPLETION *c)
+{
+	DAT_EP_HANDLE **key = tfind(&c->handle, &cq->eps, compare);
+
+	return key && kfi_ep_count(kfi_container(*key, struct kfi_ep, ep), c) && !cq->only_counts;
+}
+
 /* Takes a batch out of the EVD; false if it is empty. */
 static bool fetch(struct kfi_cq *cq)
 {
@@ -75,12 +93,12 @@ static bool fetch(struct kfi_cq *cq)
 		__atomic_store_n(&cq->posts, 0, __ATOMIC_RELAXED);
 		return false;
 	}
-	if (!cq->is_counted) {
+	if (!cq->is_counted && !cq->closing) {
 		cq->num += got;
 		return true;
 	}
 	for (i = 0; i < got; i++)
-		if (kfi_ep_count(&batch[i]) && !cq->only_counts)
+		if (is_kept(cq, &batch[i]))
 			batch[kept++] = batch[i];
 	cq->num += kept;
 	return true;
@@ -209,23 +227,69 @@ bool kfi_cq_has_room(struct kfi_cq *cq)
  * kfi_cq_fail - add the completion of a DTO that could not be posted
  * @cq: the CQ
  * @dto: the DTO, which the program takes for posted
+ * @status: why
  *
  * Without memory the completion is lost.
  */
-void kfi_cq_fail(struct kfi_cq *cq, const DAT_LINUX_DTO *dto)
+void kfi_cq_fail(struct kfi_cq *cq, const DAT_LINUX_DTO *dto, DAT_DTO_COMPLETION_STATUS status)
 {
 	DAT_LINUX_COMPLETION *c;
 
 	kfi_cq_lock(cq);
-	c = make_room(cq);
+	c = cq->only_counts ? NULL : make_room(cq);
 	if (c) {
 		*c = (DAT_LINUX_COMPLETION){
 			.op = dto->op,
-			.status = DAT_DTO_ERR_LOCAL_EP,
+			.status = status,
 			.user_cookie = dto->user_cookie,
 		};
 		cq->num++;
 	}
+	leave(cq);
+}
+
+/**
+ * kfi_cq_add - an endpoint begins to use a CQ
+ * @cq: the CQ
+ * @ep: the endpoint, with its EP
+ *
+ * Return: 0, -FI_ENOMEM.
+ */
+int kfi_cq_add(struct kfi_cq *cq, struct kfi_ep *ep)
+{
+	bool is_there;
+
+	kfi_cq_lock(cq);
+	is_there = tsearch(&ep->ep, &cq->eps, compare);
+	kfi_cq_unlock(cq);
+	return is_there ? 0 : -FI_ENOMEM;
+}
+
+/**
+ * kfi_cq_remove - an endpoint is about to free its EP
+ * @cq: the CQ
+ * @ep: the endpoint
+ *
+ * Completions of before stay there. From now until kfi_cq_discard() those of the EP are discarded.
+ */
+void kfi_cq_remove(struct kfi_cq *cq, struct kfi_ep *ep)
+{
+	kfi_cq_lock(cq);
+	drain(cq);
+	tdelete(&ep->ep, &cq->eps, compare);
+	cq->closing++;
+	leave(cq);
+}
+
+/**
+ * kfi_cq_discard - an endpoint has freed its EP
+ * @cq: the CQ, of kfi_cq_remove()
+ */
+void kfi_cq_discard(struct kfi_cq *cq)
+{
+	kfi_cq_lock(cq);
+	drain(cq);
+	cq->closing--;
 	leave(cq);
 }
 
@@ -235,7 +299,7 @@ void kfi_cq_fail(struct kfi_cq *cq, const DAT_LINUX_DTO *dto)
  * @ep: the endpoint, without an EP
  *
  * A program may handle a message of the endpoint after its end, and post to it once more, as
- * ofi_rxm does. That fails with -FI_EOPBADSTATE.
+ * ofi_rxm does. Such a DTO is flushed.
  */
 void kfi_cq_keep(struct kfi_cq *cq, struct kfi_ep *ep)
 {

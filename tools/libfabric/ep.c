@@ -279,6 +279,32 @@ static int create(struct kfi_ep *ep)
 					ep->eq->queue.evd, &attr, &ep->ep));
 }
 
+static int add_to_cqs(struct kfi_ep *ep)
+{
+	int ret = ep->tx_cq ? kfi_cq_add(ep->tx_cq, ep) : 0;
+
+	if (!ret && ep->rx_cq && ep->rx_cq != ep->tx_cq)
+		ret = kfi_cq_add(ep->rx_cq, ep);
+	return ret;
+}
+
+/* Frees the EP. The operations that it flushes are discarded, see fi_endpoint(3). */
+static void free_dat_ep(struct kfi_ep *ep)
+{
+	struct kfi_cq *tx_cq = ep->tx_cq;
+	struct kfi_cq *rx_cq = ep->rx_cq != tx_cq ? ep->rx_cq : NULL;
+
+	if (tx_cq)
+		kfi_cq_remove(tx_cq, ep);
+	if (rx_cq)
+		kfi_cq_remove(rx_cq, ep);
+	dat_ep_free(ep->ep);
+	if (tx_cq)
+		kfi_cq_discard(tx_cq);
+	if (rx_cq)
+		kfi_cq_discard(rx_cq);
+}
+
 /* Also for an endpoint that is enabled already: fi_connect() and fi_accept() enable it. */
 static int enable(struct kfi_ep *ep)
 {
@@ -310,7 +336,7 @@ static int enable(struct kfi_ep *ep)
 	ret = reserve(ep);
 	if (ret)
 		goto free;
-	ret = start_counting(ep);
+	ret = add_to_cqs(ep) ?: start_counting(ep);
 	if (ret)
 		goto release;
 	if (!ep->srx && ep->rx_cq)
@@ -320,7 +346,7 @@ static int enable(struct kfi_ep *ep)
 release:
 	release(ep);
 free:
-	dat_ep_free(ep->ep);
+	free_dat_ep(ep);
 	free(ep->silent);
 	ep->silent = NULL;
 	ep->ep = DAT_HANDLE_NULL;
@@ -334,28 +360,20 @@ static int ep_control(struct fid *fid, int command, void *arg)
 	return command == FI_ENABLE ? enable(ep) : -FI_ENOSYS;
 }
 
-/* Who has found the endpoint by an event holds the lock of the queue. */
+/* From now on no event leads to the endpoint. Who has found it by one holds the lock. */
 static void hide(struct kfi_ep *ep)
 {
 	DAT_CONTEXT nothing = { .as_ptr = NULL };
 
 	pthread_mutex_lock(&ep->eq->queue.lock);
-	if (ep->tx_cq)
-		kfi_cq_lock(ep->tx_cq);
-	if (ep->rx_cq && ep->rx_cq != ep->tx_cq)
-		kfi_cq_lock(ep->rx_cq);
 	dat_set_consumer_context(ep->ep, nothing);
-	if (ep->rx_cq && ep->rx_cq != ep->tx_cq)
-		kfi_cq_unlock(ep->rx_cq);
-	if (ep->tx_cq)
-		kfi_cq_unlock(ep->tx_cq);
 	pthread_mutex_unlock(&ep->eq->queue.lock);
 }
 
 static void free_ep(struct kfi_ep *ep)
 {
 	hide(ep);
-	dat_ep_free(ep->ep);
+	free_dat_ep(ep);
 	unwatch(ep, KFI_NUM_COUNTED);
 	release(ep);
 }
@@ -405,6 +423,10 @@ static int ep_close(struct fid *fid)
 	kfi_put(&ep->domain->refs);
 	ep->ep = DAT_HANDLE_NULL;
 	ep->receiver = DAT_HANDLE_NULL;
+	ep->is_closed = true;
+	/* The program may close another CQ now. */
+	if (ep->tx_cq != cq)
+		ep->tx_cq = NULL;
 	if (!cq) {
 		kfi_ep_free(ep);
 		return 0;

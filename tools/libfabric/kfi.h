@@ -140,6 +140,8 @@ struct kfi_queue {
  * @signalled: fi_cq_signal() was called
  * @is_counted: an endpoint with a counter uses it
  * @only_counts: belongs to a counter; the program cannot read it
+ * @eps: tree of the endpoints whose DTOs complete here, see tsearch(3)
+ * @closing: endpoints that are being freed; what they flush is discarded
  * @closed: endpoints that were closed since the CQ was found empty
  */
 struct kfi_cq {
@@ -156,6 +158,8 @@ struct kfi_cq {
 	bool signalled;
 	bool is_counted;
 	bool only_counts;
+	void *eps;
+	int closing;
 	struct kfi_ep *closed;
 };
 
@@ -332,6 +336,7 @@ struct kfi_feed {
  * @max_receives: that can be outstanding, here or in the SRQ
  * @established: FI_CONNECTED was reported
  * @refs: endpoints of a shared receive context
+ * @is_closed: fi_close() was called
  * @next_closed: another one of @rx_cq
  * @feeds: CQs of the endpoints of a shared receive context
  * @lock: guards all that follows, unless threads take turns in the domain
@@ -363,6 +368,7 @@ struct kfi_ep {
 	DAT_COUNT max_receives;
 	bool established;
 	int refs;
+	bool is_closed;
 	struct kfi_ep *next_closed;
 	struct kfi_feed *feeds;
 	pthread_mutex_t lock;
@@ -436,7 +442,10 @@ void kfi_cq_progress(struct kfi_cq *cq);
 int kfi_cq_reserve(struct kfi_cq *cq, DAT_COUNT dtos);
 void kfi_cq_release(struct kfi_cq *cq, DAT_COUNT dtos);
 bool kfi_cq_has_room(struct kfi_cq *cq);
-void kfi_cq_fail(struct kfi_cq *cq, const DAT_LINUX_DTO *dto);
+void kfi_cq_fail(struct kfi_cq *cq, const DAT_LINUX_DTO *dto, DAT_DTO_COMPLETION_STATUS status);
+int kfi_cq_add(struct kfi_cq *cq, struct kfi_ep *ep);
+void kfi_cq_remove(struct kfi_cq *cq, struct kfi_ep *ep);
+void kfi_cq_discard(struct kfi_cq *cq);
 void kfi_cq_keep(struct kfi_cq *cq, struct kfi_ep *ep);
 
 int kfi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **cntr,
@@ -469,7 +478,7 @@ int kfi_getopt(const struct kfi_fabric *fabric, int level, int optname, void *op
 	       size_t *optlen);
 int kfi_no_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen);
 void kfi_ep_free(struct kfi_ep *ep);
-bool kfi_ep_count(const DAT_LINUX_COMPLETION *c);
+bool kfi_ep_count(struct kfi_ep *ep, const DAT_LINUX_COMPLETION *c);
 ssize_t kfi_ep_post(struct kfi_ep *ep, DAT_LINUX_DTO *dto, uint64_t flags);
 ssize_t kfi_ep_inject(struct kfi_ep *ep, DAT_LINUX_DTO *dto, const struct iovec *iov,
 		      size_t count, uint64_t flags);

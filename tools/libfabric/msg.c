@@ -77,6 +77,16 @@ static DAT_LINUX_DTO to_dto(const struct kfi_ep *ep, const struct request *r, ui
 	return dto;
 }
 
+/* A DTO for an endpoint without an EP. One that was closed flushes it, see kfi_cq_keep(). */
+static ssize_t post_to_none(struct kfi_ep *ep, struct kfi_cq *cq, const DAT_LINUX_DTO *dto)
+{
+	if (!ep->is_closed || !cq)
+		return -FI_EOPBADSTATE;
+	if (dto->user_cookie.as_ptr != &kfi_injected)
+		kfi_cq_fail(cq, dto, DAT_DTO_ERR_FLUSHED);
+	return 0;
+}
+
 static ssize_t request(struct fid_ep *fid, const struct request *r, uint64_t flags)
 {
 	struct kfi_ep *ep = kfi_container(fid, struct kfi_ep, fid);
@@ -84,7 +94,7 @@ static ssize_t request(struct fid_ep *fid, const struct request *r, uint64_t fla
 	DAT_LINUX_DTO dto = to_dto(ep, r, flags);
 
 	if (!ep->ep || !ep->tx_cq)
-		return -FI_EOPBADSTATE;
+		return post_to_none(ep, ep->tx_cq, &dto);
 	if (r->count > ep->info->tx_attr->iov_limit)
 		return -FI_EINVAL;
 	if (flags & FI_INJECT)
@@ -101,10 +111,10 @@ static ssize_t inject(struct fid_ep *fid, const struct request *r, uint64_t flag
 	struct kfi_ep *ep = kfi_container(fid, struct kfi_ep, fid);
 	DAT_LINUX_DTO dto = to_dto(ep, r, flags);
 
-	if (!ep->ep || !ep->tx_cq)
-		return -FI_EOPBADSTATE;
 	dto.completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
 	dto.user_cookie.as_ptr = &kfi_injected;
+	if (!ep->ep || !ep->tx_cq)
+		return post_to_none(ep, ep->tx_cq, &dto);
 	return kfi_ep_inject(ep, &dto, r->iov, r->count, 0);
 }
 
@@ -127,7 +137,7 @@ static ssize_t receive(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	};
 
 	if (!ep->receiver)
-		return -FI_EOPBADSTATE;
+		return post_to_none(ep, ep->rx_cq, &dto);
 	if (count > ep->info->rx_attr->iov_limit)
 		return -FI_EINVAL;
 	if (!to_triplets(triplets, iov, desc, count))

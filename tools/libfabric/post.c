@@ -84,21 +84,16 @@ static enum kfi_counted counted_as(DAT_LINUX_OP op)
 
 /**
  * kfi_ep_count - count a completion of an endpoint
+ * @ep: the endpoint
  * @c: the completion, whose CQ is locked
  *
  * Return: true if the program wants to see it.
  */
-bool kfi_ep_count(const DAT_LINUX_COMPLETION *c)
+bool kfi_ep_count(struct kfi_ep *ep, const DAT_LINUX_COMPLETION *c)
 {
 	enum kfi_counted what = counted_as(c->op);
 	bool is_silent = false;
-	DAT_CONTEXT context;
-	struct kfi_ep *ep;
 
-	/* It may be left by an endpoint that was closed. */
-	if (dat_get_consumer_context(c->handle, &context) != DAT_SUCCESS || !context.as_ptr)
-		return true;
-	ep = context.as_ptr;
 	if (what < KFI_NUM_COUNTED && ep->cntrs[what])
 		kfi_cntr_count(ep->cntrs[what], c->status != DAT_DTO_SUCCESS);
 	if (ep->silent && (what == KFI_SEND || what == KFI_WRITE || what == KFI_READ))
@@ -113,7 +108,10 @@ static void fail_first(struct kfi_ep *ep)
 	DAT_LINUX_DTO *dto = &batch->dtos[batch->first++];
 
 	batch->num--;
-	kfi_cq_fail(is_receive(dto) ? ep->rx_cq : ep->tx_cq, dto);
+	/* Requests that are counted are in no batch. */
+	if (is_receive(dto) && ep->cntrs[KFI_RECV])
+		kfi_cntr_count(ep->cntrs[KFI_RECV], true);
+	kfi_cq_fail(is_receive(dto) ? ep->rx_cq : ep->tx_cq, dto, DAT_DTO_ERR_LOCAL_EP);
 }
 
 /* Posts what waits; the last DTO is not yet taken for posted. */
