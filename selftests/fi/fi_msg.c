@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -396,6 +397,34 @@ TEST_F(fi_msg, hints_that_do_not_fit)
 	EXPECT_STREQ("kdapl", info->fabric_attr->prov_name);
 	EXPECT_STREQ(ia_name(), info->fabric_attr->name);
 	fi_freeinfo(info);
+}
+
+#define CONF	"/tmp/fi_dat_conf"
+#define LINE	"%s %s threadsafe default libdat.so.1 dapl.1.2 %s \"\"\n"
+
+/* A name that dat.conf(5) has for two versions of DAT is one entry. */
+TEST(repeated_name_in_dat_conf)
+{
+	struct fi_info *info, *hints = fi_pair_hints();
+	FILE *file = fopen(CONF, "we");
+
+	ASSERT_NE(NULL, file);
+	fprintf(file, LINE LINE LINE, "twice", "u1.2", ia_name(), "twice", "u1.1", ia_name(),
+		"last", "u1.2", ia_name());
+	ASSERT_EQ(0, fclose(file));
+	ASSERT_EQ(0, setenv("DAT_OVERRIDE", CONF, 1));
+	free(hints->domain_attr->name);
+	hints->domain_attr->name = strdup("twice");
+	ASSERT_EQ(0, fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info));
+	EXPECT_EQ(NULL, info->next);
+	fi_freeinfo(info);
+	free(hints->domain_attr->name);
+	hints->domain_attr->name = strdup("last");
+	ASSERT_EQ(0, fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info));
+	EXPECT_STREQ("last", info->fabric_attr->name);
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
+	unlink(CONF);
 }
 
 /* A process of its own, which connects and then stays. */

@@ -462,15 +462,6 @@ static DAT_PROVIDER_INFO *list_ias(DAT_COUNT *num)
 	return infos;
 }
 
-/* An alias of dat.conf(5) would only show an IA twice. */
-static bool is_shown(const DAT_PROVIDER_INFO *infos, DAT_COUNT i)
-{
-	while (i-- > 0)
-		if (!strcmp(infos[i].ia_name, infos[i + 1].ia_name))
-			return true;
-	return false;
-}
-
 /**
  * kfi_getinfo - see fi_getinfo(3)
  * @version: version of libfabric that the program was written for
@@ -493,8 +484,6 @@ int kfi_getinfo(uint32_t version, const char *node, const char *service, uint64_
 	*info = NULL;
 	infos = list_ias(&num);
 	for (i = 0; infos && i < num; i++) {
-		if (is_shown(infos, i))
-			continue;
 		ret = info_of(infos[i].ia_name, version, node, service, flags, hints, &entry);
 		if (!ret) {
 			*tail = entry;
