@@ -29,6 +29,9 @@ compile() {
 	# A second after its control connection the client expects that the server listens.
 	sed -i 's/^\t\tsleep(1);/\t\tAWAIT_LISTENER();/' common/shared.c
 	sed -i 's/\.window_size = 64/.window_size = 8/' include/shared.h
+	# It promises descriptors of its memory and has none: ofi_rxm crashes above any provider
+	# that needs them.
+	sed -i 's/ | FI_MR_LOCAL//' functional/rdm_stress.c
 	mkdir -p obj bin
 	for file in common/{shared,hmem,hmem_*,ofi_atomic}.c unit/common.c \
 		benchmarks/benchmark_shared.c; do
