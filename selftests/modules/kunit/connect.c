@@ -36,6 +36,7 @@ static int connect_test_init(struct kunit *test)
 	if (!ep || !id)
 		return -ENOMEM;
 	spin_lock_init(&ep->state_lock);
+	init_waitqueue_head(&ep->idle_wq);
 	INIT_DELAYED_WORK(&ep->timeout_work, NULL);
 	return 0;
 }
