@@ -169,7 +169,7 @@ static unsigned int fails_at(void)
 #endif /* CONFIG_FAULT_INJECTION */
 
 /**
- * must - record the failure of a call that must succeed
+ * expect_success - record the failure of a call that must succeed
  * @ret: its return value
  * @what: name of the call
  */
