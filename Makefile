@@ -15,13 +15,13 @@ release := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' $(KDIR)/include/gene
 out := $(BUILD_DIR)/$(release)
 
 # CROSS_COMPILE applies to programs as it does to the module. The scripts of tools/vm set
-# KDAPL_CCACHE.
+# KDAPL_CCACHE, and KDAPL_CC, another compiler for modules.
 ifneq ($(CROSS_COMPILE)$(KDAPL_CCACHE),)
 export CC := $(strip $(KDAPL_CCACHE) $(CROSS_COMPILE)gcc $(SYSROOT:%=--sysroot=%))
 endif
 
-ifneq ($(KDAPL_CCACHE),)
-kbuild_cc := CC="$(KDAPL_CCACHE) $(CROSS_COMPILE)gcc"
+ifneq ($(KDAPL_CCACHE)$(KDAPL_CC),)
+kbuild_cc := CC="$(strip $(KDAPL_CCACHE) $(or $(KDAPL_CC),$(CROSS_COMPILE)gcc))"
 endif
 
 .PHONY: all modules tools demo-programs selftests selftest-modules storage demo test check bench
@@ -51,14 +51,14 @@ selftest-modules: modules
 	done
 	$(MAKE) -C $(KDIR) M=$(out)/selftests/modules $(kbuild_cc) \
 		KBUILD_EXTRA_SYMBOLS=$(out)/Module.symvers modules
-	$(if $(filter tests bench,$(or $(KDAPL_WANTED),tests)),$(build_storage) modules)
+	+$(if $(filter tests bench,$(or $(KDAPL_WANTED),tests)),$(build_storage) modules)
 
 # A storage driver on kDAPL: selftests/storage/
 build_storage = $(MAKE) -C $(KDIR) M=$(out)/selftests/storage $(kbuild_cc) \
 	KBUILD_EXTRA_SYMBOLS=$(out)/Module.symvers
 
 storage: modules
-	$(build_storage) modules
+	+$(build_storage) modules
 
 # The provider needs the headers of Debian's libdapl-dev.
 has_dat2 := $(wildcard $(SYSROOT)/usr/include/dat2/udat.h)

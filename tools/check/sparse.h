@@ -2,7 +2,7 @@
 /*
  * sparse.h - definitions that Debian's sparse needs for the headers of Linux 7.x
  *
- * kbuild.sh passes it to sparse with -include. No compiler reads it.
+ * sparse-gcc passes it to sparse with -include. No compiler reads it.
  */
 #define __typeof_unqual__	__typeof__
 /* The headers use it in static assertions about string constants. */

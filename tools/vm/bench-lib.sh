@@ -10,7 +10,7 @@ build_bench() {
 	release=$(field release <<<"$where")
 	printf '%s\n' "$where" >"$tmp/$1.kernel"
 	progress "building for $1" "$2" \
-		make_for "$where" selftest-modules KDAPL_WANTED=bench "${for_guests[@]}" || return
+		make_for "$where" selftest-modules "${checked[@]}" "$no_docs" || return
 	progress "building programs for $1" "$2.programs" \
 		programs_for "$where" selftests || return
 	mkdir "$tmp/$1"

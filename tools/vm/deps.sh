@@ -23,7 +23,7 @@ packages() {
 			linux-source-6.12 gcc-multilib \
 			libdapl-dev libdapl2 dapl2-utils ibverbs-providers \
 			libibverbs-dev librdmacm-dev liburing-dev sg3-utils fio xfsprogs \
-			libfabric-dev libfabric-bin
+			libfabric-dev libfabric-bin sparse
 		;;
 	mpi)
 		printf '%s\n' openmpi-bin libopenmpi-dev

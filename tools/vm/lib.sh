@@ -165,3 +165,14 @@ field() {
 # 6.1 it takes a fifth of the build time.
 # shellcheck disable=SC2034 # for the scripts that source this file
 for_guests=(KCFLAGS=-g0 CONFIG_DEBUG_INFO_BTF_MODULES=)
+# The same, and every file is checked when it is compiled, with W=1 and sparse. Warnings are
+# errors. What `make check` has built need not be built again for the guests. make passes the
+# settings of ccache on to it: it compares the files as they are, because sparse sees more of
+# them than the preprocessor leaves.
+# shellcheck disable=SC2034
+checked=(KCFLAGS="-Werror -g0" CONFIG_DEBUG_INFO_BTF_MODULES= W=1
+	KDAPL_CC="$top_dir/tools/check/sparse-gcc"
+	CCACHE_DEPEND=1 CCACHE_COMPILERCHECK="%compiler% --identity")
+# Comments are checked on the oldest and on the newest kernel only.
+# shellcheck disable=SC2034
+no_docs=cmd_checkdoc=

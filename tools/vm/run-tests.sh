@@ -121,8 +121,12 @@ build() {
 	[[ $short != *" $version "* ]] || with_demo=yes
 	out=$(field out <<<"$where")
 	modules=$out/$(field release <<<"$where")
-	make_for "$where" selftest-modules KDAPL_GCOV="$gcov" KDAPL_FAIL="$debug" \
-		KDAPL_WANTED="tests${with_demo:+ demo}" "${for_guests[@]}" || return
+	if [ -z "$debug" ]; then
+		make_for "$where" selftest-modules "${checked[@]}" "$no_docs" || return
+	else
+		make_for "$where" selftest-modules KDAPL_GCOV="$gcov" KDAPL_FAIL="$debug" \
+			KDAPL_WANTED="tests${with_demo:+ demo}" "${for_guests[@]}" || return
+	fi
 	# The variants need libraries that guests of other architectures lack.
 	[ -z "$(field guest <<<"$where")" ] || goal=selftests
 	programs_for "$where" "$goal" ${with_demo:+demo-programs} || return

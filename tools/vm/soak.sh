@@ -62,7 +62,9 @@ trap 'rm -rf "$tmp"' EXIT
 
 where=$("$vm_dir/kernel.sh" "$version" ${debug:+"$debug"}) || die "no $version kernel"
 out=$(field out <<<"$where")
-make_for "$where" modules "${for_guests[@]}"
+settings=("${checked[@]}" "$no_docs")
+[ -z "$debug" ] || settings=("${for_guests[@]}")
+make_for "$where" modules "${settings[@]}"
 programs_for "$where" selftests
 mkdir -p "$tmp/soak"
 cp "$out/selftests/soak/soak" "$out/selftests/soak/"*.sh "$tmp/soak"
