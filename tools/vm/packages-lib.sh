@@ -6,8 +6,9 @@
 tmp=$(mktemp -d)
 root=$tmp/root
 cleanup() {
-	as_root umount "$root/proc" "$root" 2>/dev/null || :
-	as_root rm -rf "$tmp"
+	unmount_within
+	as_root umount "$root" 2>/dev/null || :
+	as_root rm -rf --one-file-system "$tmp"
 }
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
@@ -15,10 +16,23 @@ trap 'exit 130' INT TERM HUP
 # The kernel that the small Debian boots
 booted=$(awk '$4 == "host" && !/^#/ { print $1; exit }' "$vm_dir/kernels")
 
-# in_it COMMAND...: in the small Debian, as root, without anything of this machine
+# in_it COMMAND...: in the small Debian, as root, without anything of this machine but a directory
+# for ccache, which the headers of Debian's kernels can use
 in_it() {
 	as_root env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
-		DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"
+		DEBIAN_FRONTEND=noninteractive DEBIAN_KERNEL_USE_CCACHE=1 \
+		CCACHE_DIR=/tmp/ccache CCACHE_MAXSIZE=1G chroot "$root" "$@"
+}
+
+mount_within() {
+	as_root mount -t proc none "$root/proc"
+	as_root mkdir -p "$root/tmp/ccache" "$cache_dir/dkms"
+	as_root mount --bind "$cache_dir/dkms" "$root/tmp/ccache"
+}
+
+unmount_within() {
+	as_root umount "$root/proc" 2>/dev/null || :
+	as_root umount "$root/tmp/ccache" 2>/dev/null || :
 }
 
 # add_headers RELEASE: lets a kernel appear
@@ -55,7 +69,7 @@ make_debian() {
 	mkdir "$tmp/upper" "$tmp/work" "$root"
 	as_root mount -t overlay -o "lowerdir=$base,upperdir=$tmp/upper,workdir=$tmp/work" \
 		overlay "$root"
-	as_root mount -t proc none "$root/proc"
+	mount_within
 	as_root cp -a /usr/src/linux-headers-* /usr/src/linux-kbuild-* "$root/usr/src" \
 		2>/dev/null || :
 	as_root cp -a /usr/lib/linux-kbuild-* "$root/usr/lib"
@@ -82,10 +96,10 @@ ok() {
 # boot_it SCRIPT: boots a copy of the small Debian and runs SCRIPT in it. Sets boot_status.
 boot_it() {
 	local size
-	as_root umount "$root/proc"
+	unmount_within
 	size=$(as_root du -xsm "$root" | cut -f 1)
 	as_root mke2fs -q -t ext4 -d "$root" "$tmp/disk" "$((size * 3 / 2 + 200))M" >&2
-	as_root mount -t proc none "$root/proc"
+	mount_within
 	as_root chown "$(id -u)" "$tmp/disk"
 	boot_status=0
 	"$vm_dir/boot.sh" --kernel "$booted" --disk "$tmp/disk" --timeout 900 \

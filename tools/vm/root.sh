@@ -33,7 +33,8 @@ guest)
 	;;
 packages)
 	variant=apt
-	packages=("${small[@]}")
+	# DKMS need not compile again what has not changed.
+	packages=("${small[@]}" ccache)
 	;;
 mpi)
 	variant=apt
