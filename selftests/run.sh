@@ -443,7 +443,7 @@ fi
 if has programs && [ -z "$variants" ] && [ -e /selftests/perf/perf.sh ]; then
 	set -- "$@" perf/perf.sh
 fi
-for name in fi/fi_close fi/fi_more fi/fi_msg fi/fi_wait fi/pingpong.sh fi/mpi.sh; do
+for name in fi/fi_close fi/fi_more fi/fi_msg fi/fi_wait fi/pingpong.sh fi/mpi.sh fi/mpi_many.sh; do
 	! has slow || [ -z "$variants" ] || [ ! -e "/selftests/$name" ] || set -- "$@" "$name"
 done
 if has replay; then

@@ -171,6 +171,7 @@ boot() {
 	[ -z "$debug" ] || options+=("--$debug")
 	[ -z "$gcov" ] || options+=(--coverage "$dir/gcda.tar.gz")
 	[[ " $* " != *" storage"* ]] || mapfile -t -O "${#options[@]}" options < <(storage_options)
+	case " $* " in *' slow '* | *' fi/mpi_many.sh '*) options+=(--mem 3072M) ;; esac
 	# Debian's programs run on one kernel only.
 	[ "$version" != "${versions[-1]}" ] || options+=(--env KDAPL_ONCE=1)
 	"$vm_dir/boot.sh" --kernel "$version" --rdma "$driver" "${options[@]}" \
