@@ -69,6 +69,22 @@ pair() {
 	return "$status"
 }
 
+# stress NAME [OPTION]...: as pair. The server has no end, and the status of the client is the ID of
+# a process. All of its 16 clients must do the last operation, exit, and the server must survive.
+stress() {
+	(program server "$@" -s "$address") &
+	status=1
+	if await_server $!; then
+		(program client "$@" -s "$address" "$address")
+		if [ "$(grep -c ' rpc op exit ' "$tmp/client")" -eq 16 ] && kill -0 $!; then
+			status=0
+		fi
+	fi
+	killall -q -KILL "$1"
+	wait $!
+	return "$status"
+}
+
 # run HOW NAME [OPTION]...: runs a test
 run() {
 	how=$1
@@ -76,6 +92,7 @@ run() {
 	case $how in
 	msg) pair "$@" -p kdapl ;;
 	rxm) pair "$@" -p 'kdapl;ofi_rxm' ;;
+	rxm_stress) stress "$@" -p 'kdapl;ofi_rxm' ;;
 	one) (program client "$@" -p kdapl) ;;
 	one_rxm) (program client "$@" -p 'kdapl;ofi_rxm') ;;
 	*) echo "fabtests.list says $how" >"$tmp/client" && return 1 ;;
