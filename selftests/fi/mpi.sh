@@ -17,10 +17,12 @@ ip link set lo up
 [ "$(hostname)" != '(none)' ] || hostname guest
 [ -e /etc/hosts ] || echo "127.0.0.1 localhost $(hostname)" >/etc/hosts
 
-# job PROCESSES: all kinds of traffic; each process has its own endpoints, also for itself
+# job PROCESSES: all kinds of traffic; each process has its own endpoints, also for itself.
+# For windows, the default of Open MPI 4.1.4 is RMA of another provider, never of ofi_rxm.
 job() {
 	su -s /bin/sh -c "exec $here/openmpi/bin/orterun -n $1 --oversubscribe \
-		--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'kdapl;ofi_rxm' \
+		--mca pml cm --mca osc pt2pt --mca mtl ofi \
+		--mca mtl_ofi_provider_include 'kdapl;ofi_rxm' \
 		--mca plm_rsh_agent /bin/true --mca orte_tmpdir_base /tmp \
 		-x FI_PROVIDER_PATH -x FI_LOG_LEVEL -x LD_LIBRARY_PATH $here/mpi_traffic" nobody \
 		>/tmp/job 2>&1

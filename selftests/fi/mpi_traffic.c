@@ -11,7 +11,6 @@
 
 #define ROUNDS		20
 #define LARGE		(256 * 1024)
-#define PUT		4096
 
 static int rank, size;
 
@@ -124,25 +123,29 @@ static int unexpected(unsigned char *out, unsigned char *in)
 	return good;
 }
 
-/*
- * Each process writes into the memory of the next one. MPI_Win_fence() of Open MPI 4.1.4 may
- * return before a Put of 256 KiB has arrived, also on libfabric's tcp. So the Puts are short.
- */
-static int one_sided(unsigned char *out, unsigned char *in)
+/* Each process writes into the memory of the next one, with Puts of @len bytes. */
+static int put_all(MPI_Win win, const unsigned char *out, unsigned char *in, int len)
 {
 	int next = (rank + 1) % size, last = (rank + size - 1) % size;
-	MPI_Win win;
-	int good;
 	int at;
 
 	memset(in, 0, LARGE);
-	fill(out, LARGE, rank, next);
+	MPI_Win_fence(0, win);
+	for (at = 0; at < LARGE; at += len)
+		MPI_Put(out + at, len, MPI_BYTE, next, at, len, MPI_BYTE, win);
+	MPI_Win_fence(0, win);
+	return is_filled(in, LARGE, last, rank);
+}
+
+static int one_sided(unsigned char *out, unsigned char *in)
+{
+	MPI_Win win;
+	int good;
+
+	fill(out, LARGE, rank, (rank + 1) % size);
 	MPI_Win_create(in, LARGE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-	MPI_Win_fence(0, win);
-	for (at = 0; at < LARGE; at += PUT)
-		MPI_Put(out + at, PUT, MPI_BYTE, next, at, PUT, MPI_BYTE, win);
-	MPI_Win_fence(0, win);
-	good = is_filled(in, LARGE, last, rank);
+	good = put_all(win, out, in, 4096);
+	good &= put_all(win, out, in, LARGE);
 	MPI_Win_free(&win);
 	return good;
 }
