@@ -223,7 +223,9 @@ static const struct dat_driver drivers[] = {
 		 * - In Linux 6.1 rxe never reports the last WQE; in Linux 6.12 it
 		 *   forgets some.
 		 * - In both it completes a receive before it answers the peer, even if
-		 *   the receive fails and breaks the connection.
+		 *   the receive fails and breaks the connection. If the QP becomes an
+		 *   error in between, it never answers: the peer's Send is flushed
+		 *   (rxe_resp.c, do_complete()).
 		 * - A Send with invalidate ends a fast registration of any PD, with or
 		 *   without privileges for peers (rxe_mr.c, rxe_invalidate_mr()). Before
 		 *   Linux 6.3 rxe has a type of its own, which kdapl cannot change.
