@@ -443,8 +443,17 @@ fi
 if has programs && [ -z "$variants" ] && [ -e /selftests/perf/perf.sh ]; then
 	set -- "$@" perf/perf.sh
 fi
-for name in fi/fi_close fi/fi_more fi/fi_msg fi/fi_wait fi/pingpong.sh fi/mpi.sh fi/mpi_many.sh; do
-	! has slow || [ -z "$variants" ] || [ ! -e "/selftests/$name" ] || set -- "$@" "$name"
+# The provider for libfabric: in `make test` on one kernel. fi_pingpong: sometimes, on 7.3, rxe does
+# not answer it for 15 seconds. Only larger guests have room for 16 processes.
+libfabric=
+! has programs || libfabric=$once
+! has slow || libfabric=yes
+for name in fi_close fi_more fi_msg fi_wait mpi.sh mpi_many.sh pingpong.sh; do
+	case $name in
+	mpi_many.sh | pingpong.sh) has slow || continue ;;
+	esac
+	[ -z "$libfabric" ] || [ -z "$variants" ] || [ ! -e "/selftests/fi/$name" ] ||
+		set -- "$@" "fi/$name"
 done
 if has replay; then
 	set -- "$@" fuzz/replay.sh

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Installs the Debian packages that the named tasks (demo, test, check, debug, bench, deb,
-# mpi) need.
+# Installs the Debian packages that the named tasks (demo, test, check, debug, bench, deb) need
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -23,10 +22,7 @@ packages() {
 			linux-source-6.12 gcc-multilib \
 			libdapl-dev libdapl2 dapl2-utils ibverbs-providers \
 			libibverbs-dev librdmacm-dev liburing-dev sg3-utils fio xfsprogs \
-			libfabric-dev libfabric-bin sparse
-		;;
-	mpi)
-		printf '%s\n' openmpi-bin libopenmpi-dev
+			libfabric-dev libfabric-bin openmpi-bin libopenmpi-dev sparse
 		;;
 	bench)
 		packages test
@@ -45,7 +41,7 @@ packages() {
 		printf '%s\n' build-essential debhelper dh-dkms fakeroot lintian \
 			libdapl-dev libfabric-dev python3-sphinx git xz-utils
 		;;
-	*) die "unknown task '$1': demo, test, check, debug, bench, deb or mpi" ;;
+	*) die "unknown task '$1': demo, test, check, debug, bench or deb" ;;
 	esac
 }
 
@@ -53,7 +49,7 @@ installed() {
 	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-[ $# -gt 0 ] || die "usage: deps.sh demo|test|check|debug|bench|deb|mpi..."
+[ $# -gt 0 ] || die "usage: deps.sh demo|test|check|debug|bench|deb..."
 command -v dpkg-query >/dev/null || die "this is not Debian: dpkg-query is missing"
 
 wanted=$(for task in "$@"; do packages "$task"; done | sort -u)

@@ -145,7 +145,7 @@ while [ $# -gt 0 ]; do
 done
 [[ $seconds =~ ^[0-9]*$ ]] || usage
 
-"$vm_dir/deps.sh" test mpi
+"$vm_dir/deps.sh" test
 "$vm_dir/fabtests.sh" >/dev/null || say "without fabtests: its tests count as skipped"
 status=0
 if [ -n "$part" ]; then
