@@ -12,14 +12,32 @@ set -euo pipefail
 log=$top_dir/build/vm/packages.log
 [ "${1-}" != --log ] || log=$2
 "$vm_dir/deps.sh" deb test
-older=0.9
+version=$(sed -n 's/#define DAT_KDAPL_VERSION[^"]*"\(.*\)"/\1/p' \
+	"$top_dir/kdapl/include/dat/version.h")
+older=$version~1
 "$top_dir/tools/deb.sh" >&2
-DEB_BUILD_OPTIONS=nocheck "$top_dir/tools/deb.sh" $older >&2
+
+# make_older DEB DIR: the package once more, which says that it is older
+make_older() {
+	local pkg=$tmp/pkg src
+	as_root rm -rf "$pkg"
+	as_root dpkg-deb -R "$1" "$pkg"
+	as_root sed -i "s/${version//./\\.}/$older/g" "$pkg"/DEBIAN/*
+	src=$pkg/usr/src/kdapl-$version
+	if [ -d "$src" ]; then
+		as_root sed -i "s/\"$version\"/\"$older\"/" "$src/dkms.conf" \
+			"$src/kdapl/include/dat/version.h"
+		as_root mv "$src" "${src%-*}-$older"
+	fi
+	as_root dpkg-deb -Znone -b "$pkg" "$2"
+}
+
 make_debian packages
-for dir in deb "deb-$older"; do
-	as_root mkdir "$root/$dir"
-	as_root cp "$top_dir/build/$dir"/*.deb "$root/$dir"
-	as_root sh -c "rm -f '$root/$dir'/*dbgsym*"
+as_root mkdir "$root/deb" "$root/deb-$older"
+for deb in "$top_dir/build/deb"/*.deb; do
+	[[ $deb != *dbgsym* ]] || continue
+	as_root cp "$deb" "$root/deb"
+	make_older "$deb" "$root/deb-$older" >&2
 done
 
 # files: lists the files of the small Debian, but for what dpkg and apt write for
@@ -46,8 +64,6 @@ fake_devices() {
 }
 update_conf() { in_it env KDAT_DEVICES=/tmp/ib /usr/lib/kdapl/kdat-conf update; }
 
-version=$(sed -n 's/#define DAT_KDAPL_VERSION[^"]*"\(.*\)"/\1/p' \
-	"$top_dir/kdapl/include/dat/version.h")
 packages=(kdapl-dkms kdapl-utils kdapl-doc libdat1 libdat-dev libdaplkdat2
 	libfabric-kdapl)
 old_is_gone() {
