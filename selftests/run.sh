@@ -384,7 +384,7 @@ for name; do
 		;;
 	short)
 		# shellcheck disable=SC2046 # likewise
-		set -- "$@" dto lmr_create lmr_free lmr_fuse lmr_pages lmr_types mem_rules memlock \
+		set -- "$@" dto lmr_create lmr_free lmr_pages lmr_types mem_rules memlock \
 			post rmr_bind rmr_flags rmr_free rmr_state \
 			$(programs_of uapi) kdapl_fmr_test \
 			kdapl_lmr_test kdapl_rmr_test demo

@@ -235,7 +235,8 @@ TEST(dat_info_check_few_huge_pages)
 {
 	unsigned int number;
 
-	for (number = 0; number <= 2; number++) {
+	/* One is as good as none. */
+	for (number = 1; number <= 2; number++) {
 		bool both = set_huge_pages(number) == 2;
 
 		EXPECT_EQ(0, check_ia()) {
