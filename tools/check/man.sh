@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Checks the manual pages: mandoc reports no warning, groff's page header names Linux,
+# Checks the manual pages: mandoc and groff report no warning, groff's page header names Linux,
 # every page that a page refers to exists, every call of libdat has a page, and every
 # example compiles.
 set -euo pipefail
@@ -20,6 +20,8 @@ complain() {
 lint() {
 	local said
 	said=$(mandoc -T lint -W warning "$1") || complain "${said//mandoc: /}"
+	said=$(groff -mandoc -Tutf8 -ww -z "$1" 2>&1) || said+=", which groff refuses"
+	[ -z "$said" ] || complain "$said"
 }
 
 # groff's header is "BSD Library Functions Manual" unless this line precedes .Dt.

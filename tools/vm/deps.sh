@@ -35,7 +35,8 @@ packages() {
 	check)
 		# The source package has checkpatch.
 		printf '%s\n' "${build[@]}" "${headers[@]}" "${foreign[@]}" linux-source-6.12 \
-			sparse codespell shellcheck mandoc python3-sphinx git xz-utils perl spin
+			sparse codespell shellcheck mandoc groff-base python3-sphinx git xz-utils \
+			perl spin
 		;;
 	deb)
 		printf '%s\n' build-essential debhelper dh-dkms fakeroot lintian \
