@@ -15,7 +15,7 @@ log=$top_dir/build/vm/packages.log
 version=$(sed -n 's/#define DAT_KDAPL_VERSION[^"]*"\(.*\)"/\1/p' \
 	"$top_dir/kdapl/include/dat/version.h")
 older=$version~1
-"$top_dir/tools/deb.sh" >&2
+env "${compiler_cache[@]}" KDAPL_CCACHE=ccache "$top_dir/tools/deb.sh" >&2
 
 # make_older DEB DIR: the package once more, which says that it is older
 make_older() {
