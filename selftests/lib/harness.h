@@ -8,15 +8,9 @@
 #ifndef DAT_SELFTESTS_HARNESS_H
 #define DAT_SELFTESTS_HARNESS_H
 
-#include <unistd.h>
-
 #include <kselftest_harness.h>
 
 #include "pair.h"
-
-/* The page size of this kernel, and the largest of any kernel, in bytes */
-#define PAGE		((unsigned long)sysconf(_SC_PAGESIZE))
-#define MAX_PAGE	65536
 
 /*
  * In seconds, to end a test that hangs. removal takes 50 s under KASAN on an idle machine, and

@@ -9,12 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <dat/udat.h>
 
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 #define ADDR(p)		((uintptr_t)(p))
 #define ERROR(type, subtype)	(DAT_CLASS_ERROR | (type) | (subtype))
+
+/* The page size of this kernel, and the largest of any kernel, in bytes */
+#define PAGE		((unsigned long)sysconf(_SC_PAGESIZE))
+#define MAX_PAGE	65536
 
 /* What is other in DAT 2.0: see dat2/include/dat/udat.h. */
 #ifndef HANDLES_ARE_POINTERS

@@ -18,7 +18,6 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,11 +25,8 @@
 #include "harness.h"
 
 #include "link.h"
-#include "pair.h"
+#include "pages.h"
 
-/* More pages than one fast registration of a software device holds. */
-#define LEN		(1024 * PAGE)
-#define ALL		DAT_MEM_PRIV_ALL_FLAG
 #define FILE_ID		2
 #define CONTENT		0x5a
 /* In seconds, to end a test that hangs */
@@ -189,18 +185,6 @@ static void serve(struct server *server, int fd)
 	}
 }
 
-/* Touches every second page first, so that neighbours are none in memory. */
-static void touch_scattered(unsigned char *buf)
-{
-	size_t i;
-
-	madvise(buf, LEN, MADV_NOHUGEPAGE);
-	for (i = 0; i < LEN; i += 2 * PAGE)
-		buf[i] = 1;
-	for (i = PAGE; i < LEN; i += 2 * PAGE)
-		buf[i] = 1;
-}
-
 FIXTURE(fuse)
 {
 	struct server *server;
@@ -212,14 +196,13 @@ FIXTURE(fuse)
 
 FIXTURE_SETUP(fuse)
 {
-	const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
 	char options[128], path[96];
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 
 	self->file = -1;
 	if (fd < 0)
 		SKIP(return, "no FUSE");
-	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &unlimited));
+	ASSERT_TRUE(lift_limit());
 	self->server = mmap(NULL, sizeof(*self->server), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, (void *)self->server);
@@ -236,7 +219,7 @@ FIXTURE_SETUP(fuse)
 	/* Only now: a fork would make the pin copy all pages, each next to the one before. */
 	self->buf = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, (void *)self->buf);
-	touch_scattered(self->buf);
+	touch_scattered(self->buf, 1);
 	snprintf(path, sizeof(path), "%s/file", self->dir);
 	self->file = open(path, O_RDONLY | O_CLOEXEC);
 	ASSERT_GE(self->file, 0);
@@ -260,27 +243,6 @@ static bool map_file(FIXTURE_DATA(fuse) *self)
 		    self->file, 0) == self->buf;
 }
 
-static DAT_RETURN create(struct pair *pair, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION desc,
-			 struct region *r)
-{
-	DAT_VADDR address;
-	DAT_VLEN size;
-
-	return dat_lmr_create(pair->ia, type, desc, LEN, pair->b.pz, ALL, &r->lmr,
-			      &r->lmr_context, &r->rmr_context, &size, &address);
-}
-
-static DAT_RETURN create_base(struct pair *pair, void *buf, struct region *r)
-{
-	return create(pair, DAT_MEM_TYPE_VIRTUAL, (DAT_REGION_DESCRIPTION){ .for_va = buf }, r);
-}
-
-static DAT_RETURN create_over(struct pair *pair, const struct region *base, struct region *r)
-{
-	return create(pair, DAT_MEM_TYPE_LMR,
-		      (DAT_REGION_DESCRIPTION){ .for_lmr_handle = base->lmr }, r);
-}
-
 /* The device looks the pages up while the IA cannot be closed. */
 TEST_F(fuse, lmr_over_lmr_reads_no_file)
 {
@@ -292,7 +254,7 @@ TEST_F(fuse, lmr_over_lmr_reads_no_file)
 	ASSERT_DAT(create_base(&pair, self->buf, &base));
 	ASSERT_TRUE(map_file(self));
 	reads = atomic_load(&self->server->reads);
-	EXPECT_DAT_TYPE(DAT_INVALID_STATE, create_over(&pair, &base, &over));
+	EXPECT_DAT_TYPE(DAT_INVALID_STATE, create_over(&pair, &base, ALL, &over));
 	EXPECT_EQ(reads, atomic_load(&self->server->reads));
 	pair_close(&pair);
 }
@@ -306,12 +268,12 @@ TEST_F(fuse, lmr_over_lmr_of_file)
 
 	ASSERT_DAT(pair_open(&pair));
 	ASSERT_TRUE(map_file(self));
-	touch_scattered(self->buf);
+	touch_scattered(self->buf, 1);
 	ASSERT_DAT(create_base(&pair, self->buf, &base));
 	reads = atomic_load(&self->server->reads);
 	EXPECT_LT(0, reads);
 	EXPECT_EQ(CONTENT, self->buf[LEN / 2 + 1]);
-	EXPECT_DAT(create_over(&pair, &base, &over));
+	EXPECT_DAT(create_over(&pair, &base, ALL, &over));
 	EXPECT_EQ(reads, atomic_load(&self->server->reads));
 	pair_close(&pair);
 }
