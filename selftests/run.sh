@@ -7,6 +7,7 @@
 #   users      programs that also run as a user
 #   modules    all test modules, and the examples
 #   slow       programs and modules that take longest or are new, which those groups leave out
+#   once       programs that only the last kernel of a run has in `programs`
 #   replay     the corpora of the fuzzer, on a kernel with sanitizers
 #   dat2       the programs for libdat2 alone
 #   variants   programs again: for 32 bits, with ThreadSanitizer, linked with libdat2, with
@@ -363,7 +364,9 @@ groups=
 for name; do
 	shift
 	case $name in
-	programs | users | variants | dat2 | modules | slow | replay) groups="$groups $name" ;;
+	programs | users | variants | dat2 | modules | slow | once | replay)
+		groups="$groups $name"
+		;;
 	cqs)
 		for program in batch dto evd evd_change evd_take fd post removal request rmr_bind \
 			rmr_flags rmr_state srq kdapl_ep_test kdapl_evd_policy_test \
@@ -414,14 +417,17 @@ done
 users=' batch dto handles rmr_bind rmr_state ' variants=yes
 [ ! -e /sys/kernel/debug/kmemleak ] || users='' variants=''
 # `make test-all` runs these. They take more than 20 seconds on an idle machine, or are new.
-slow_programs='exit_rounds hostile_connect hostile_flood hostile_rdma rmr_window'
+slow_programs='compat_mpi exit_rounds hostile_connect hostile_flood hostile_rdma rmr_window'
 # New ones
 slow_programs="$slow_programs addr_load compat_fork early_data ep_evds evd_batch evd_cqs fork"
 slow_programs="$slow_programs fork_server handoff job qual userns"
 slow_modules='kdapl_conn_test kdapl_evd_cqs_test kdapl_mem_test'
 left_out=" $slow_programs $slow_modules "
-# Debian's programs run on one kernel only: run-tests.sh sets KDAPL_ONCE there.
+# One kernel is enough for Debian's programs, and for these, which test libraries and tools or
+# wait for seconds. run-tests.sh sets KDAPL_ONCE for the last kernel of a run.
 once=${KDAPL_ONCE-}
+once_programs='admin compat_cno compat_deep compat_loop conf info lmr_fuse lmr_userfault loader'
+[ -n "$once" ] || left_out="$left_out$once_programs "
 
 # has GROUP: is it wanted?
 has() {
@@ -461,7 +467,7 @@ if has replay; then
 fi
 if has users && [ -n "$users" ]; then
 	# Some tests of uapi need root: run them as root and as an ordinary user.
-	for name in $users $(programs_of uapi); do
+	for name in $users ${once:+$(programs_of uapi)}; do
 		set -- "$@" "user/$name"
 	done
 fi
@@ -470,6 +476,7 @@ for f in /selftests/i386/* /selftests/tsan/* /selftests/dat2/*; do
 	f=${f#/selftests/}
 	case $f in
 	dat2/calls | dat2/counters | dat2/provider) group=dat2 here=yes ;;
+	dat2/perf.sh) group=slow here=yes ;;
 	dat2/*.sh) group=dat2 here=$once ;;
 	*) group=variants here=$variants ;;
 	esac
@@ -500,6 +507,9 @@ if has modules; then
 	[ "${DAT_TEST_IA:-rxe0}" != rxe0 ] || set -- "$@" examples
 fi
 
+for name in $once_programs; do
+	! has once || set -- "$@" "$name"
+done
 for name in $slow_programs $slow_modules; do
 	# With sanitizers the hostile programs take minutes on siw.
 	case $name in
