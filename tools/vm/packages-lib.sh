@@ -21,18 +21,28 @@ booted=$(awk '$4 == "host" && !/^#/ { print $1; exit }' "$vm_dir/kernels")
 in_it() {
 	as_root env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
 		DEBIAN_FRONTEND=noninteractive DEBIAN_KERNEL_USE_CCACHE=1 \
-		CCACHE_DIR=/tmp/ccache CCACHE_MAXSIZE=1G chroot "$root" "$@"
+		CCACHE_DEPEND=1 CCACHE_DIR=/tmp/ccache CCACHE_MAXSIZE=1G chroot "$root" "$@"
 }
 
+# Directories with the headers of this machine's kernels
+headers=(/usr/src/linux-headers-* /usr/lib/linux-kbuild-*)
+
 mount_within() {
+	local dir
 	as_root mount -t proc none "$root/proc"
 	as_root mkdir -p "$root/tmp/ccache" "$cache_dir/dkms"
 	as_root mount --bind "$cache_dir/dkms" "$root/tmp/ccache"
+	for dir in "${headers[@]}"; do
+		as_root mkdir -p "$root$dir"
+		as_root mount -o bind,ro "$dir" "$root$dir"
+	done
 }
 
 unmount_within() {
-	as_root umount "$root/proc" 2>/dev/null || :
-	as_root umount "$root/tmp/ccache" 2>/dev/null || :
+	local dir
+	for dir in /proc /tmp/ccache "${headers[@]}"; do
+		as_root umount "$root$dir" 2>/dev/null || :
+	done
 }
 
 # add_headers RELEASE: lets a kernel appear
@@ -70,9 +80,6 @@ make_debian() {
 	as_root mount -t overlay -o "lowerdir=$base,upperdir=$tmp/upper,workdir=$tmp/work" \
 		overlay "$root"
 	mount_within
-	as_root cp -a /usr/src/linux-headers-* /usr/src/linux-kbuild-* "$root/usr/src" \
-		2>/dev/null || :
-	as_root cp -a /usr/lib/linux-kbuild-* "$root/usr/lib"
 	add_headers "${releases[0]}"
 	add_modules
 }

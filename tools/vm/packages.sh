@@ -17,7 +17,8 @@ version=$(sed -n 's/#define DAT_KDAPL_VERSION[^"]*"\(.*\)"/\1/p' \
 older=$version~1
 env "${compiler_cache[@]}" KDAPL_CCACHE=ccache "$top_dir/tools/deb.sh" >&2
 
-# make_older DEB DIR: the package once more, which says that it is older
+# make_older DEB DIR: the package once more, which says that it is older. Its module, which is
+# there to be removed, is empty: DKMS needs no minute to compile it.
 make_older() {
 	local pkg=$tmp/pkg src
 	as_root rm -rf "$pkg"
@@ -25,8 +26,15 @@ make_older() {
 	as_root sed -i "s/${version//./\\.}/$older/g" "$pkg"/DEBIAN/*
 	src=$pkg/usr/src/kdapl-$version
 	if [ -d "$src" ]; then
-		as_root sed -i "s/\"$version\"/\"$older\"/" "$src/dkms.conf" \
-			"$src/kdapl/include/dat/version.h"
+		as_root sed -i "s/\"$version\"/\"$older\"/" "$src/dkms.conf"
+		as_root find "$src" -mindepth 1 ! -name dkms.conf -delete
+		as_root tee "$src/Kbuild" <<<'obj-m := kdapl.o'
+		as_root tee "$src/kdapl.c" <<-EOT
+			#include <linux/module.h>
+			MODULE_DESCRIPTION("An older version");
+			MODULE_VERSION("$older");
+			MODULE_LICENSE("Dual BSD/GPL");
+		EOT
 		as_root mv "$src" "${src%-*}-$older"
 	fi
 	as_root dpkg-deb -Znone -b "$pkg" "$2"
