@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Checks the models of selftests/models with spin, and that each model can fail.
+# Checks the models of selftests/models with spin, and that each model can fail. A line of the table
+# that has been right has a stamp in the cache, named after all that it depends on, so that a new
+# clone need not search it again.
 #
 # models.sh [MODEL]...
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
+. "$vm_dir/lib.sh"
 
+# shellcheck disable=SC2154 # lib.sh sets it
+right_dir=$cache_dir/models
 models_dir=$top_dir/selftests/models
 
 # MODEL  RESULT  DEFINE...
@@ -73,8 +78,12 @@ verdict() {
 
 # Runs one line of the table.
 check() {
-	local model=$1 expected=$2 dir found start=$EPOCHREALTIME
+	local model=$1 expected=$2 dir found start=$EPOCHREALTIME stamp
 	local defines=() flags=(-DSAFETY) search=()
+	stamp=$right_dir/$({ echo "$*" && spin -V && gcc --version &&
+		cat "$check_dir/models.sh" "$models_dir/$model.pml"; } | sha256sum)
+	stamp=${stamp%% *}
+	[ ! -e "$stamp" ] || return 0
 	shift 2
 	for define in "$@"; do
 		defines+=("-D$define")
@@ -98,6 +107,7 @@ check() {
 		return 1
 	fi
 	rm -r "$dir"
+	touch "$stamp"
 }
 
 if [ "${1-}" = --one ]; then
@@ -112,5 +122,6 @@ for file in "$models_dir"/*.pml; do
 		exit 1
 	}
 done
+mkdir -p "$right_dir"
 table | grep -E "^($(IFS='|' && echo "${*:-.*}")) " |
 	xargs -P "$(nproc)" -L 1 nice "$check_dir/models.sh" --one
