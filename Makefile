@@ -20,6 +20,12 @@ ifneq ($(CROSS_COMPILE)$(KDAPL_CCACHE),)
 export CC := $(strip $(KDAPL_CCACHE) $(CROSS_COMPILE)gcc $(SYSROOT:%=--sysroot=%))
 endif
 
+ifneq ($(KDAPL_CC),)
+# Asked once: ccache would ask the compiler at each of the hundreds of calls.
+export CCACHE_COMPILERCHECK := string:$(firstword \
+	$(shell CROSS_COMPILE=$(CROSS_COMPILE) $(KDAPL_CC) --identity | sha1sum))
+endif
+
 ifneq ($(KDAPL_CCACHE)$(KDAPL_CC),)
 kbuild_cc := CC="$(strip $(KDAPL_CCACHE) $(or $(KDAPL_CC),$(CROSS_COMPILE)gcc))"
 endif

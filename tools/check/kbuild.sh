@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Builds for one kernel with W=1 and sparse. Every warning is a failure. `make test` loads the
-# result into its guests.
+# Builds for one kernel with W=1 and, as checked_for() says, sparse. Every warning is a failure.
+# `make test` loads the result into its guests.
 # shellcheck disable=SC2154 # lib.sh sets build_tree and checked
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
@@ -21,6 +21,7 @@ harmless=$harmless'|^  (The kernel was built (by|with)|You are using): '
 # A file with a warning is not compiled and is checked again next time. This also applies to
 # modpost, which then has no output.
 rc=0
+checked_for "$name"
 make_for "$where" -k "${checked[@]}" "$@" >"$log" 2>&1 || rc=$?
 if said=$(grep -vE "$harmless" "$log") || [ "$rc" -ne 0 ]; then
 	find "$out" -name Module.symvers -exec rm {} +

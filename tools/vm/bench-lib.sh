@@ -9,6 +9,7 @@ build_bench() {
 	where=$("$vm_dir/kernel.sh" "$1") || return
 	release=$(field release <<<"$where")
 	printf '%s\n' "$where" >"$tmp/$1.kernel"
+	checked_for "$1"
 	progress "building for $1" "$2" \
 		make_for "$where" selftest-modules "${checked[@]}" "$no_docs" || return
 	progress "building programs for $1" "$2.programs" \

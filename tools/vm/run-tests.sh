@@ -122,6 +122,7 @@ build() {
 	out=$(field out <<<"$where")
 	modules=$out/$(field release <<<"$where")
 	if [ -z "$debug" ]; then
+		checked_for "$version"
 		make_for "$where" selftest-modules "${checked[@]}" "$no_docs" || return
 	else
 		make_for "$where" selftest-modules KDAPL_GCOV="$gcov" KDAPL_FAIL="$debug" \

@@ -62,6 +62,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 where=$("$vm_dir/kernel.sh" "$version" ${debug:+"$debug"}) || die "no $version kernel"
 out=$(field out <<<"$where")
+checked_for "$version"
 settings=("${checked[@]}" "$no_docs")
 [ -z "$debug" ] || settings=("${for_guests[@]}")
 make_for "$where" modules "${settings[@]}"

@@ -75,6 +75,23 @@ coverage() {
 	fi
 }
 
+# sparse: has sparse read all modules for each kernel. Prints as run-tests.sh does.
+sparse() {
+	local name goal passed=0 failed=0
+	for name in $(kernels full short build); do
+		goal=selftest-modules
+		! kernels build | grep -qxF "$name" || goal=modules
+		if KDAPL_READ=all "$top_dir/tools/check/kbuild.sh" "$name" "$goal"; then
+			passed=$((passed + 1))
+		else
+			echo "failed: sparse: $name"
+			failed=$((failed + 1))
+		fi
+	done
+	echo "$passed passed, $failed failed, 0 skipped"
+	[ "$failed" -eq 0 ]
+}
+
 # run_part NAME: runs a part and records the result. Fails if the part does.
 run_part() {
 	local name=$1 start rc=0 minutes arguments commit out=$top_dir/build/parts/$1.log
@@ -84,13 +101,12 @@ run_part() {
 	read -r minutes arguments < <(of_part "$name") || die "no part is called '$name'"
 	mkdir -p "${out%/*}"
 	echo "=== $name (about $minutes minutes)"
-	if [ "$arguments" = coverage ]; then
-		coverage 2>&1 | tee "$out" || rc=$?
-	else
-		# shellcheck disable=SC2086 # a list
-		"$vm_dir/run-tests.sh" --results "parts/$name" $arguments 2>&1 | tee "$out" ||
-			rc=$?
-	fi
+	# shellcheck disable=SC2086 # a list
+	case $arguments in
+	coverage) coverage ;;
+	sparse) sparse ;;
+	*) "$vm_dir/run-tests.sh" --results "parts/$name" $arguments ;;
+	esac 2>&1 | tee "$out" || rc=$?
 	read -r passed _ failed _ skipped _ < <(
 		grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$out" | tail -n 1) || :
 	flakes=$(grep -c '^flaky: ' "$out") || :
@@ -145,7 +161,7 @@ while [ $# -gt 0 ]; do
 done
 [[ $seconds =~ ^[0-9]*$ ]] || usage
 
-"$vm_dir/deps.sh" test
+"$vm_dir/deps.sh" check test
 "$vm_dir/fabtests.sh" >/dev/null || say "without fabtests: its tests count as skipped"
 status=0
 if [ -n "$part" ]; then
