@@ -98,8 +98,8 @@ struct dat_srq_feed {
  * @inexact: @num_taken may count buffers that the device has not reported yet
  * @lost_ep: EP that ended last while @missing
  * @lost_evd: receive EVD of @lost_ep, referenced
- * @eps: EPs, hashed by their QP
- * @mutex: serialises changes of size and of @feeds
+ * @eps: EPs, hashed by their QP; they change under @mutex, too
+ * @mutex: serialises changes of size, of @eps and of @feeds
  * @feeds: CQs of its EPs
  * @flags: bits of enum dat_srq_flag
  * @event_work: reports events to the consumer

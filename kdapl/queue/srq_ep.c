@@ -104,6 +104,7 @@ void dat_srq_attach(struct dat_srq_ep *at, struct dat_srq *srq,
 		    struct dat_workq *wq, struct dat_evd *evd, struct ib_qp *qp)
 {
 	kref_get(&evd->obj.ref);
+	mutex_lock(&srq->mutex);
 	spin_lock_bh(&srq->wq.lock);
 	at->srq = srq;
 	at->wq = wq;
@@ -113,6 +114,7 @@ void dat_srq_attach(struct dat_srq_ep *at, struct dat_srq *srq,
 	at->number = srq->num_taken;
 	hlist_add_head(&at->node, qp_bucket(srq, qp));
 	spin_unlock_bh(&srq->wq.lock);
+	mutex_unlock(&srq->mutex);
 }
 
 /**
@@ -125,12 +127,14 @@ void dat_srq_detach(struct dat_srq_ep *at)
 {
 	struct dat_srq *srq = at->srq;
 
+	mutex_lock(&srq->mutex);
 	spin_lock_bh(&srq->wq.lock);
 	hlist_del_init(&at->node);
 	at->qp = NULL;
 	srq->num_ringed -= at->ringed;
 	at->ringed = 0;
 	spin_unlock_bh(&srq->wq.lock);
+	mutex_unlock(&srq->mutex);
 	if (srq->forgetful)
 		dat_srq_ep_ended(at);
 	dat_object_put(&at->evd->obj);

@@ -76,7 +76,7 @@ static u32 first_number(const struct dat_srq *srq)
  */
 void dat_srq_note_completion(struct dat_srq *srq, struct dat_srq_ep *at, u32 number)
 {
-	at->number = number + 1;
+	WRITE_ONCE(at->number, number + 1);
 	if (is_before(srq->num_taken, number + 1)) {
 		srq->num_taken = number + 1;
 		srq->inexact = true;
@@ -87,64 +87,95 @@ void dat_srq_note_completion(struct dat_srq *srq, struct dat_srq_ep *at, u32 num
 		dat_srq_raise(srq, DAT_SRQ_MISSING);
 }
 
-/*
- * Looks up the EP that can complete the oldest buffer, and the ended EP that may have had the
- * oldest; NULL for none.
+/**
+ * struct lost - which buffers are lost, once all completions have been collected
+ * @end: no QP can complete buffers with lower numbers any more
+ * @ended: the ended EP that may have had the oldest of them; NULL for none
  */
-static void find_oldest(struct dat_srq *srq, struct dat_srq_ep **live,
-			struct dat_srq_ep **ended)
+struct lost {
+	u32 end;
+	struct dat_srq_ep *ended;
+};
+
+/* Has a buffer been taken that has not completed? Otherwise the search is over. */
+static bool some_are_missing(struct dat_srq *srq)
 {
-	struct dat_srq_ep *at, **oldest;
+	lockdep_assert_held(&srq->wq.lock);
+	if (is_before(first_number(srq), srq->num_taken))
+		return true;
+	srq->missing = false;
+	return false;
+}
+
+/*
+ * Looks at all EPs, without the lock that completions wait for. The numbers of EPs only grow,
+ * and an EP that may receive from now on takes no buffer below the first value of @end.
+ * Returns false if no buffer is missing.
+ */
+static bool find_lost(struct dat_srq *srq, struct lost *lost)
+{
+	struct dat_srq_ep *at;
+	u32 number;
+	bool some;
 	size_t i;
 
-	*live = NULL;
-	*ended = NULL;
+	lockdep_assert_held(&srq->mutex);
+	spin_lock_bh(&srq->wq.lock);
+	some = some_are_missing(srq);
+	lost->end = srq->num_taken;
+	spin_unlock_bh(&srq->wq.lock);
+	if (!some)
+		return false;
+	lost->ended = NULL;
 	for (i = 0; i < ARRAY_SIZE(srq->eps); i++) {
 		hlist_for_each_entry(at, &srq->eps[i], node) {
 			if (!READ_ONCE(at->may_receive))
 				continue;
-			oldest = READ_ONCE(at->last_wqe) ? ended : live;
-			if (!*oldest || is_before(at->number, (*oldest)->number))
-				*oldest = at;
+			number = READ_ONCE(at->number);
+			if (!READ_ONCE(at->last_wqe)) {
+				if (is_before(number, lost->end))
+					lost->end = number;
+			} else if (!lost->ended ||
+				   is_before(number, READ_ONCE(lost->ended->number))) {
+				lost->ended = at;
+			}
 		}
+		cond_resched();
 	}
+	return true;
 }
 
 /*
- * Removes a lost buffer: no QP can complete it any more. Returns the EVD, and in @data the
- * event, that report it. The lock is held for one pass over the EPs and one over the buffers,
- * which are in the order of their numbers.
+ * Removes the first buffer, if it is lost. Returns the EVD, and in @data the event, that report
+ * it. An EP that has lost its QP has had the buffers that no EP with a QP can have had.
  */
-static struct dat_evd *take_lost(struct dat_srq *srq, DAT_EVENT_DATA *data)
+static struct dat_evd *take_lost(struct dat_srq *srq, const struct lost *lost,
+				 DAT_EVENT_DATA *data)
 {
-	struct dat_srq_ep *live, *ended, *at;
+	struct dat_srq_ep *at = NULL;
 	struct dat_srq_slot *slot;
 	struct dat_evd *evd;
 
-	find_oldest(srq, &live, &ended);
-	list_for_each_entry(slot, &srq->posted, node) {
-		if (!is_before(slot->number, srq->num_taken) ||
-		    (live && !is_before(slot->number, live->number)))
-			break;
-		at = ended && !is_before(slot->number, ended->number) ? ended : NULL;
-		if (!at && !srq->lost_evd)
-			continue;
-		evd = at ? at->evd : srq->lost_evd;
-		kref_get(&evd->obj.ref);
-		data->dto_completion_event_data =
-			(DAT_DTO_COMPLETION_EVENT_DATA){
-				.ep_handle = at ? at->wq->ep->handle : srq->lost_ep,
-				.user_cookie = slot->dto.cookie,
-				.status = DAT_DTO_ERR_FLUSHED,
-				.operation = DAT_DTO_RECEIVE,
-			};
-		list_move(&slot->node, &srq->free);
-		srq->num_posted--;
-		return evd;
-	}
-	if (!is_before(first_number(srq), srq->num_taken))
-		srq->missing = false;
-	return NULL;
+	if (!some_are_missing(srq))
+		return NULL;
+	slot = list_first_entry_or_null(&srq->posted, struct dat_srq_slot, node);
+	if (!slot || !is_before(slot->number, lost->end))
+		return NULL;
+	if (lost->ended && (!srq->lost_evd || !is_before(slot->number, lost->ended->number)))
+		at = lost->ended;
+	evd = at ? at->evd : srq->lost_evd;
+	if (!evd)
+		return NULL;
+	kref_get(&evd->obj.ref);
+	data->dto_completion_event_data = (DAT_DTO_COMPLETION_EVENT_DATA){
+		.ep_handle = at ? at->wq->ep->handle : srq->lost_ep,
+		.user_cookie = slot->dto.cookie,
+		.status = DAT_DTO_ERR_FLUSHED,
+		.operation = DAT_DTO_RECEIVE,
+	};
+	list_move(&slot->node, &srq->free);
+	srq->num_posted--;
+	return evd;
 }
 
 /* A completion that is not processed yet must not count as lost. */
@@ -169,17 +200,22 @@ void dat_srq_reclaim(struct dat_srq *srq)
 {
 	DAT_EVENT_DATA data = {};
 	struct dat_evd *evd;
+	struct lost lost;
 
 	mutex_lock(&srq->mutex);
+	/* In this order: an EP that has ended has completed all that it will complete. */
+	if (!find_lost(srq, &lost))
+		goto unlock;
 	while (all_is_collected(srq)) {
 		spin_lock_bh(&srq->wq.lock);
-		evd = take_lost(srq, &data);
+		evd = take_lost(srq, &lost, &data);
 		spin_unlock_bh(&srq->wq.lock);
 		if (!evd)
 			break;
 		dat_evd_post(evd, DAT_DTO_COMPLETION_EVENT, &data);
 		dat_object_put(&evd->obj);
 	}
+unlock:
 	mutex_unlock(&srq->mutex);
 }
 
