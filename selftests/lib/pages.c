@@ -54,9 +54,13 @@ bool lift_limit(void)
 	return !setrlimit(RLIMIT_MEMLOCK, &unlimited);
 }
 
-static DAT_RETURN create(struct pair *p, DAT_MEM_TYPE type,
-			 DAT_REGION_DESCRIPTION desc, DAT_MEM_PRIV_FLAGS priv,
-			 struct region *r)
+/**
+ * create_lmr - creates an LMR of LEN bytes
+ *
+ * Return: what dat_lmr_create() returns
+ */
+DAT_RETURN create_lmr(struct pair *p, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION desc,
+		      DAT_MEM_PRIV_FLAGS priv, struct region *r)
 {
 	DAT_VADDR address = 0;
 	DAT_VLEN size = 0;
@@ -78,7 +82,7 @@ DAT_RETURN create_base(struct pair *p, void *buf, struct region *r)
 {
 	DAT_REGION_DESCRIPTION desc = { .for_va = buf };
 
-	return create(p, DAT_MEM_TYPE_VIRTUAL, desc, ALL, r);
+	return create_lmr(p, DAT_MEM_TYPE_VIRTUAL, desc, ALL, r);
 }
 
 /**
@@ -91,5 +95,5 @@ DAT_RETURN create_over(struct pair *p, const struct region *base,
 {
 	DAT_REGION_DESCRIPTION desc = { .for_lmr_handle = base->lmr };
 
-	return create(p, DAT_MEM_TYPE_LMR, desc, priv, r);
+	return create_lmr(p, DAT_MEM_TYPE_LMR, desc, priv, r);
 }

@@ -15,6 +15,8 @@ void touch_scattered(unsigned char *buf, int value);
 unsigned char *map_scattered(void);
 bool lift_limit(void);
 
+DAT_RETURN create_lmr(struct pair *p, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION desc,
+		      DAT_MEM_PRIV_FLAGS priv, struct region *r);
 DAT_RETURN create_base(struct pair *p, void *buf, struct region *r);
 DAT_RETURN create_over(struct pair *p, const struct region *base,
 		       DAT_MEM_PRIV_FLAGS priv, struct region *r);

@@ -19,6 +19,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -472,6 +473,114 @@ TEST_F(fuse, kill_with_mmap_lock_held)
 		usleep(10000);
 	EXPECT_EQ(GENERATIONS + 1, atomic_load(generations));
 	EXPECT_FALSE(atomic_load(&self->server->held_too_long));
+}
+
+/*
+ * Registers shared memory when told to, while another thread holds the lock for reading. The first
+ * time touches what a page fault would wait for.
+ */
+static int register_shared(FIXTURE_DATA(fuse) *self, void *buf, atomic_bool *go)
+{
+	char cookie[DAT_LMR_COOKIE_SIZE] = "kill_with_writer_of_mmap_lock";
+	DAT_REGION_DESCRIPTION desc = {
+		.for_shared_memory = { .virtual_address = buf, .shared_memory_id = &cookie },
+	};
+	struct pair pair = {};
+	struct region r;
+
+	if (pair_open(&pair) || create_lmr(&pair, DAT_MEM_TYPE_SHARED_VIRTUAL, desc, ALL, &r) ||
+	    dat_lmr_free(r.lmr) || atomic_load(go) || !hold_lock(self, 0))
+		return 1;
+	while (!atomic_load(go))
+		;
+	return create_lmr(&pair, DAT_MEM_TYPE_SHARED_VIRTUAL, desc, ALL, &r) != DAT_SUCCESS;
+}
+
+/* Waits for the lock of a process for writing. Who wants to read then waits behind it. */
+static pid_t write_lock(pid_t of)
+{
+	pid_t pid = fork();
+	char path[64];
+	FILE *file;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	snprintf(path, sizeof(path), "/proc/%d/clear_refs", of);
+	file = fopen(path, "w");
+	_exit(!file || fputs("5", file) < 0 || fclose(file));
+}
+
+/* Does it wait in this system call? */
+static bool waits_in(pid_t pid, long call)
+{
+	char path[64];
+	long now = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	file = fopen(path, "r");
+	if (file) {
+		if (fscanf(file, "%ld", &now) != 1)
+			now = -1;
+		fclose(file);
+	}
+	return now == call && state_of(pid) == 'D';
+}
+
+/* A process that is killed waits for the lock again when it ends, but then not in kdapl. */
+static bool leaves_kdapl(pid_t pid)
+{
+	char path[64], line[256];
+	bool inside = true;
+	FILE *file;
+	int i;
+
+	snprintf(path, sizeof(path), "/proc/%d/stack", pid);
+	for (i = 0; i < PATIENCE && inside; i++) {
+		usleep(1000);
+		file = fopen(path, "r");
+		inside = !file;
+		while (file && fgets(line, sizeof(line), file))
+			inside = inside || strstr(line, "[kdapl]");
+		if (file)
+			fclose(file);
+	}
+	return !inside;
+}
+
+TEST_F(fuse, kill_with_writer_of_mmap_lock)
+{
+	struct server *server = self->server;
+	pid_t child, writer;
+	atomic_bool *go;
+	unsigned char *buf;
+
+	buf = mmap(NULL, LEN + PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)buf);
+	go = (void *)(buf + LEN);
+	child = fork();
+	ASSERT_GE(child, 0);
+	if (!child)
+		_exit(register_shared(self, buf, go));
+	while (!atomic_load(&server->reads) && state_of(child) != 'Z')
+		usleep(1000);
+	writer = write_lock(child);
+	ASSERT_GE(writer, 0);
+	while (!waits_in(writer, SYS_write) && state_of(writer) != 'Z')
+		usleep(1000);
+	EXPECT_EQ('D', state_of(writer));
+	atomic_store(go, true);
+	while (!waits_in(child, SYS_ioctl) && state_of(child) != 'Z')
+		usleep(1000);
+	EXPECT_EQ('D', state_of(child));
+	kill(child, SIGKILL);
+	EXPECT_TRUE(leaves_kdapl(child));
+	EXPECT_FALSE(atomic_load(&server->held_too_long));
+	atomic_store(&server->hold, false);
+	ASSERT_EQ(child, waitpid(child, NULL, 0));
+	ASSERT_EQ(writer, waitpid(writer, NULL, 0));
+	munmap(buf, LEN + PAGE);
 }
 
 TEST_HARNESS_MAIN
