@@ -37,7 +37,7 @@ static void established(struct dat_ep *ep, struct rdma_cm_id *id)
 	cancel_delayed_work(&ep->timeout_work);
 	dat_ep_connect_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	/* A receive may have failed before the last message of the set-up arrived. */
-	if (READ_ONCE(ep->failed) || dat_watermarks_exceeded(ep))
+	if (dat_ep_has_failed(ep) || dat_watermarks_exceeded(ep))
 		dat_ep_break_soon(ep);
 }
 

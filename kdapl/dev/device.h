@@ -101,6 +101,9 @@ struct dat_dev {
  *	that has the type IB_MR_TYPE_MEM_REG, whatever its PD and its privileges
  * @DAT_QUIRK_LENGTH_IS_QP_ERROR: a receive that is shorter than its message completes with
  *	IB_WC_LOC_QP_OP_ERR, and so does one whose memory is not registered any more
+ * @DAT_QUIRK_CLOSE_FAILS_REQUEST: a request that is being sent while the peer disconnects
+ *	completes with IB_WC_LOC_QP_OP_ERR, although it may have arrived, and then the QP
+ *	reports IB_EVENT_QP_FATAL
  * @DAT_QUIRK_UNKNOWN_DRIVER: the driver has no row in drivers.c
  */
 enum dat_quirk {
@@ -132,6 +135,7 @@ enum dat_quirk {
 	DAT_QUIRK_NO_RELAXED_REG	= BIT(25),
 	DAT_QUIRK_FOREIGN_INVALIDATE	= BIT(26),
 	DAT_QUIRK_LENGTH_IS_QP_ERROR	= BIT(27),
+	DAT_QUIRK_CLOSE_FAILS_REQUEST	= BIT(28),
 };
 
 /**

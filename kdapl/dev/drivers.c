@@ -273,6 +273,8 @@ static const struct dat_driver drivers[] = {
 		 * - A user MR counts from its start (siw_verbs.c, siw_reg_user_mr()).
 		 * - Of memory that crosses a page, a request of at most 24 bytes sends other
 		 *   bytes (siw_qp_tx.c, siw_try_1seg()).
+		 * - It fails a request that is being sent, or has just been sent, when the
+		 *   peer disconnects (siw_qp_tx.c, siw_qp_sq_proc_tx(): tx_suspend).
 		 * - It has inline data (siw_verbs.c, siw_copy_inline_sgl()), but with them a
 		 *   connection has broken under load. The cause is not known.
 		 */
@@ -280,7 +282,8 @@ static const struct dat_driver drivers[] = {
 			  DAT_QUIRK_UNCHECKED_READS | DAT_QUIRK_UNORDERED |
 			  DAT_QUIRK_NO_READ_FENCE | DAT_QUIRK_PIECES |
 			  DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_NO_SOLICITED |
-			  DAT_QUIRK_LATE_WRITES | DAT_QUIRK_MISSED_EVENTS,
+			  DAT_QUIRK_LATE_WRITES | DAT_QUIRK_MISSED_EVENTS |
+			  DAT_QUIRK_CLOSE_FAILS_REQUEST,
 		.user_mr = USER_MR_START,
 		.keeps_pages = true,
 	},

@@ -116,6 +116,7 @@ struct dat_ep_parts {
  * @notify_work: reports to rdma_cm that data has arrived, if the set-up does not end by itself
  * @failed: a DTO has failed, or the device reported an error, before the connection
  *	ended
+ * @fatal: the device has reported that the QP failed; see dat_ep_has_failed()
  * @qp_failed: kdapl has moved the QP to the error state
  * @flushing: the connection has ended: all receives notify, solicited or not
  * @connect_work: calls @connect_step
@@ -208,6 +209,7 @@ struct dat_ep {
 	unsigned long drain_deadline;
 
 	bool failed;
+	bool fatal;
 	bool qp_failed;
 	bool flushing;
 	bool linger_owed;
@@ -339,6 +341,7 @@ void dat_ep_dto_failed(struct dat_object *obj, enum ib_wc_status status);
 void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number);
 void dat_ep_disconnected(struct dat_ep *ep, unsigned int from, DAT_EVENT_NUMBER number);
 void dat_ep_break(struct dat_ep *ep);
+bool dat_ep_has_failed(struct dat_ep *ep);
 void dat_ep_break_soon(struct dat_ep *ep);
 void dat_ep_notify_soon(struct dat_ep *ep);
 void dat_ep_drained(struct dat_object *obj);

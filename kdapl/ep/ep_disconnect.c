@@ -87,6 +87,26 @@ void dat_ep_connect_event(struct dat_ep *ep, DAT_EVENT_NUMBER number)
 	dat_evd_post(ep->connect_evd, number, &data);
 }
 
+/**
+ * dat_ep_has_failed - has a DTO failed, or the QP?
+ * @ep: the EP
+ *
+ * With DAT_QUIRK_CLOSE_FAILS_REQUEST the device also reports that the QP has failed when the peer
+ * disconnects. The request then completes before the report.
+ *
+ * Context: process.
+ * Return: true if the connection is broken.
+ */
+bool dat_ep_has_failed(struct dat_ep *ep)
+{
+	if (READ_ONCE(ep->fatal)) {
+		dat_ep_collect(ep);
+		if (!READ_ONCE(ep->sq.closed))
+			WRITE_ONCE(ep->failed, true);
+	}
+	return READ_ONCE(ep->failed);
+}
+
 /*
  * A QP in the error state before any disconnect message shows that the connection broke
  * locally, for instance by a refused access. iWARP has no disconnect message: the QP is
@@ -97,7 +117,7 @@ static bool qp_has_failed(struct dat_ep *ep)
 	struct ib_qp_init_attr init;
 	struct ib_qp_attr attr;
 
-	if (READ_ONCE(ep->failed))
+	if (dat_ep_has_failed(ep))
 		return true;
 	return !ep->iwarp && !ib_query_qp(ep->qp, &attr, IB_QP_STATE, &init) &&
 	       attr.qp_state == IB_QPS_ERR;
@@ -183,7 +203,7 @@ static void report_end(struct dat_ep *ep)
 	if (!number)
 		return;
 	if (number == DAT_CONNECTION_EVENT_DISCONNECTED &&
-	    ep->end_may_be_broken && READ_ONCE(ep->failed))
+	    ep->end_may_be_broken && dat_ep_has_failed(ep))
 		number = DAT_CONNECTION_EVENT_BROKEN;
 	dat_ep_poll_stop(ep);
 	dat_ep_connect_event(ep, number);
@@ -376,8 +396,11 @@ static void ep_connect_work(struct work_struct *work)
 
 static void ep_error_work(struct work_struct *work)
 {
-	dat_ep_break(container_of(to_delayed_work(work), struct dat_ep,
-				  error_work));
+	struct dat_ep *ep = container_of(to_delayed_work(work), struct dat_ep, error_work);
+
+	/* If the device has reported nothing, the caller had another reason. */
+	if (dat_ep_has_failed(ep) || !READ_ONCE(ep->fatal))
+		dat_ep_break(ep);
 }
 
 /**

@@ -63,6 +63,9 @@ static void qp_event(struct ib_event *event, void *context)
 		dat_ep_notify_soon(ep);
 		break;
 	case IB_EVENT_QP_FATAL:
+		WRITE_ONCE(ep->fatal, true);
+		dat_ep_break_soon(ep);
+		break;
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
 		WRITE_ONCE(ep->failed, true);
@@ -233,6 +236,7 @@ static void cache_caps(struct dat_ep *ep, const struct ib_qp *qp)
 	ep->late_answers = dat_dev_quirks(qp->device) & DAT_QUIRK_LATE_ANSWERS;
 	ep->no_late_posts = dat_dev_quirks(qp->device) & DAT_QUIRK_NO_LATE_POSTS;
 	ep->sq.unordered = dat_dev_quirks(qp->device) & DAT_QUIRK_UNORDERED;
+	ep->sq.close_fails = dat_dev_quirks(qp->device) & DAT_QUIRK_CLOSE_FAILS_REQUEST;
 	ep->rq.hides_length = dat_dev_quirks(qp->device) & DAT_QUIRK_LENGTH_IS_QP_ERROR;
 	ep->rq.unordered = ep->sq.unordered;
 }
@@ -458,6 +462,14 @@ int dat_ep_qp_connect(struct dat_ep *ep, struct rdma_cm_id *id)
 	return 0;
 }
 
+/* A failure of the old connection does not count for the next. */
+static void forget_failure(struct dat_ep *ep)
+{
+	ep->failed = false;
+	ep->fatal = false;
+	ep->sq.closed = false;
+}
+
 /* Replaces the QP: the old peer may still send to the number of the old QP. */
 static DAT_RETURN replace_qp(struct dat_ep *ep)
 {
@@ -476,7 +488,7 @@ static DAT_RETURN replace_qp(struct dat_ep *ep)
 	ret = dat_ep_qp_create(ep, &parts);
 	if (ret)
 		return ret;
-	ep->failed = false;
+	forget_failure(ep);
 	dat_ep_end_flush(ep);
 	ep->linger_owed = false;
 	ep->passive = false;
@@ -537,7 +549,7 @@ static DAT_RETURN ep_reset(struct dat_ep *ep)
 	dat_ep_disconnect_cancel(ep);
 	mutex_lock(&ep->mutex);
 	if (dat_ep_move(ep, EP_IN(DISCONNECTED), DAT_EP_STATE_UNCONNECTED)) {
-		ep->failed = false;
+		forget_failure(ep);
 		dat_ep_qp_start(ep);
 	}
 	mutex_unlock(&ep->mutex);

@@ -205,13 +205,19 @@ static DAT_DTO_COMPLETION_STATUS to_dto_status(enum ib_wc_status status)
 
 /*
  * Status of a request in place of the one that the driver reports. Sets apart a receive that is
- * too short and one whose LMR was freed; of several LMRs it asks for the first.
+ * too short and one whose LMR was freed; of several LMRs it asks for the first. Registrations
+ * and invalidations are not sent, and fail for reasons of their own.
  */
-static enum ib_wc_status true_status(const struct dat_workq *wq, const struct dat_dto *dto,
+static enum ib_wc_status true_status(struct dat_workq *wq, const struct dat_dto *dto,
 				     enum ib_wc_status status)
 {
-	if (likely(status != IB_WC_LOC_QP_OP_ERR) || dto->op != DAT_DTO_RECEIVE ||
-	    !wq->hides_length)
+	if (likely(status != IB_WC_LOC_QP_OP_ERR))
+		return status;
+	if (wq->close_fails && !dto->rmr) {
+		WRITE_ONCE(wq->closed, true);
+		return IB_WC_WR_FLUSH_ERR;
+	}
+	if (dto->op != DAT_DTO_RECEIVE || !wq->hides_length)
 		return status;
 	if (dto->length && !dat_lmr_exists(wq->ep->ia, dto->context))
 		return IB_WC_LOC_PROT_ERR;
@@ -409,20 +415,23 @@ static void workq_advance_unordered(struct dat_workq *wq, struct dat_dto *dto)
 static bool complete_shared(struct dat_dto *dto, const struct ib_wc *wc,
 			    struct dat_evd_entry *entry)
 {
+	enum ib_wc_status status = wc->status;
 	struct dat_workq *shared = dto->wq;
 	struct dat_workq *wq;
 
 	spin_lock(&shared->lock);
 	wq = dat_srq_complete(dto, wc->qp);
-	if (!WARN_ON_ONCE(!wq))
-		make_dto_entry(wq, dto, wc, true_status(wq, dto, wc->status), entry);
+	if (!WARN_ON_ONCE(!wq)) {
+		status = true_status(wq, dto, status);
+		make_dto_entry(wq, dto, wc, status, entry);
+	}
 	spin_unlock(&shared->lock);
 	if (!wq)
 		return false;
 	entry->unsignalled = false;
 	entry->shared = true;
-	if (unlikely(wc->status != IB_WC_SUCCESS))
-		wq->ops->failed(wq->ep, wc->status);
+	if (unlikely(status != IB_WC_SUCCESS))
+		wq->ops->failed(wq->ep, status);
 	wq->ops->took(wq->ep);
 	return true;
 }
@@ -440,6 +449,7 @@ static noinline bool complete_any(struct dat_workq *wq, struct dat_dto *dto,
 	if ((wq->unordered || status != IB_WC_SUCCESS ||
 	     dto != &wq->slots[wq->tail & wq->mask]) && !is_outstanding(wq, dto))
 		return false;
+	status = true_status(wq, dto, status);
 	if (unlikely(status != IB_WC_SUCCESS))
 		wq->ops->failed(wq->ep, status);
 
@@ -457,7 +467,7 @@ static noinline bool complete_any(struct dat_workq *wq, struct dat_dto *dto,
 		if (unlikely(has_object) && dto->op == DAT_DTO_BIND_MW)
 			make_bind_entry(dto, status, entry);
 		else
-			make_dto_entry(wq, dto, wc, true_status(wq, dto, status), entry);
+			make_dto_entry(wq, dto, wc, status, entry);
 		entry->unsignalled = dto->unsignalled && status == IB_WC_SUCCESS;
 		entry->shared = false;
 	}

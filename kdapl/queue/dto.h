@@ -95,6 +95,8 @@ struct dat_workq_ops {
  * @unordered: DAT_QUIRK_UNORDERED, or @shared
  * @shared: queue of an SRQ instead of an EP, see struct dat_srq
  * @hides_length: DAT_QUIRK_LENGTH_IS_QP_ERROR
+ * @close_fails: DAT_QUIRK_CLOSE_FAILS_REQUEST
+ * @closed: the peer has disconnected while a request was being sent, for @close_fails
  * @waited: call ops->drained() when nothing is outstanding
  * @since_signaled: work requests since the last that is sure to complete
  */
@@ -116,6 +118,8 @@ struct dat_workq {
 	bool unordered;
 	bool shared;
 	bool hides_length;
+	bool close_fails;
+	bool closed;
 	bool waited;
 };
 

@@ -285,6 +285,28 @@ static void wc_status_translation(struct kunit *test)
 	}
 }
 
+static void close_flushes_what_is_sent(struct kunit *test)
+{
+	struct dat_lmr *lmr = (void *)&ep;
+	struct dat_dto *dto;
+
+	wq->close_fails = true;
+	dto = post(test);
+	dto->op = DAT_DTO_LMR_INVALIDATE;
+	dto->lmr = lmr;
+	KUNIT_ASSERT_TRUE(test, finish(dto, IB_WC_LOC_QP_OP_ERR));
+	KUNIT_EXPECT_EQ(test, DAT_DTO_ERR_LOCAL_MM_ERROR, entry_status());
+	KUNIT_EXPECT_EQ(test, IB_WC_LOC_QP_OP_ERR, fake.failure);
+	KUNIT_ASSERT_TRUE(test, finish(post(test), IB_WC_LOC_PROT_ERR));
+	KUNIT_EXPECT_EQ(test, DAT_DTO_ERR_LOCAL_PROTECTION, entry_status());
+	KUNIT_EXPECT_FALSE(test, wq->closed);
+
+	KUNIT_ASSERT_TRUE(test, finish(post(test), IB_WC_LOC_QP_OP_ERR));
+	KUNIT_EXPECT_EQ(test, DAT_DTO_ERR_FLUSHED, entry_status());
+	KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, fake.failure);
+	KUNIT_EXPECT_TRUE(test, wq->closed);
+}
+
 /* For every status of the device the failure is reported as unregistered memory. */
 static void fmr_failure_status(struct kunit *test)
 {
@@ -597,6 +619,7 @@ static struct kunit_case dto_cases[] = {
 	KUNIT_CASE(send_completion_fields),
 	KUNIT_CASE(receive_completion_fields),
 	KUNIT_CASE(wc_status_translation),
+	KUNIT_CASE(close_flushes_what_is_sent),
 	KUNIT_CASE(fmr_failure_status),
 	KUNIT_CASE(wc_error_never_success),
 	KUNIT_CASE(suppress_success_only),

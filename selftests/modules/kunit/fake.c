@@ -303,6 +303,11 @@ bool dat_watermarks_exceeded(struct dat_ep *ep)
 	return false;
 }
 
+bool dat_ep_has_failed(struct dat_ep *ep)
+{
+	return ep->failed;
+}
+
 void dat_ep_collect(struct dat_ep *ep)
 {
 }
