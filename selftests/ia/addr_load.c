@@ -26,6 +26,7 @@
 
 #include "counts.h"
 #include "ioctls.h"
+#include "link.h"
 #include "process.h"
 
 #define NOBODY		65534
@@ -33,6 +34,8 @@
 #define THREADS		100
 /* In KiB. The objects of an IA take 40. */
 #define MAX_GROWTH	16384
+/* In ms. It takes some hundred, on an idle machine. */
+#define LONGEST_REMOVAL	5000
 /* Against hanging, not against slowness: sanitizers on a loaded machine. */
 #define LIMIT		600
 
@@ -150,14 +153,19 @@ static void *open_and_close(void *unused)
 	return unused;
 }
 
-/* For the child, which stays until it is killed. */
+/*
+ * For the child, which stays until it is killed. All others run first: the tests measure what waits
+ * for the searches, not what waits for a processor.
+ */
 static void run_threads(void)
 {
+	const struct sched_param param = {};
 	pthread_t thread;
 	int i;
 
 	/* The change of the user has cleared the signal. */
-	if (!enter_namespace() || prctl(PR_SET_PDEATHSIG, SIGKILL))
+	if (!enter_namespace() || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
+	    sched_setscheduler(0, SCHED_IDLE, &param))
 		shared->failed = true;
 	for (i = 0; i < THREADS && !shared->failed; i++)
 		if (pthread_create(&thread, NULL, open_and_close, NULL))
@@ -212,6 +220,24 @@ TEST_F_TIMEOUT(addr_load, open_takes_bounded_memory, LIMIT)
 	EXPECT_LE(2 * THREADS, shared->calls);
 	TH_LOG("%u IAs opened in %lld ms, kernel memory grew by %lld KiB", shared->calls,
 	       now_ms() - begun, most);
+}
+
+TEST_F_TIMEOUT(addr_load, removal_waits_for_no_search, LIMIT)
+{
+	long long begun, took;
+
+	if (!link_is_there())
+		SKIP(return, "not a software device, which could be taken away");
+	ASSERT_TRUE(start(&self->pid));
+	__atomic_store_n(&shared->go, true, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&shared->calls, __ATOMIC_RELAXED) < THREADS)
+		usleep(1000);
+	begun = now_ms();
+	EXPECT_EQ(0, link_delete());
+	took = now_ms() - begun;
+	TH_LOG("the device was removed in %lld ms", took);
+	EXPECT_GT(LONGEST_REMOVAL, took);
+	EXPECT_EQ(0, link_add());
 }
 
 TEST_HARNESS_MAIN
