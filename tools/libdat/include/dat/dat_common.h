@@ -1,0 +1,1 @@
+../../../../kdapl/include/dat/dat_common.h
